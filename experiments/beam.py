@@ -5,15 +5,12 @@
 A system whose settings have beam=global is trained once, with the beam that they name, and decoded with all of them. One with
 beam=exact is decoded with all of them, and exactly.
 
-The rows of experiments/beam/results.csv are published, and are reused (see engine.py); yours go to runs/beam/results.csv as
-trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
-them if it is globally trained: two searches with the same score are equally good. Speed is measured by
-``scripts/benchmark.py parsing --beam``.
+table.md and SYSTEM.svg show LAS, and how probable the parser finds its trees, or how high it scores them if it is globally
+trained: two searches with the same score are equally good. Speed is measured by ``scripts/benchmark.py parsing --beam``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -23,8 +20,8 @@ import numpy as np
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, save
-from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, numbers, plain_table
+from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, plot_las, save
+from experiments.tables import Key, Row, chosen, grid, names_of, numbers, plain_table, score
 from experiments.trainings import Training, folder_of, formatted, run_training
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
 from parser.data.sentences import Parses
@@ -91,53 +88,30 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
     return Parses(heads, relations, offsets)
 
 
-def _by_beam(rows: list[Row]) -> dict[tuple[str, float], list[Row]]:
-    """The rows by treebank and size of the beam, infinite for exact search."""
-    found: dict[tuple[str, float], list[Row]] = {}
-    for row in rows:
-        found.setdefault((row["treebank"], math.inf if row["size"] == EXACT else int(row["size"])), []).append(row)
-    return found
-
-
 def page(rows: list[Row], wanted: BeamExperiment) -> str:
     """Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
-    parts = [
-        "# Accuracy against the size of a beam\n\n"
-        "LAS on test in percent (all words, full relations, gold tags), mean ± standard deviation over seeds; in parentheses "
-        "the mean logarithm of the probability of the trees found, in nats a word, or their score where the parser is globally "
-        "trained. The others are trained for greedy parsing.\n"
-    ]
+    parts = []
     for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
-        found = _by_beam(chosen(rows, system=system, merge=merge))
-        treebanks, sizes = sorted({treebank for treebank, _ in found}), sorted({size for _, size in found})
-        lines = [
-            [EXACT if size == math.inf else str(size), *(_cell(found.get((treebank, size), [])) for treebank in treebanks)]
-            for size in sizes
-        ]
+        found = chosen(rows, system=system, merge=merge)
+        sizes = sorted({row["size"] for row in found}, key=lambda size: (len(size), size))
+        head, lines = grid(found, ("size", sizes), ("treebank", names_of(found, "treebank")), _cell)
         how = "exact search" if merge == EXACT else f"merge={merge}"
-        parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *treebanks], lines)}")
-    return "\n".join(parts)
+        parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *head[1:]], lines)}")
+    return wanted.head() + "\n".join(parts)
 
 
 def _cell(rows: list[Row]) -> str:
-    if not rows:
-        return NOT_RUN
-    return f"{mean_and_deviation(numbers(rows, 'las'))} ({np.mean(numbers(rows, 'log_probability')):.3f})"
+    return f"{score(rows, 'las')} ({np.mean(numbers(rows, 'log_probability')):.3f})"
 
 
-def draw(rows: list[Row], folder: Path) -> None:
+def draw(rows: list[Row], wanted: BeamExperiment, folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each system."""
-    for system in sorted({row["system"] for row in rows}):
+    for system in names_of(rows, "system"):
+        of_system = chosen(rows, system=system)
         figure, (plot,) = panels(width=7)
-        treebanks = sorted({row["treebank"] for row in chosen(rows, system=system)})
-        for merge, style in _STYLES.items():
-            found = _by_beam(chosen(rows, system=system, merge=merge))
-            for number, treebank in enumerate(treebanks):
-                sizes = sorted(size for name, size in found if name == treebank)
-                means = [np.mean(numbers(found[treebank, size], "las")) for size in sizes]
-                colour = _COLOURS[number % len(_COLOURS)]
-                if sizes:
-                    plot.plot(sizes, means, style, marker="o", color=colour, label=f"{treebank}, merge={merge}")
+        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(of_system, "treebank"))):
+            look = {"color": _COLOURS[number % len(_COLOURS)], "label": f"{treebank}, merge={merge}"}
+            plot_las(plot, chosen(of_system, treebank=treebank, merge=merge), style, **look)
         label_beam_sizes(plot)
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
@@ -145,7 +119,7 @@ def draw(rows: list[Row], folder: Path) -> None:
 # Percentages on the test part, all words, full relations. ``log_probability`` is that of the trees found, in nats per word; of
 # a globally trained parser, their score.
 KEY = ("system", "treebank", "seed", "merge", "size")
-EXPERIMENT = Experiment(BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw)
+EXPERIMENT = Experiment("beam", BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("beam", __doc__)
+    EXPERIMENT.run(__doc__)

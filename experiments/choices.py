@@ -5,9 +5,8 @@
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. The rows of the
-folders of these names under experiments/ are published, and are reused (see engine.py); yours go to results.csv under runs/ as
-trainings end. RECIPE.md beside it has a table for each study.
+The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. RECIPE.md has a
+table for each study.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ class Study:
 class Choices(Trainings):
     """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
 
-    title: str
     studies: list[str]
     part: str
     all_studies: dict[str, Study]
@@ -97,31 +95,22 @@ def measure(wanted: Choices, group: list[Cell]) -> Iterator[tuple[Key, dict[str,
 def page(rows: list[Row], wanted: Choices) -> str:
     """Markdown: a table for each study that was asked for or that there are rows of."""
     rows = chosen(rows, recipe=wanted.recipe)
-    found = {row["settings"] for row in rows}
     languages = names_of(rows, "treebank", wanted.languages)
     seeds = range(1, max([int(row["seed"]) for row in rows], default=0) + 1)
     las = {(row["treebank"], int(row["seed"]), row["settings"]): float(row["las"]) for row in rows}
-    parts = [
-        f"# {wanted.title}, recipe={wanted.recipe}\n\n"
-        f"LAS on {wanted.part} in percent, seeds 1 to {seeds.stop - 1} unless the cell says otherwise, mean ± standard "
-        "deviation; the last column is the mean difference from the first line of the table, over treebanks and seeds, ± its "
-        "standard error.\n"
-    ]
+    parts = []
     for name, study in wanted.all_studies.items():
         variants = {variant: " ".join(settings) for variant, settings in study.variants.items()}
-        if name not in wanted.studies and not any(settings in found for settings in variants.values() if settings):
+        if name not in wanted.studies and not any(row["settings"] in variants.values() for row in rows if row["settings"]):
             continue
-        scores = {
-            variant: np.array([[las.get((t, s, settings), np.nan) for s in seeds] for t in languages])
-            for variant, settings in variants.items()
-        }
-        default = next(iter(scores.values()))
-        lines = [
-            [variant, *map(_of_seeds, of_variant), "" if of_variant is default else _gain((of_variant - default).ravel())]
-            for variant, of_variant in scores.items()
-        ]
+        default, lines = None, []
+        for variant, settings in variants.items():
+            scores = np.array([[las.get((t, s, settings), np.nan) for s in seeds] for t in languages])
+            lines.append([variant, *map(_of_seeds, scores), "" if default is None else _gain((scores - default).ravel())])
+            default = scores if default is None else default
         parts.append(f"## {name}\n\n{study.question}\n\n{plain_table(['', *languages, 'difference'], lines)}")
-    return "\n".join(parts)
+    # Whoever writes {} in the text means how many seeds there are.
+    return wanted.head().format(seeds.stop - 1) + "\n".join(parts)
 
 
 def _of_seeds(scores: np.ndarray) -> str:
@@ -143,9 +132,8 @@ def _gain(differences: np.ndarray) -> str:
 
 
 # Scores on the part that is asked for, percentages, all words, full relations.
-EXPERIMENT = Experiment(
-    Choices, ("recipe", "treebank", "seed", "settings"), ("las", "uas", "seconds"), cells, measure, page, "{recipe}.md"
-)
+KEY, MEASURED = ("recipe", "treebank", "seed", "settings"), ("las", "uas", "seconds")
+EXPERIMENT = Experiment("choices", Choices, KEY, MEASURED, cells, measure, page, "{recipe}.md")
 
 if __name__ == "__main__":
-    EXPERIMENT.run("choices", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -16,7 +16,6 @@ measure, with a number for each sentence of the test part, in its order, separat
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,14 +23,14 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.command import ROOT, Trainings
 from experiments.engine import Found
-from experiments.tables import Key, Row
+from experiments.tables import Interval, Key, Row, chosen, read_rows, write_rows
 from experiments.trainings import Training, run_training
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
-from parser.storage.atomic import replacing
 
 KEY = ("treebank", "recipe", "column", "seed")
 MEASURED = ("las", "uas", "las_first_pass", "uas_first_pass", "seconds", "versions")  # percentages on the test part, all words
@@ -54,15 +53,11 @@ def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> It
     for key, training in family.items():
         folder = run_folder(runs, key)
         metrics = run_training(training, folder, None if key == first else run_folder(runs, first) / "model", fresh)
-        scores = {
-            name + after: f"{of_part[name]:.4f}"
-            for after, of_part in {"": metrics["test"], "_first_pass": metrics["after_first_pass"]["test"]}.items()
-            for name in _MEASURES
-        }
-        versions = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
-        more = {"seconds": f"{sum(metrics['seconds'].values()):.1f}", "versions": versions}
-        counts = {f"{name} of each": _text(numbers) for name, numbers in vars(_count(training, folder)).items()}
-        yield key, scores | more | counts
+        parts = {"": metrics["test"], "_first_pass": metrics["after_first_pass"]["test"]}
+        found = {name + after: f"{part[name]:.4f}" for after, part in parts.items() for name in _MEASURES}
+        found["seconds"] = f"{sum(metrics['seconds'].values()):.1f}"
+        found["versions"] = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
+        yield key, found | {f"{name} of each": _text(numbers) for name, numbers in vars(_count(training, folder)).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +98,15 @@ def _text(numbers: Iterable[int]) -> str:
     return " ".join(map(str, numbers))
 
 
-def keep_counts(folder: Path, recipe: str, found: Found) -> None:
-    """Writes the counts of measure_family() beside those that are there."""
-    path = folder / counts_file(recipe)
+def _numbers(text: str) -> np.ndarray:
+    return np.array(text.split(), np.int64)
+
+
+def keep(wanted: Trainings, found: Found) -> None:
+    """Writes the counts of measure_family() beside your own rows."""
+    path = Path(wanted.results) / counts_file(wanted.recipe)
     new = {
-        (treebank, int(column), int(seed)): Counts(
-            *(np.array(values[f"{name} of each"].split(), np.int64) for name in ("words", "uas", "las"))
-        )
+        (treebank, int(column), int(seed)): Counts(*(_numbers(values[f"{name} of each"]) for name in ("words", "uas", "las")))
         for (treebank, _, column, seed), values in found
     }
     write_counts(path, read_counts(path) | new)
@@ -122,19 +119,12 @@ def counts_file(recipe: str) -> str:
 
 def read_counts(path: Path) -> AllCounts:
     """The counts of a file; none if there is no such file."""
-    if not path.exists():
-        return {}
-    words: dict[str, np.ndarray] = {}
-    measured: dict[tuple[str, int, int], dict[str, np.ndarray]] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            numbers = np.array(line["counts"].split(), np.int64)
-            if line["measure"] == "words":
-                words[line["treebank"]] = numbers
-            else:
-                key = line["treebank"], int(line["column"]), int(line["seed"])
-                measured.setdefault(key, {})[line["measure"]] = numbers
-    return {key: Counts(words[key[0]], **found) for key, found in measured.items()}
+    found = {key: _numbers(row["counts"]) for key, row in read_rows(path, _COLUMNS, 4).items()}
+    return {
+        (treebank, int(column), int(seed)): Counts(found[treebank, "", "", "words"], found[treebank, column, seed, "uas"], las)
+        for (treebank, column, seed, measure), las in found.items()
+        if measure == "las"
+    }
 
 
 def write_counts(path: Path, counts: AllCounts) -> None:
@@ -143,48 +133,33 @@ def write_counts(path: Path, counts: AllCounts) -> None:
     Raises:
         ValueError: the sentences of a treebank are not the same ones throughout.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        written: dict[str, np.ndarray] = {}
-        for (treebank, column, seed), of_one in sorted(counts.items()):
-            if treebank not in written:
-                written[treebank] = of_one.words
-                writer.writerow((treebank, "", "", "words", _text(of_one.words)))
-            if not np.array_equal(written[treebank], of_one.words):
+    rows: dict[Key, Row] = {}
+    for (treebank, column, seed), of_one in sorted(counts.items()):
+        lines = {("", "", "words"): of_one.words, **{(f"{column}", f"{seed}", m): getattr(of_one, m) for m in _MEASURES}}
+        for key, numbers in lines.items():
+            row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
+            if rows.setdefault((treebank, *key), row) != row:
                 raise ValueError(
                     f"{path}: the test part of {treebank} has other sentences in column {column}, seed {seed}; give another "
                     "results=FOLDER to what was trained on other files"
                 )
-            for measure in _MEASURES:
-                writer.writerow((treebank, column, seed, measure, _text(getattr(of_one, measure))))
+    write_rows(path, _COLUMNS, rows)
 
 
 def counted(counts: AllCounts, rows: Iterable[Row], recipe: str) -> AllCounts:
     """The counts of rows of a recipe that are there, with the same scores."""
-    found = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in rows if row["recipe"] == recipe}
+    found = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in chosen(rows, recipe=recipe)}
     return {key: of_one for key, of_one in counts.items() if key in found and of_one.is_of(found[key])}
 
 
-@dataclass(frozen=True)
-class Difference:
-    """LAS of one column minus that of another, in points: the mean, and the middle 95% of the bootstrap."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
-
-    @property
-    def verdict(self) -> str:
-        """What the interval says of the claim that the difference is positive."""
-        return "holds" if self.low > 0 else "the opposite holds" if self.high < 0 else "open"
+def counts_of(wanted: Trainings, rows: Sequence[Row]) -> AllCounts:
+    """The counts of these rows, published or your own."""
+    folders = [ROOT / folder for folder in (wanted.published, Path(wanted.results).absolute()) if folder is not None]
+    files = [folder / counts_file(wanted.recipe) for folder in folders]
+    return {key: of_one for file in files for key, of_one in counted(read_counts(file), rows, wanted.recipe).items()}
 
 
-def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Difference | None:
+def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Interval | None:
     """LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
     gains, words = [], []
     for language in languages:
@@ -197,7 +172,7 @@ def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: 
     samples = _samples(tuple(gain.shape for gain in gains), _DRAWS)
     draws = [_draws(gain, of_one, *drawn) for gain, of_one, drawn in zip(gains, words, samples, strict=True)]
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])
-    return Difference(float(np.mean(means)), float(low), float(high))
+    return Interval(float(np.mean(means)), float(low), float(high))
 
 
 @cache

@@ -29,7 +29,13 @@ class Pictures:
     published: str
     output: str
     publish: bool
+    format: str
     paths: Paths
+
+    @property
+    def stem(self) -> str:
+        """Of the files' names, where a folder holds several of a kind."""
+        return ""
 
     @property
     def folder(self) -> Path:
@@ -50,7 +56,13 @@ class Trainings:
     fresh: bool
     publish: bool
     recipe: str
+    title: str
+    about: str
     paths: Paths
+
+    def head(self, more: str = "") -> str:
+        """Of a page: its title, and what it shows."""
+        return f"# {self.title}\n\n{self.about}{more}\n\n"
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:

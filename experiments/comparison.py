@@ -1,10 +1,14 @@
 """Variants of a training compared on test parts: rows, tables and claims. What is compared is in configs/experiments alone.
 
-Commands: accurate.py, systems.py, online.py and distillation.py. A claim is the sum of the LAS of some variants minus that of
+    python experiments/comparison.py --config-name=accurate paths.treebanks=../shared/ud-v2.2
+    python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
+
+NAME.yaml of --config-name says what is compared: accurate, unseen, systems, systems_bilstm, online, distillation. UDPipe's
+lines need the extra ``compare``; without it, name the others. A claim is the sum of the LAS of some variants minus that of
 others, positive if it holds. It is estimated from pairs, trainings on the same treebank with the same seed; the interval is
 Student's, 95%, over the pairs of a treebank, and over those of all treebanks together. A claim is open if its interval holds 0,
-or if there is only one pair. A variant that has settings ``distillation.*`` is taught by the variant ``teacher``, trained on
-the same treebank with the same seed, before it.
+or if there is only one pair. A variant that has settings ``distillation.*`` (parser/training/examples/teacher.py) is taught by
+the variant ``teacher``, trained on the same treebank with the same seed, before it.
 """
 
 from __future__ import annotations
@@ -17,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy import stats
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.tables import NOT_RUN, Key, Row, chosen, markdown, mean_and_deviation, names_of, numbers, plain_table, score
+from experiments.tables import NOT_RUN, Interval, Key, Row, chosen, grid, markdown, names_of, numbers, plain_table, score
 from experiments.trainings import Training, folder_of, formatted, run_training
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
@@ -53,8 +57,6 @@ class Claim:
 class Comparison(Trainings):
     """What to compare; configs/experiments/comparison.yaml says what each key is for."""
 
-    title: str
-    about: str
     sections: list[str]
     systems: list[str]
     variants: list[str]
@@ -65,6 +67,7 @@ class Comparison(Trainings):
     all_udpipe: dict[str, dict[str, Any]]
     all_claims: dict[str, Claim]
     all_times: dict[str, list[str]]
+    told: dict[str, str]
 
     @property
     def names(self) -> list[str]:
@@ -194,42 +197,29 @@ def _edges(gold: list[list[int]], parsed: list[list[int]]) -> dict[str, str]:
     return {name: str(getattr(edges, name)) for name in _EDGES}
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over pairs with its 95% interval; infinite with one pair."""
+def student(differences: Sequence[float]) -> Interval:
+    """Student's interval of the mean; infinite with one difference."""
+    mean, n = float(np.mean(differences)), len(differences)
+    if n == 1:
+        return Interval(mean, -math.inf, math.inf)
+    margin = float(stats.t.ppf(0.975, n - 1)) * float(np.std(differences, ddof=1)) / n**0.5
+    return Interval(mean, mean - margin, mean + margin)
 
-    mean: float
-    margin: float
-    pairs: int
 
-    @classmethod
-    def of(cls, differences: Sequence[float]) -> Estimate:
-        """That of some differences, one at least."""
-        n = len(differences)
-        if n == 1:
-            return cls(differences[0], math.inf, 1)
-        error = float(np.std(differences, ddof=1)) / n**0.5
-        return cls(float(np.mean(differences)), float(student.ppf(0.975, n - 1)) * error, n)
-
-    def __str__(self) -> str:
-        if self.pairs == 1:
-            return f"{self.mean:+.2f}, one pair"
-        return f"{self.mean:+.2f} [{self.mean - self.margin:+.2f}, {self.mean + self.margin:+.2f}], {self.verdict}"
-
-    @property
-    def verdict(self) -> str:
-        """What the interval says."""
-        return "open" if abs(self.mean) <= self.margin else "holds" if self.mean > 0 else "the opposite holds"
+def shown(differences: Sequence[float]) -> str:
+    """The mean, its interval, and what it says."""
+    found = student(differences)
+    return f"{found}, {found.verdict}" if len(differences) > 1 else f"{found.mean:+.2f}, one pair"
 
 
 def differences(rows: list[Row], claim: Claim, treebank: str) -> list[float]:
     """The claim's sum in the trainings of each seed that has a row of every variant, in points of LAS."""
-    found = []
     las = {(row["variant"], row["seed"]): float(row["las"]) for row in rows if row["treebank"] == treebank}
-    for seed in sorted({seed for _, seed in las}, key=int):
-        if all((name, seed) in las for name in (*claim.better, *claim.worse)):
-            found.append(sum(las[name, seed] for name in claim.better) - sum(las[name, seed] for name in claim.worse))
-    return found
+    return [
+        sum(las[name, seed] for name in claim.better) - sum(las[name, seed] for name in claim.worse)
+        for seed in sorted({seed for _, seed in las}, key=int)
+        if all((name, seed) in las for name in (*claim.better, *claim.worse))
+    ]
 
 
 def page(rows: list[Row], wanted: Comparison) -> str:
@@ -240,88 +230,63 @@ def page(rows: list[Row], wanted: Comparison) -> str:
         languages = [name for name in languages if chosen(rows, treebank=name)]
     on_dev = [name for name in languages if wanted.part(name) == "dev" and wanted.train_on != "dev"]
     trained = f" {' and '.join(on_dev)}: trained on the dev part alone, the last epoch." if on_dev else ""
-    parts = [f"# {wanted.title}\n\n{wanted.about}{trained}\n\n"]
-    parts += [text for section in wanted.sections if (text := _SECTIONS[section](rows, languages, wanted))]
-    return parts[0] + "\n".join(parts[1:])
+    sections = []
+    for section in wanted.sections:
+        if section in _CELLS:
+            empty = "" if section == "dev" else NOT_RUN
+            head, lines = grid(rows, ("variant", wanted.names), ("treebank", languages), _CELLS[section], empty)
+        else:
+            head, lines = _TABLES[section](rows, languages, wanted)
+        if lines or section in _CELLS:
+            sections.append(wanted.told.get(section, "") + (plain_table if section == "summary" else markdown)(head, lines))
+    return wanted.head(trained) + "\n".join(sections)
 
 
-def _table(
-    rows: list[Row], languages: list[str], wanted: Comparison, cell: Callable[[list[Row]], str], empty: str = NOT_RUN
-) -> tuple[list[str], list[list[str]]]:
-    """The head of a table by variant and treebank, and the lines of those variants that there are rows of."""
-    lines = []
-    for name in wanted.names:
-        found = [chosen(rows, variant=name, treebank=language) for language in languages]
-        if any(found):
-            lines.append([name, *(cell(of_one) if of_one else empty for of_one in found)])
-    return ["", *languages], lines
+def _summary(found: list[Row]) -> str:
+    return f"{score(found, 'las', 'uas')} ({np.mean(numbers(found, 'cpu_seconds')):.0f} s)"
 
 
-def _scores(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
-    return markdown(*_table(rows, languages, wanted, lambda found: score(found, "las", "uas")))
+def _edges_of(found: list[Row]) -> str:
+    sums = NonprojectiveEdges(*(sum(int(row[name]) for row in found) for name in _EDGES))
+    ours, gold = sums.tree_percents
+    edges = f"{sums.precision:.1f} / {sums.recall:.1f} / {sums.f1:.1f}" if sums.predicted else "none"
+    return f"{edges}; {ours:.1f} of {gold:.1f}"
 
 
-def _summary(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
-    def cell(found: list[Row]) -> str:
-        return f"{score(found, 'las', 'uas')} ({np.mean(numbers(found, 'cpu_seconds')):.0f} s)"
-
-    return plain_table(*_table(rows, languages, wanted, cell))
-
-
-def _edge_table(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
-    def cell(found: list[Row]) -> str:
-        sums = NonprojectiveEdges(*(sum(int(row[name]) for row in found) for name in _EDGES))
-        ours, gold = sums.tree_percents
-        edges = f"{sums.precision:.1f} / {sums.recall:.1f} / {sums.f1:.1f}" if sums.predicted else "none"
-        return f"{edges}; {ours:.1f} of {gold:.1f}"
-
-    told = (
-        "## Non-projective edges\n\nPrecision / recall / F1 in percent, all seeds together, then the percentage of the trees "
-        "that have such an edge, the parser's and the gold ones; an edge is non-projective if a node between does not "
-        "descend from the head.\n\n"
-    )
-    return told + markdown(*_table(rows, languages, wanted, cell))
-
-
-def _claims(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
+def _claims(rows: list[Row], languages: list[str], wanted: Comparison) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, claim in wanted.all_claims.items():
         by_language = [differences(rows, claim, name) for name in languages]
         if pairs := [difference for found in by_language for difference in found]:
-            cells = [str(Estimate.of(found)) if found else NOT_RUN for found in by_language]
-            lines.append([label, str(Estimate.of(pairs)), *cells, claim.papers])
-    told = "## Claims\n\nDifference of LAS in points, mean and 95% interval over pairs of the same treebank and seed.\n\n"
-    return told + markdown(["claim", "all", *languages, "the papers"], lines) if lines else ""
+            cells = [shown(found) if found else NOT_RUN for found in by_language]
+            lines.append([label, shown(pairs), *cells, claim.papers])
+    return ["claim", "all", *languages, "the papers"], lines
 
 
-def _times(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
+def _times(rows: list[Row], languages: list[str], wanted: Comparison) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, names in wanted.all_times.items():
         found = [[numbers(chosen(rows, variant=name, treebank=t), "cpu_seconds") for name in names] for t in languages]
         ratios = [f"{np.mean(above) / np.mean(below):.2f}" if above and below else "" for above, below in found]
         if any(ratios):
             lines.append([label, *ratios])
-    told = "## CPU time of training\n\nRatio of the means; reading, and measuring dev after each iteration, are in it.\n\n"
-    return told + markdown(["", *languages], lines) if lines else ""
+    return ["", *languages], lines
 
 
-def _dev(rows: list[Row], languages: list[str], wanted: Comparison) -> str:
-    told = "## LAS on dev\n\nTo choose on; mean ± standard deviation over seeds.\n\n"
-    return told + markdown(
-        *_table(rows, languages, wanted, lambda found: mean_and_deviation(numbers(found, "dev_las")), empty="")
-    )
-
-
-_SECTIONS = {
+# The sections of a page: what a cell of a variant and a treebank shows, or the head and the lines of another table.
+_CELLS: dict[str, Callable[[list[Row]], str]] = {
     "summary": _summary,
-    "scores": _scores,
-    "edges": _edge_table,
-    "claims": _claims,
-    "times": _times,
-    "dev": _dev,
+    "scores": lambda found: score(found, "las", "uas"),
+    "edges": _edges_of,
+    "dev": lambda found: score(found, "dev_las"),
 }
+_TABLES = {"claims": _claims, "times": _times}
 
 # Percentages on the test part, all words, full relations; CPU seconds of the whole training, and wall-clock time of fitting and
 # exploration only. dev_las is empty where the dev part was trained on; ``predicted`` to ``gold_trees`` count edges of test.
 MEASURED = ("las", "uas", "dev_las", *_EDGES, "cpu_seconds", "fit_seconds")
-EXPERIMENT = Experiment(Comparison, ("variant", "treebank", "trained_on", "seed"), MEASURED, cells, measure, page)
+KEY = ("variant", "treebank", "trained_on", "seed")
+EXPERIMENT = Experiment("accurate", Comparison, KEY, MEASURED, cells, measure, page)
+
+if __name__ == "__main__":
+    EXPERIMENT.run(__doc__)

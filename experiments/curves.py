@@ -12,18 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.columns import run_folder
-from experiments.command import Pictures, run
-from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, read_csv, save, write_csv
-from experiments.tables import Row, chosen, numbers
+from experiments.command import Pictures
+from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureExperiment, Measured, Tables, panels, save
+from experiments.tables import chosen, numbers
 
-COMMAND = "python experiments/curves.py"
 COLUMNS = ("treebank", "column", "epoch", "dev_las", "standard_deviation")
-PASSES = ("first_pass", "second_pass")
 
 # By column of Table 7: what it is called in the plot, and its colour.
 LINES = {
@@ -44,47 +43,42 @@ class Curves(Pictures):
     seeds: int
     runs: str
 
+    @property
+    def stem(self) -> str:
+        """Of the files' names."""
+        return self.recipe
 
-def dev_las(folder: Path, name: str) -> list[float]:
-    """Dev LAS in percent after each epoch of a pass, from the events of a run folder; none if it is not there."""
-    if not folder.exists():
-        return []
-    events = EventAccumulator(str(folder)).Reload()
-    if "dev/las" not in events.Tags()["scalars"]:
-        return []
+
+def dev_las(folder: Path, number: int) -> list[float]:
+    """Dev LAS in percent after each epoch of a pass, 1 or 2, from the events of a run folder.
+
+    Raises:
+        ValueError: there are none.
+    """
+    events = EventAccumulator(str(folder)).Reload() if folder.exists() else None
+    if events is None or "dev/las" not in events.Tags()["scalars"]:
+        raise ValueError(f"{folder}: no events of pass {number}; run table7.py first")
     passes = {event.step: event.value for event in events.Scalars("pass")}
-    return [event.value for event in events.Scalars("dev/las") if passes[event.step] == 1 + PASSES.index(name)]
+    return [event.value for event in events.Scalars("dev/las") if passes[event.step] == number]
 
 
-def curves_of(settings: Curves, treebank: str, column: int) -> np.ndarray:
-    """float[seeds, epochs]: dev LAS in the last pass of a column."""
-    name = PASSES[column > 2]
-    folders = [
-        run_folder(Path(settings.runs), (treebank, settings.recipe, str(column), str(seed)))
-        for seed in range(1, settings.seeds + 1)
-    ]
-    curves = [dev_las(folder, name) for folder in folders]
-    for folder, curve in zip(folders, curves, strict=True):
-        if not curve:
-            raise ValueError(f"{folder}: no events of the {name}; run table7.py first")
-    return np.array(curves)
-
-
-def measure(settings: Curves) -> list[tuple[str, int, int, float, float]]:
-    """Lines of COLUMNS."""
-    rows = []
+def measure(settings: Curves) -> Measured:
+    """Reads."""
+    rows: list[tuple[Any, ...]] = []
     first_epochs = 0
     for treebank, column in product(settings.treebanks, LINES):
-        found = curves_of(settings, treebank, column)
+        keys = [(treebank, settings.recipe, str(column), str(seed)) for seed in range(1, settings.seeds + 1)]
+        found = np.array([dev_las(run_folder(settings.runs, key), 1 + (column > 2)) for key in keys])  # [seeds, epochs]
         before = 0 if column <= 2 else first_epochs  # the second pass continues where the first one stopped
         first_epochs = found.shape[1] if column <= 2 else first_epochs
         spread = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
         rows += [(treebank, column, before + epoch, float(mean), float(dev)) for epoch, (mean, dev) in enumerate(spread, 1)]
-    return rows
+    return Measured({"results": rows}, settings.treebanks, [f"recipe: {settings.recipe}", f"seeds: 1 to {settings.seeds}"])
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw(tables: Tables, settings: Curves, folder: Path) -> None:
     """A panel for each treebank."""
+    rows = tables["results"]
     names = list(dict.fromkeys(row["treebank"] for row in rows))
     figure, plots = panels(len(names), width=2.9, height=3.2, share_y=False)
     for plot, treebank in zip(plots, names, strict=True):
@@ -92,22 +86,15 @@ def draw(rows: list[Row], path: Path) -> None:
         for column, (label, colour) in LINES.items():
             found = chosen(own, column=column)
             plot.plot(numbers(found, "epoch"), numbers(found, "dev_las"), color=colour, label=label)
-        plot.set_title(treebank)
-        plot.set_xlabel("epoch")
-        plot.set_ylim(bottom=min(float(row["dev_las"]) for row in own if int(row["epoch"]) >= 3))
+        lowest = min(float(row["dev_las"]) for row in own if int(row["epoch"]) >= 3)
+        plot.set(title=treebank, xlabel="epoch", ylim=(lowest, None))
     plots[0].set_ylabel("LAS on dev (percent)")
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
-    save(figure, path)
+    save(figure, folder / f"{settings.stem}.{settings.format}")
 
 
-def main(settings: Curves) -> None:
-    """Writes the numbers and the plot."""
-    head = provenance(f"{COMMAND} recipe={settings.recipe}", settings.treebanks, [f"seeds: 1 to {settings.seeds}"])
-    path = settings.folder / f"{settings.recipe}.csv"
-    write_csv(path, head, COLUMNS, measure(settings))
-    draw(read_csv(path), path.with_suffix(".svg"))
-
+EXPERIMENT = FigureExperiment("curves", Curves, {"results": COLUMNS}, measure, draw=draw)
 
 if __name__ == "__main__":
-    run(main, Curves, "curves", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -139,6 +139,7 @@ class Experiment(Generic[S]):
     """What is to be measured, and what is written of it.
 
     Attributes:
+        name: of its file in configs/experiments.
         kind: the dataclass of the settings.
         key: the columns that a row is known by.
         measured: the other columns of results.csv, but for ``settings`` and ``commit``.
@@ -146,11 +147,14 @@ class Experiment(Generic[S]):
         measure: trains and measures the missing cells of a group, in a process of its own.
         page: Markdown from the rows.
         page_name: the file's; {recipe} is filled in.
-        draw: draws the pictures of rows into a folder, if there are any.
+        draw: writes what else is made of rows into a folder, pictures above all.
         prepare: jobs that the missing cells need to be done first.
+        complete: adds to the missing cells what cannot be measured without.
         keep: takes what ``measure`` found of a group, in the process that writes the rows, if more than rows is to be written.
+        own_page: Markdown of the published rows and your own, if it is not ``page`` of those that are shown.
     """
 
+    name: str
     kind: type[S]
     key: tuple[str, ...]
     measured: tuple[str, ...]
@@ -158,18 +162,20 @@ class Experiment(Generic[S]):
     measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]]
     page: Callable[[list[Row], S], str]
     page_name: str = "table.md"
-    draw: Callable[[list[Row], Path], None] | None = None
+    draw: Callable[[list[Row], S, Path], None] | None = None
     prepare: Callable[[S, list[Cell]], list[Job[Any]]] | None = None
+    complete: Callable[[S, list[Cell]], list[Cell]] | None = None
     keep: Callable[[S, Found], None] | None = None
+    own_page: Callable[[S, Results], str] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Of results.csv."""
         return (*self.key, *self.measured, *(name for name in ("settings", "commit") if name not in self.key))
 
-    def run(self, config: str, doc: str | None) -> NoReturn:
+    def run(self, doc: str | None) -> NoReturn:
         """The command line; see command.run()."""
-        command.run(self.main, self.kind, config, doc)
+        command.run(self.main, self.kind, self.name, doc)
 
     def results(self, wanted: Trainings) -> Results:
         """The rows that are there.
@@ -187,17 +193,19 @@ class Experiment(Generic[S]):
         cells = self.cells(wanted)
         results = self.results(wanted)
         self.fill(wanted, results, results.missing(cells))
-        self.write(wanted, results.shown(cells), results.own_folder)
-        text = self.page(results.shown(cells), wanted)
-        if wanted.publish:
-            results.publish(cells)
+        if not wanted.publish:
+            own = None if self.own_page is None else self.own_page(wanted, results)
+            text = self.write(wanted, results.shown(cells), results.own_folder, own)
+        else:
             assert results.published_folder is not None
-            self.write(wanted, [*results.published.values()], results.published_folder)
-            text = self.page([*results.published.values()], wanted)
+            results.publish(cells)
+            text = self.write(wanted, [*results.published.values()], results.published_folder)
         print(text, end="")
 
     def fill(self, wanted: S, results: Results, missing: Sequence[Cell]) -> None:
         """Measures the missing cells, a job for each group; rows are written as jobs end."""
+        if self.complete is not None:
+            missing = self.complete(wanted, list(missing))
         if self.prepare is not None:
             for _ in run_jobs(self.prepare(wanted, list(missing)), wanted.workers):
                 pass
@@ -216,11 +224,13 @@ class Experiment(Generic[S]):
         known = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
         return {name: known.get(name, "") for name in self.columns}
 
-    def write(self, wanted: S, rows: list[Row], folder: Path) -> None:
-        """Writes the page and the pictures of some rows."""
-        write_page(folder / self.page_name.format(recipe=wanted.recipe), self.page(rows, wanted))
+    def write(self, wanted: S, rows: list[Row], folder: Path, text: str | None = None) -> str:
+        """Writes the page, that of the rows unless another is given, and the pictures; returns the page."""
+        text = self.page(rows, wanted) if text is None else text
+        write_page(folder / self.page_name.format(recipe=wanted.recipe), text)
         if self.draw is not None:
-            self.draw(rows, folder)
+            self.draw(rows, wanted, folder)
+        return text
 
 
 def _measured(measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]], wanted: S, cells: list[Cell]) -> Found:

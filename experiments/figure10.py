@@ -7,7 +7,8 @@ critical if at least one of its gold descendants is not in B or its gold parent 
 curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element,
 and the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost
 whatever is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random
-computations that take an optimal step with ``optimal_probability``, else any step. Writes results.csv and figure10.svg.
+computations that take an optimal step with probability ``optimal_probability``, else any step. Writes results.csv and
+figure10.svg.
 
 In results.csv, ``kept`` is the mean k + m' by the paper's definition, and the percentiles are of the same; ``kept_here`` is the
 mean with the set that critical_nodes.py keeps.
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -25,14 +25,13 @@ from numba import njit
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures
-from experiments.figures import BLACK, BLUE, GREEN, GREY, FigureExperiment, describe, panels, provenance, save
-from experiments.tables import Row, numbers
+from experiments.figures import BLACK, BLUE, GREEN, GREY, FigureExperiment, Measured, Tables, panels, save
+from experiments.tables import numbers
 from oracles import Query, Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.trees import GoldChildren
 from scripts.benchmarks.random_computations import random_computations
 
-COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
 
 
@@ -46,16 +45,10 @@ class Figure10(Pictures):
     seed: int
     computations: int
     min_sentences: int
-    format: str
 
 
 def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
-    """int[configurations, 5]: sentence, k, m, and the number of critical nodes by the paper's definition and as kept here.
-
-    Args:
-        trees: projective ones.
-        batches: configurations of these trees.
-    """
+    """int[configurations, 5], of projective trees: sentence, k, m, and the critical nodes by the paper and as kept here."""
     facts = GoldChildren.of(trees)
     counted = [_count(trees.heads, trees.offsets, facts, *batch.arrays) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
@@ -107,9 +100,9 @@ def by_size(counted: np.ndarray) -> list[tuple[int | float, ...]]:
     return rows
 
 
-def draw(rows: list[Row], settings: Figure10, folder: Path) -> None:
+def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
     """Both means, what the configurations spread over, and what would be without removing anything."""
-    shown = [row for row in rows if int(row["sentences"]) >= settings.min_sentences]
+    shown = [row for row in tables["results"] if int(row["sentences"]) >= settings.min_sentences]
     size, _, _, kept, kept_here, k, tenth, ninetieth = (numbers(shown, column) for column in COLUMNS)
     figure, (axes,) = panels()
     spread = "the paper's, 10th to 90th percentile"
@@ -118,15 +111,13 @@ def draw(rows: list[Row], settings: Figure10, folder: Path) -> None:
     axes.plot(size, kept_here, "--", color=GREEN, label="$k+m'$, nodes kept here, mean")
     axes.plot(size, k, color=GREY, linewidth=0.9, label="$k$, mean")
     axes.plot([0, max(size)], [0, max(size)], ":", color=BLACK, linewidth=1, label="$k+m$: nothing removed")
-    axes.set_xlim(0, max(size))
-    axes.set_ylim(0, 2.5 * max(kept))  # a square plot would squeeze what it is about into a line
-    axes.set_xlabel("$k+m$ (stack elements and buffer nodes)")
-    axes.set_ylabel("$k+m'$ (non-critical nodes removed)")
+    axes.set(xlim=(0, max(size)), ylim=(0, 2.5 * max(kept)))  # a square plot would squeeze what it is about into a line
+    axes.set(xlabel="$k+m$ (stack elements and buffer nodes)", ylabel="$k+m'$ (non-critical nodes removed)")
     axes.legend(loc="upper right")
     save(figure, folder / f"figure10.{settings.format}")
 
 
-def measure(settings: Figure10) -> tuple[list[Any], list[str]]:
+def measure(settings: Figure10) -> Measured:
     """Counts."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
@@ -134,16 +125,12 @@ def measure(settings: Figure10) -> tuple[list[Any], list[str]]:
     seeds = range(settings.seed, settings.seed + settings.computations)
     computations = (random_computations(trees, guide, settings.optimal_probability, seed) for seed in seeds)
     rows = by_size(np.concatenate([critical_counts(trees, batches) for batches in computations]))
-    data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
     how = f"{settings.strategy}, an optimal step with probability {settings.optimal_probability}"
     more = [f"computations: {settings.computations} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
-    for size, configurations, _, kept, here, *_ in rows:
-        if size % 10 == 0:
-            print(f"k+m = {size:3} in {configurations:6} configurations: k+m' = {kept:6.2f}, as kept here {here:6.2f}")
-    return rows, provenance(COMMAND, data, more)
+    return Measured({"results": rows}, map(str, chosen), more)
 
 
-EXPERIMENT = FigureExperiment(Figure10, COLUMNS, measure, draw=draw)
+EXPERIMENT = FigureExperiment("figure10", Figure10, {"results": COLUMNS}, measure, draw=draw)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("figure10", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -44,67 +45,94 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def provenance(command: str, data: Iterable[str], more: Iterable[str] = (), timed: bool = False) -> list[str]:
-    """What the numbers depend on, for the head of a CSV file.
-
-    Args:
-        command: that writes the file.
-        data: the trees, a treebank each.
-        more: seeds and the like.
-        timed: whether there are times among the numbers, which depend on the machine.
-    """
-    used = versions()
-    names = ("python", "optimal-step", "numpy", "numba")
-    lines = [command, "trees: " + "; ".join(data), *more]
-    if timed:
-        lines.append("machine: {processor}, {cores} cores, one thread".format(**machine()))
-    return [*lines, "versions: " + ", ".join(f"{name} {used[name]}" for name in names)]
-
-
 P = TypeVar("P", bound=Pictures)
+
+
+class Tables(dict[str, list[Row]]):
+    """Rows by the name of their CSV file; ``head``: what they depend on, the lines at the head of the files."""
+
+    head: list[str]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured.
+
+    Attributes:
+        lines: of each CSV file, by its name.
+        trees: a line about each treebank.
+        more: what else the numbers depend on, such as seeds.
+    """
+
+    lines: dict[str, list[tuple[Any, ...]]]
+    trees: Iterable[str]
+    more: Iterable[str] = ()
 
 
 @dataclass(frozen=True)
 class FigureExperiment(Generic[P]):
-    """What is measured at once, without trainings, and what is written of it: results.csv, a page, pictures.
+    """What is measured at once, without trainings, and what is written of it: CSV files, a page, pictures.
 
     Attributes:
+        name: of its file in configs/experiments, and of its module.
         kind: the dataclass of the settings.
-        columns: of results.csv.
-        measure: the lines of results.csv, and what they depend on: see provenance().
-        page: Markdown from the rows of results.csv, for table.md.
-        draw: draws the pictures of these rows into a folder.
+        columns: of each CSV file, by its name.
+        measure: measures.
+        page: Markdown from the rows, for table.md.
+        draw: draws the pictures of the rows into a folder.
+        timed: whether there are times among the numbers, which depend on the machine.
     """
 
+    name: str
     kind: type[P]
-    columns: Sequence[str]
-    measure: Callable[[P], tuple[list[Sequence[Any]], list[str]]]
-    page: Callable[[list[Row], P], str] | None = None
-    draw: Callable[[list[Row], P, Path], None] | None = None
+    columns: Mapping[str, Sequence[str]]
+    measure: Callable[[P], Measured]
+    page: Callable[[Tables, P], str] | None = None
+    draw: Callable[[Tables, P, Path], None] | None = None
+    timed: bool = False
 
-    def run(self, config: str, doc: str | None) -> NoReturn:
+    def run(self, doc: str | None) -> NoReturn:
         """The command line; see command.run()."""
-        command.run(self.main, self.kind, config, doc)
+        command.run(self.main, self.kind, self.name, doc)
 
     def main(self, settings: P) -> None:
         """Measures, and writes."""
-        lines, head = self.measure(settings)
-        write_csv(settings.folder / "results.csv", head, self.columns, lines)
-        self.write(read_csv(settings.folder / "results.csv"), settings, settings.folder)
+        found = self.measure(settings)
+        head = provenance(f"python experiments/{self.name}.py", found.trees, found.more, self.timed)
+        for name, columns in self.columns.items():
+            write_csv(self.file(settings, settings.folder, name), head, columns, found.lines[name])
+        self.write(self.read(settings, settings.folder), settings, settings.folder)
 
-    def write(self, rows: list[Row], settings: P, folder: Path) -> None:
-        """The page, which is printed, too, and the pictures of some rows."""
+    def file(self, settings: P, folder: Path, name: str) -> Path:
+        """A CSV file in a folder."""
+        stem = settings.stem
+        return folder / f"{name if not stem else stem if name == 'results' else f'{stem}_{name}'}.csv"
+
+    def read(self, settings: P, folder: Path) -> Tables:
+        """What is there."""
+        files = {name: self.file(settings, folder, name) for name in self.columns}
+        tables = Tables({name: read_csv(file) for name, file in files.items()})
+        with next(iter(files.values())).open(encoding="utf-8") as file:
+            tables.head = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), file)]
+        return tables
+
+    def write(self, tables: Tables, settings: P, folder: Path) -> None:
+        """The page, which is printed, too, and the pictures."""
         if self.draw is not None:
-            self.draw(rows, settings, folder)
+            self.draw(tables, settings, folder)
         if self.page is not None:
-            text = self.page(rows, settings)
-            write_page(folder / "table.md", text)
+            text = self.page(tables, settings)
+            write_page(folder / f"{settings.stem or 'table'}.md", text)
             print(text, end="")
 
 
-def describe(name: str, sentences: int, words: int) -> str:
-    """One treebank in a line about the data."""
-    return f"{name} ({sentences:,} sentences, {words:,} words)"
+def provenance(command: str, trees: Iterable[str], more: Iterable[str] = (), timed: bool = False) -> list[str]:
+    """What numbers depend on, for the head of a CSV file: how they are measured (see FigureExperiment), and the versions."""
+    used = versions()
+    lines = [command, "trees: " + "; ".join(trees), *more]
+    if timed:
+        lines.append("machine: {processor}, {cores} cores, one thread".format(**machine()))
+    return [*lines, "versions: " + ", ".join(f"{name} {used[name]}" for name in ("python", "optimal-step", "numpy", "numba"))]
 
 
 def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -114,8 +142,7 @@ def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Ite
         file.writelines(f"# {line}\n" for line in head)
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        for row in rows:
-            writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
+        writer.writerows([f"{value:.6g}" if isinstance(value, float) else value for value in row] for row in rows)
 
 
 def read_csv(path: Path) -> list[Row]:
@@ -130,6 +157,15 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
     size = (width * count, height)
     figure, axes = plt.subplots(1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained")
     return figure, list(axes[0])
+
+
+def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
+    """Draws the means of LAS against the sizes of the beam, if there are rows."""
+    by_size: dict[int, list[float]] = {}
+    for row in sorted(rows, key=lambda row: int(row["size"])):
+        by_size.setdefault(int(row["size"]), []).append(float(row["las"]))
+    if by_size:
+        plot.plot([*by_size], [np.mean(scores) for scores in by_size.values()], style, marker="o", **look)
 
 
 def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:

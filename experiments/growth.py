@@ -17,26 +17,29 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import cycle, islice, product
+from itertools import cycle, islice, product, repeat
 from pathlib import Path
 from typing import Any
 
 from experiments import treebanks
 from experiments.command import ROOT, Pictures
-from experiments.figures import BLUE, RED, FigureExperiment, describe, panels, provenance, save
+from experiments.figures import BLUE, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from scripts.benchmarks.measurements import machine
 
-COMMAND = "python experiments/growth.py"
 PARSE = ROOT / "scripts" / "parse.py"
 COLUMNS = ("by", "size", "threads", "words", "words_per_second", "peak_megabytes", "process_seconds")
 LENGTH, FILE = "sentence length", "file size"
 
+_LABELS = {
+    **{LENGTH: "words of a sentence", FILE: "words of the file"},
+    **{"words_per_second": "words per second", "peak_megabytes": "peak memory (MB)"},
+}
 _COLOURS = (BLUE, RED)
 _MARKERS = "osD^"
 _RATE = re.compile(r"([0-9,]+) words per second\n([0-9]+)")
@@ -61,7 +64,6 @@ class Growth(Pictures):
     sizes: list[int]
     threads: list[int]
     repeats: int
-    format: str
 
 
 def sentences_of_length(file: Path, length: int, words: int) -> bytes:
@@ -86,13 +88,7 @@ def measure_length(model: Model, text: bytes, threads: int, repeats: int) -> tup
     return parsed.words, statistics.median(rates[1:])
 
 
-def repeated(content: bytes, words: int, at_least: int) -> Iterator[bytes]:
-    """A file of this many words, repeated until it has that many."""
-    for _ in range(-(-at_least // words)):
-        yield content
-
-
-def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[float, float, float]:
+def measure_file(model: str, parts: Iterable[bytes], threads: int) -> tuple[float, float, float]:
     """Words per second, megabytes, seconds of a process that parses the parts one after the other.
 
     Raises:
@@ -116,7 +112,7 @@ def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[floa
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 
 
-def measure(settings: Growth) -> tuple[list[Any], list[str]]:
+def measure(settings: Growth) -> Measured:
     """Medians: words per second by the clock, megabytes (10^6 bytes) and seconds of whole processes by file size."""
     if not settings.model:
         raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
@@ -135,15 +131,16 @@ def measure(settings: Growth) -> tuple[list[Any], list[str]]:
             print(rows[-1], file=sys.stderr)
     content = file.read_bytes()
     for size, threads in product(settings.sizes, settings.threads):
-        found = [measure_file(settings.model, repeated(content, words, size), threads) for _ in range(settings.repeats)]
-        rows.append((FILE, size, threads, -(-size // words) * words, *map(statistics.median, zip(*found, strict=True))))
+        times = -(-size // words)
+        found = [measure_file(settings.model, repeat(content, times), threads) for _ in range(settings.repeats)]
+        rows.append((FILE, size, threads, times * words, *map(statistics.median, zip(*found, strict=True))))
         print(rows[-1], file=sys.stderr)
     more = [
         f"model: {len(model.slots)} feature slots, {model.spec.hidden} hidden units",
         f"times: median of {settings.repeats}",
         "machine: {processor}, {cores} cores".format(**machine()),
     ]
-    return rows, provenance(COMMAND, [describe(f"{settings.treebank} test", sentences, words)], more)
+    return Measured({"results": rows}, [treebanks.described(f"{settings.treebank} test", sentences, words)], more)
 
 
 def _threads(rows: list[Row]) -> dict[str, str]:
@@ -151,42 +148,39 @@ def _threads(rows: list[Row]) -> dict[str, str]:
     return {number: f"{number} thread{'s' * (number != '1')}" for number in sorted({row["threads"] for row in rows}, key=int)}
 
 
-def draw(rows: list[Row], settings: Growth, folder: Path) -> None:
+def draw(tables: Tables, settings: Growth, folder: Path) -> None:
     """Speed by sentence length, speed by file size, memory by file size."""
-    figure, (by_length, by_size, memory) = panels(3, width=3.2, height=2.9, share_y=False)
-    panes = [(by_length, LENGTH, "words_per_second"), (by_size, FILE, "words_per_second"), (memory, FILE, "peak_megabytes")]
-    for axes, by, value in panes:
+    rows = tables["results"]
+    figure, plots = panels(3, width=3.2, height=2.9, share_y=False)
+    panes = ((LENGTH, "words_per_second"), (FILE, "words_per_second"), (FILE, "peak_megabytes"))
+    for axes, (by, value) in zip(plots, panes, strict=True):
         for place, (threads, label) in enumerate(_threads(rows).items()):
             found = chosen(rows, by=by, threads=threads)
             look: dict[str, Any] = {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)]}
             axes.plot(numbers(found, "size"), numbers(found, value), label=label, **look)
-        axes.set_xscale("log")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("words of a sentence" if by == LENGTH else "words of the file")
-        axes.set_ylabel("words per second" if value == "words_per_second" else "peak memory (MB)")
+        axes.set(xscale="log", ylim=(0, None), xlabel=_LABELS[by], ylabel=_LABELS[value])
         axes.yaxis.set_major_formatter("{x:,.0f}")
-    by_length.legend()
+    plots[0].legend()
     save(figure, folder / f"growth.{settings.format}")
 
 
-def page(rows: list[Row], settings: Growth) -> str:
+def page(tables: Tables, settings: Growth) -> str:
     """For people."""
-    text = ["Words per second, end to end, medians; see experiments/growth.py.\n"]
-    names = _threads(rows)
-    for by in (LENGTH, FILE):
+    rows, text = tables["results"], ["Words per second, end to end, medians; see experiments/growth.py.\n"]
+    names = _threads(rows).values()
+    for by, more in ((LENGTH, []), (FILE, [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names])):
         lines = []
         for size in sorted({int(row["size"]) for row in chosen(rows, by=by)}):
-            found = chosen(rows, by=by, size=size)
-            speeds = (f"{numbers(chosen(found, threads=n), 'words_per_second')[0]:,.0f}" for n in names)
-            memory = [f"{number:,.0f}" for number in numbers(found, "peak_megabytes")]
-            seconds = [f"{number:,.1f}" for number in numbers(found, "process_seconds")]
-            lines.append([f"{size:,}", *speeds, *memory, *seconds])
-        more = [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names.values()] if by == FILE else []
-        text.append(markdown([by, *names.values(), *more], lines))
+            found = sorted(chosen(rows, by=by, size=size), key=lambda row: int(row["threads"]))
+            shown = {"words_per_second": ",.0f", "peak_megabytes": ",.0f", "process_seconds": ",.1f"}
+            lines.append(
+                [f"{size:,}", *(format(value, form) for name, form in shown.items() for value in numbers(found, name))]
+            )
+        text.append(markdown([by, *names, *more], lines))
     return "\n".join(text)
 
 
-EXPERIMENT = FigureExperiment(Growth, COLUMNS, measure, page, draw)
+EXPERIMENT = FigureExperiment("growth", Growth, {"results": COLUMNS}, measure, page, draw)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("growth", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -3,8 +3,7 @@
     python experiments/int8.py paths.treebanks=../shared/ud-v2.2
 
 A parser with an encoder (recipe=accurate model=bilstm) parses dev and test twice, as scripts/parse.py does without and with
-``--int8``. The rows of experiments/int8 are published, and are reused (see engine.py); yours go to runs/int8/results.csv. The
-run folders are those of experiments/accurate.py: a parser that is there is not trained again. The table is beside the rows.
+``--int8``. The run folders are those of comparison.py --config-name=accurate: a parser that is there is not trained again.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from experiments.command import Trainings
 from experiments.engine import Cell, Experiment, check
-from experiments.tables import NOT_RUN, Key, Row, chosen, markdown, names_of, numbers, score
+from experiments.tables import Key, Row, lines_of, markdown, names_of, numbers, score
 from experiments.trainings import Training, encoder_folder, encoder_of, formatted, run_training
 from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
@@ -63,27 +62,21 @@ def other_words(one: Parses, other: Parses) -> int:
 
 def page(rows: list[Row], wanted: Trainings) -> str:
     """Markdown: by treebank and part, scores of both, the difference of LAS, and the words whose trees differ."""
-    lines = []
-    for language, part in product(names_of(rows, "treebank", wanted.languages), PARTS):
-        found = chosen(rows, treebank=language, part=part)
-        if not found:
-            lines.append([language, part, NOT_RUN, "", "", "", ""])
-            continue
-        differences = np.subtract(numbers(found, "int8_las"), numbers(found, "las"))
-        share = 100 * sum(numbers(found, "other_words")) / sum(numbers(found, "words"))
-        both = score(found, "las", "uas"), score(found, "int8_las", "int8_uas")
-        lines.append([language, part, *both, f"{differences.mean():+.2f}", f"{differences.min():+.2f}", f"{share:.2f}%"])
     head = ["treebank", "part", "LAS / UAS", "with --int8", "difference of LAS", "of the worst seed", "words that differ"]
-    return (
-        "# Products of 8 bits, recipe=accurate model=bilstm\n\nLAS / UAS in percent, all words, full relations, gold tags, "
-        "mean ± standard deviation over seeds. Words that differ have another head or another relation.\n\n"
-        f"{markdown(head, lines)}"
-    )
+    values = {"treebank": names_of(rows, "treebank", wanted.languages), "part": PARTS}
+    return wanted.head() + markdown(head, lines_of(rows, values, _cells))
+
+
+def _cells(found: list[Row]) -> list[str]:
+    differences = np.subtract(numbers(found, "int8_las"), numbers(found, "las"))
+    share = 100 * sum(numbers(found, "other_words")) / sum(numbers(found, "words"))
+    both = score(found, "las", "uas"), score(found, "int8_las", "int8_uas")
+    return [*both, f"{differences.mean():+.2f}", f"{differences.min():+.2f}", f"{share:.2f}%"]
 
 
 # Percentages, all words, full relations, gold tags; ``other_words`` are those that have another head or relation in 8 bits.
 MEASURED = ("las", "uas", "int8_las", "int8_uas", "words", "other_words")
-EXPERIMENT = Experiment(Trainings, ("treebank", "part", "seed"), MEASURED, cells, measure, page)
+EXPERIMENT = Experiment("int8", Trainings, ("treebank", "part", "seed"), MEASURED, cells, measure, page)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("int8", __doc__)
+    EXPERIMENT.run(__doc__)

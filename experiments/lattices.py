@@ -7,11 +7,9 @@ the right paths but parsing lattices; (d) ``UDPipe``, its tokenizer and tagger, 
 Treebanks without lattices get some from a lexicon of their training part, jackknifed ones for training; their unknown tokens
 have the most frequent tags of open classes, and (e) in ``lattices by suffixes`` those of the forms that end like them.
 
-The rows of experiments/lattices/results.csv are published, and are reused (see engine.py); yours go to
-runs/lattices/results.csv as trainings end, with the table and a picture of LAS against the size of the beam. Items are compared
-by the clock; the rows whose items were compared by their steps (``clock`` is false) were measured at 1d239c4 or before, and
-there is no such setting any more. De la Clergerie (2013) reports TedEval on closed data, which is another metric: its figures
-are not comparable with these.
+Beside the table, TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock; the rows whose items
+were compared by their steps (``clock`` is false) were measured at 1d239c4 or before, and there is no such setting any more.
+De la Clergerie (2013) reports TedEval on closed data, which is another metric: its figures are not comparable with these.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ from pathlib import Path
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.figures import BLUE, GREEN, ORANGE, PINK, RED, label_beam_sizes, panels, save
-from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, numbers, plain_table
+from experiments.figures import BLUE, GREEN, ORANGE, PINK, RED, label_beam_sizes, panels, plot_las, save
+from experiments.tables import Key, Row, chosen, grid, names_of, numbers, plain_table, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
 from parser.beam_settings import Beam
@@ -181,59 +179,45 @@ def write(path: Path, text: str) -> None:
 
 def page(rows: list[Row], wanted: LatticeExperiment) -> str:
     """Markdown: a table for each treebank, lookahead, clock, and whether lemmas are read; the pipeline is in all of them."""
-    parts = [
-        "# Word lattices\n\n"
-        "Official F1 of CoNLL 2018 on test in percent over aligned words, relations without subtypes: LAS, in parentheses that "
-        "of words and of UPOS; mean ± standard deviation of LAS over seeds. Sentences without a lattice are left out, but for "
-        "UDPipe, which splits the raw text of the whole file.\n"
-    ]
+    parts = []
     pipelines = chosen(rows, system=PIPELINE)
     others = [row for row in rows if row["system"] != PIPELINE]
     columns = ("treebank", "lookahead", "lemmas", "clock")
     for values in sorted({tuple(row[name] for name in columns) for row in others or pipelines}):
         treebank, lookahead, lemmas, clock = values
         found = chosen(others, **dict(zip(columns, values, strict=True))) + chosen(pipelines, treebank=treebank)
-        systems = [system for system in SYSTEMS if chosen(found, system=system)]
         read, compared = "read" if lemmas == "true" else "not read", "clock" if clock == "true" else "steps"
-        lines = [
-            [size, *(_cell(chosen(found, system=system, size=size)) for system in systems)]
-            for size in sorted({row["size"] for row in found}, key=int)
-        ]
+        systems = [system for system in SYSTEMS if chosen(found, system=system)]
+        sizes = sorted({row["size"] for row in found}, key=int)
+        head, lines = grid(found, ("size", sizes), ("system", systems), _cell)
         title = f"## {treebank}, {lookahead} words ahead, lemmas {read}, compared by {compared}"
-        parts.append(f"{title}\n\n{plain_table(['beam', *systems], lines)}")
-    return "\n".join(parts)
+        parts.append(f"{title}\n\n{plain_table(['beam', *head[1:]], lines)}")
+    return wanted.head() + "\n".join(parts)
 
 
 def _cell(rows: list[Row]) -> str:
-    if not rows:
-        return NOT_RUN
     words, upos = (sum(numbers(rows, name)) / len(rows) for name in ("words", "upos"))
-    return f"{mean_and_deviation(numbers(rows, 'las'))} ({words:.1f}, {upos:.1f})"
+    return f"{score(rows, 'las')} ({words:.1f}, {upos:.1f})"
 
 
-def draw(rows: list[Row], folder: Path) -> None:
+def draw(rows: list[Row], wanted: LatticeExperiment, folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each treebank; items compared by the clock."""
-    for treebank in sorted({row["treebank"] for row in rows}):
-        of_treebank = chosen(rows, treebank=treebank, clock="true")
+    for treebank in names_of(rows, "treebank"):
         figure, (plot,) = panels(width=7)
         for system, colour in _COLOURS.items():
-            own = chosen(of_treebank, system=system)
+            own = chosen(rows, treebank=treebank, clock="true", system=system)
             settings = sorted({(row["lookahead"], row["lemmas"]) for row in own}, reverse=True)
             for style, (lookahead, lemmas) in zip(("-", "--", ":", "-."), settings, strict=False):
-                drawn = chosen(own, lookahead=lookahead, lemmas=lemmas)
-                sizes = sorted({int(row["size"]) for row in drawn})
-                scores = [numbers(chosen(drawn, size=size), "las") for size in sizes]
-                means = [sum(of_size) / len(of_size) for of_size in scores]
                 read = " with lemmas" if lemmas == "true" else ""
                 label = system if system == PIPELINE else f"{system}{read}, {lookahead} ahead"
-                plot.plot(sizes, means, style, marker="o", color=colour, label=label)
+                plot_las(plot, chosen(own, lookahead=lookahead, lemmas=lemmas), style, color=colour, label=label)
         label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 
 
 # Official F1 on test in percent, over aligned words; relations without subtypes. ``lemmas``: whether those of arcs were read.
 KEY = ("system", "treebank", "seed", "lookahead", "lemmas", "clock", "size")
-EXPERIMENT = Experiment(LatticeExperiment, KEY, (*_METRICS,), cells, measure, page, draw=draw)
+EXPERIMENT = Experiment("lattices", LatticeExperiment, KEY, (*_METRICS,), cells, measure, page, draw=draw)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("lattices", __doc__)
+    EXPERIMENT.run(__doc__)

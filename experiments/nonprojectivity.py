@@ -15,28 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.columns import (
-    KEY,
-    MEASURED,
-    AllCounts,
-    Difference,
-    counted,
-    counts_file,
-    difference,
-    keep_counts,
-    measure_family,
-    read_counts,
-    write_counts,
-)
-from experiments.command import Trainings, check_known, run
-from experiments.engine import Cell, Experiment, Found, check
+from experiments.columns import KEY, MEASURED, counts_file, counts_of, difference, keep, measure_family, write_counts
+from experiments.command import Trainings, check_known
+from experiments.engine import Cell, Experiment, Job, check
 from experiments.figures import BLUE, GREY, RED, panels, provenance, save, write_csv
-from experiments.tables import NOT_RUN, Key, Row, chosen, markdown, mean_and_deviation, names_of, numbers, write_page
+from experiments.tables import NOT_RUN, Interval, Key, Row, chosen, markdown, mean_and_deviation, names_of, numbers
 from experiments.trainings import Training
 from experiments.treebanks import files
 from oracles import Trees
@@ -49,6 +39,12 @@ PAIRS = ((5, 4), (6, 4), (6, 5))
 
 SENTENCES = 600  # of a drawn part
 HELD_OUT = 300  # sentences of test that choose the epoch where dev is what is trained on
+
+# By pair, its line in the plot: how far from the middle it is drawn, colour and label.
+_LINES = {
+    (5, 4): (-0.12, BLUE, "original trees (5) over projectivized (4)"),
+    (6, 4): (0.12, RED, "with ties=nearest_ancestor (6) over (4)"),
+}
 
 
 @dataclass
@@ -91,38 +87,17 @@ def cells(wanted: Nonprojectivity) -> list[Cell]:
     return [Cell((name, wanted.recipe, str(column), str(seed)), "", f"{name} seed {seed}") for seed, name, column in asked]
 
 
+def prepare(wanted: Nonprojectivity, missing: list[Cell]) -> list[Job[Any]]:
+    """Writes the parts."""
+    return [Job(f"the part of {part[0]}", partial(write_part, wanted, *part)) for part in wanted.parts if missing]
+
+
 def measure(wanted: Nonprojectivity, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains the columns of a part and seed."""
     name, recipe, _, seed = group[0].key
-    family: dict[Key, Training] = {
-        (name, recipe, str(column), seed): wanted.training(name, column, seed) for column in (FIRST_PASS, *COLUMNS)
-    }
+    columns = (FIRST_PASS, *COLUMNS)
+    family: dict[Key, Training] = {(name, recipe, str(c), seed): wanted.training(name, c, seed) for c in columns}
     return measure_family(family, wanted.runs, wanted.fresh)
-
-
-def keep(wanted: Nonprojectivity, found: Found) -> None:
-    """Writes the counts."""
-    keep_counts(Path(wanted.results), wanted.recipe, found)
-
-
-def main(wanted: Nonprojectivity) -> None:
-    """Makes the trainings that are not there yet, then writes the page and the plot."""
-    asked = cells(wanted)
-    results = EXPERIMENT.results(wanted)
-    missing = results.missing(asked)
-    for treebank, share in wanted.parts if missing else []:
-        write_part(wanted, treebank, share)
-    EXPERIMENT.fill(wanted, results, missing)
-    name, folder = counts_file(wanted.recipe), results.published_folder
-    counts = ({} if folder is None else read_counts(folder / name)) | read_counts(results.own_folder / name)
-    if wanted.publish:
-        assert folder is not None
-        results.publish(asked)
-        rows = [*results.published.values()]
-        write_counts(folder / name, counted(counts, rows, wanted.recipe))
-        write(folder, wanted, rows, counts)
-    else:
-        write(results.own_folder, wanted, results.shown(asked), counts)
 
 
 def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
@@ -132,10 +107,9 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
         ValueError: the treebank has too few trees of a kind.
     """
     there = files(treebank, wanted.paths.treebanks)
-    test = blocks(there["test"])
     train = there[wanted.drawn_from(treebank)]
+    sentences, test = blocks(train), blocks(there["test"])
     dev, test = (blocks(there["dev"]), test) if "train" in there else (test[:HELD_OUT], test[HELD_OUT:])
-    sentences = blocks(train)
     projective = Trees.from_heads([sentence.heads for sentence in read_treebank(train).sentences]).projective
     if len(projective) != len(sentences):
         raise ValueError(f"{train}: {len(sentences)} blocks of lines, {len(projective)} sentences; some are without words")
@@ -152,8 +126,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
 
 def blocks(path: Path) -> list[str]:
     """The text of each sentence of a CoNLL-U file, with the blank line after it."""
-    text = path.read_text(encoding="utf-8").strip("\n")
-    return [f"{block}\n\n" for block in text.split("\n\n")]
+    return [f"{block}\n\n" for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n")]
 
 
 def drawn(projective: np.ndarray, share: int, size: int) -> list[int]:
@@ -177,82 +150,66 @@ def drawn(projective: np.ndarray, share: int, size: int) -> list[int]:
     return sorted(numbers)
 
 
-def page(rows: list[Row], wanted: Nonprojectivity) -> str:
-    """Markdown from the rows and the published counts."""
-    counts = read_counts(Path(str(wanted.published)) / counts_file(wanted.recipe))
-    return tables(wanted, rows, counts)[0]
-
-
-def tables(
-    wanted: Nonprojectivity, rows: list[Row], counts: AllCounts
-) -> tuple[str, dict[str, dict[tuple[int, int], Difference | None]]]:
-    """Markdown, and the differences of each part; parts that are asked for first, in that order."""
-    counts = counted(counts, rows, wanted.recipe)
-    rows = chosen(rows, recipe=wanted.recipe)
-    there = names_of(rows, "treebank")
+def differences(wanted: Nonprojectivity, rows: list[Row]) -> dict[tuple[str, ...], list[Interval | None]]:
+    """PAIRS by the names of parts: of each part, those that are asked for first, and of all drawn ones of a share together."""
+    counts, there = counts_of(wanted, rows), names_of(chosen(rows, recipe=wanted.recipe), "treebank")
     asked = [name for treebank, share in wanted.parts for name in there if fnmatchcase(name, f"{treebank}-*-{share}")]
     names = list(dict.fromkeys([*asked, *there]))
-    found = {name: {pair: difference(counts, [name], *pair) for pair in PAIRS} for name in names}
+    shares = sorted({share for name in names if (share := name.rpartition("-")[2]) != ALL}, key=int)
+    groups = [*((name,) for name in names), *(tuple(n for n in names if n.endswith(f"-{share}")) for share in shares)]
+    return {group: [difference(counts, group, *pair) for pair in PAIRS] for group in groups}
+
+
+def page(rows: list[Row], wanted: Nonprojectivity) -> str:
+    """Markdown: LAS and differences of each part, then the differences of those that have a share in common."""
     lines = []
-    for name in names:
-        scores = [numbers(chosen(rows, treebank=name, column=column), "las") for column in COLUMNS]
+    for names, found in differences(wanted, rows).items():
+        own = chosen(rows, recipe=wanted.recipe, treebank=names[0]) if len(names) == 1 else []
+        scores = [numbers(chosen(own, column=column), "las") for column in COLUMNS]
         cells = [mean_and_deviation(of_column) if of_column else NOT_RUN for of_column in scores]
-        lines.append([name, *cells, *map(_shown, found[name].values()), str(max(map(len, scores)))])
-    together = [name for name in names if not name.endswith(f"-{ALL}")]
-    for share in sorted({name.rpartition("-")[2] for name in together}, key=int):
-        of_share = [name for name in together if name.endswith(f"-{share}")]
-        pooled = [_shown(difference(counts, of_share, *pair)) for pair in PAIRS]
-        lines.append([f"{share}%, all together", *[""] * len(COLUMNS), *pooled, ""])
+        shown = [str(one) if one else NOT_RUN for one in found]
+        together = [f"{names[0].rpartition('-')[2]}%, all together", "", "", "", *shown, ""]
+        lines.append([names[0], *cells, *shown, str(max(map(len, scores)))] if own else together)
     head = ["trained on", *(f"({c})" for c in COLUMNS), *(f"({better}) over ({worse})" for better, worse in PAIRS), "seeds"]
-    text = (
-        f"# Original trees against the share of non-projective ones, recipe={wanted.recipe}\n\n"
-        "LAS on test in percent, mean ± standard deviation over seeds; differences with 95% intervals of a paired bootstrap "
-        f"over sentences and seeds. got-train-50: {SENTENCES} sentences of the Gothic training part, half with non-projective "
-        "trees; all: the whole part.\n\n" + markdown(head, lines)
-    )
-    return text, found
+    return wanted.head() + markdown(head, lines)
 
 
-def _shown(found: Difference | None) -> str:
-    return str(found) if found else NOT_RUN
-
-
-def write(folder: Path, wanted: Nonprojectivity, rows: list[Row], counts: AllCounts) -> None:
-    """The page, its numbers as CSV, and the plot."""
+def draw(rows: list[Row], wanted: Nonprojectivity, folder: Path) -> None:
+    """The differences of parts as CSV, and in a plot; of published rows, the counts."""
     recipe = wanted.recipe
-    text, found = tables(wanted, rows, counts)
-    write_page(folder / f"{recipe}.md", text)
-    lines = [(name, *pair, d.mean, d.low, d.high) for name, of_one in found.items() for pair, d in of_one.items() if d]
-    head = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", [*found])
+    if wanted.publish:
+        write_counts(folder / counts_file(recipe), counts_of(wanted, rows))
+    found = {names[0]: of_part for names, of_part in differences(wanted, rows).items() if len(names) == 1}
+    pairs = [(name, *each) for name, of_part in found.items() for each in zip(PAIRS, of_part, strict=True)]
+    lines = [(name, *pair, one.mean, one.low, one.high) for name, pair, one in pairs if one]
+    head = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", found)
     write_csv(folder / f"{recipe}.csv", head, ("part", "better", "worse", "difference", "low", "high"), lines)
     plot(folder / f"{recipe}.svg", found)
-    print(text, end="")
 
 
-def plot(path: Path, found: dict[str, dict[tuple[int, int], Difference | None]]) -> None:
+def plot(path: Path, found: dict[str, list[Interval | None]]) -> None:
     """Differences with their intervals, a part a line; columns 5 and 6 over 4."""
-    names = list(found)
-    figure, (axes,) = panels(1, width=5.6, height=0.9 + 0.34 * max(3, len(names)))
-    for offset, (pair, colour, label) in zip(
-        (-0.12, 0.12),
-        (((5, 4), BLUE, "original trees (5) over projectivized (4)"), ((6, 4), RED, "with ties=nearest_ancestor (6) over (4)")),
-        strict=True,
-    ):
-        there = [(number, found[name][pair]) for number, name in enumerate(names)]
-        shown = [(number, d) for number, d in there if d is not None]
-        means = np.array([d.mean for _, d in shown])
-        errors = np.array([[d.mean - d.low, d.high - d.mean] for _, d in shown]).reshape(-1, 2).T
-        places = [number + offset for number, _ in shown]
-        axes.errorbar(means, places, xerr=errors, fmt="o", color=colour, label=label, capsize=2)
+    figure, (axes,) = panels(1, width=5.6, height=0.9 + 0.34 * max(3, len(found)))
+    for pair, (offset, colour, label) in _LINES.items():
+        of_pair = (of_part[PAIRS.index(pair)] for of_part in found.values())
+        shown = [(number + offset, one) for number, one in enumerate(of_pair) if one is not None]
+        errors = np.array([[one.mean - one.low, one.high - one.mean] for _, one in shown]).reshape(-1, 2).T
+        look: dict[str, Any] = {"fmt": "o", "color": colour, "label": label, "capsize": 2}
+        axes.errorbar(np.array([one.mean for _, one in shown]), [place for place, _ in shown], xerr=errors, **look)
     axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(found)), list(found))
     axes.invert_yaxis()
     axes.set_xlabel("difference in LAS on test (points)")
     figure.legend(loc="outside upper center", ncols=1)
     save(figure, path)
 
 
-EXPERIMENT = Experiment(Nonprojectivity, KEY, MEASURED, cells, measure, page, "{recipe}.md", keep=keep)
+EXPERIMENT = Experiment(
+    *("nonprojectivity", Nonprojectivity, KEY, MEASURED, cells, measure, page, "{recipe}.md"),
+    draw=draw,
+    prepare=prepare,
+    keep=keep,
+)
 
 if __name__ == "__main__":
-    run(main, Nonprojectivity, "nonprojectivity", __doc__)
+    EXPERIMENT.run(__doc__)

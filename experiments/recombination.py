@@ -5,9 +5,8 @@
 The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and parsers with an encoder. The
 one of the same seed parses the new sentences; one more MLP learns from the treebank and from them: ``recombined``; another one
 learns the distributions of several encoders besides (parser/training/examples/teacher.py): ``taught``. To both, forms are as
-rare as the treebank has them. The encoders' run folders are those of experiments/accurate.py: what is there is not trained
-again. The rows of experiments/recombination are published, and are reused (see engine.py); yours go to
-runs/recombination/results.csv as trainings end. The table is beside them.
+rare as the treebank has them. The encoders' run folders are those of comparison.py --config-name=accurate: what is there is not
+trained again.
 """
 
 from __future__ import annotations
@@ -19,14 +18,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.command import Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, Job, check
-from experiments.tables import Key, Row, chosen, names_of
-from experiments.taught import ENCODER, MEASURED, MLP, measured, table
-from experiments.trainings import Training, encoder_folder, encoder_of, parse, run_training
+from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
+from experiments.trainings import Training, encoder_folder, encoder_of, formatted, run_training
 from parser.commands import recombine
+from parser.decoding.files.file_parsing import parse_file
+from parser.model import loading as models
+from parser.storage.atomic import replacing
 
-RECOMBINED, TAUGHT = "recombined", "taught"
+MLP, ENCODER, RECOMBINED, TAUGHT = SYSTEMS = ("mlp", "encoder", "recombined", "taught")
 
 
 @dataclass
@@ -113,23 +116,47 @@ def measure(wanted: Recombination, group: list[Cell]) -> Iterator[tuple[Key, dic
         else:
             own = replace(training, overrides=wanted.settings_of(system), files=files.get(system, ()))
             metrics = run_training(own, folder / system, fresh=wanted.fresh)
-        yield (system, treebank, *wanted.amounts, seed), measured(metrics)
+        scores = [*formatted(metrics["test"], "las", "uas"), *formatted(metrics["dev"], "las")]
+        yield (
+            (system, treebank, *wanted.amounts, seed),
+            dict(zip(MEASURED, [str(metrics["train"]["words"]), *scores], strict=True)),
+        )
+
+
+def parse(model: Path, text: Path, target: Path) -> None:
+    """Parses a file of CoNLL-U by the model in a folder."""
+    with replacing(target) as temporary, text.open("rb") as source, temporary.open("wb") as written:
+        parse_file(models.load(model), source, written, str(text))
 
 
 def page(rows: list[Row], wanted: Recombination) -> str:
     """The page about all treebanks that were asked for or that there are rows of."""
     rows = chosen(rows, **dict(zip(KEY[2:6], wanted.amounts, strict=True)))
-    return (
-        f"# Recombination, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean "
-        f"± deviation over seeds. There are {wanted.copies} new sentences for each of the treebank, made of these, and parsed "
-        f"by the encoder; the taught MLP also learns the mean distribution over all steps of {wanted.teachers} encoders, which "
-        f"differ in their seeds; the second pass of either has {wanted.epochs} epochs. Of the way: from the MLP's LAS to the "
-        "encoder's, in percent.\n\n"
-    ) + table(rows, names_of(rows, "treebank", wanted.languages), (RECOMBINED, TAUGHT))
+    head = ["treebank", "parser", "words trained on", "LAS / UAS", "of the way", "LAS on dev", "of the way"]
+
+    def cells_of(found: list[Row]) -> list[str]:
+        words = " and ".join(dict.fromkeys(f"{int(row['words']):,}" for row in found))
+        of_treebank = chosen(rows, treebank=found[0]["treebank"])
+        ways = [_way(of_treebank, found[0]["system"], name) for name in ("las", "dev_las")]
+        return [words, score(found, "las", "uas"), ways[0], score(found, "dev_las"), ways[1]]
+
+    values = {"treebank": names_of(rows, "treebank", wanted.languages), "system": SYSTEMS}
+    return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
 
 
+def _way(rows: list[Row], system: str, name: str) -> str:
+    """How much of the way from the plain parser to the encoder, in percent of the means."""
+    found = [numbers(chosen(rows, system=one), name) for one in (MLP, ENCODER, system)]
+    if system in (MLP, ENCODER) or not all(found):
+        return ""
+    plain, encoder, own = map(np.mean, found)
+    return f"{100 * (own - plain) / (encoder - plain):.0f}"
+
+
+# Percentages, all words, full relations, gold tags; ``words`` are those of the files that were trained on.
+MEASURED = ("words", "las", "uas", "dev_las")
 KEY = ("system", "treebank", "recipe", "copies", "teachers", "epochs", "seed")
-EXPERIMENT = Experiment(Recombination, KEY, MEASURED, cells, measure, page, prepare=prepare)
+EXPERIMENT = Experiment("recombination", Recombination, KEY, MEASURED, cells, measure, page, prepare=prepare)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("recombination", __doc__)
+    EXPERIMENT.run(__doc__)

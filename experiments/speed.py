@@ -1,73 +1,193 @@
-"""The speed table of README.md, written from the rows of experiments/speed/parsing.csv: python experiments/speed.py.
+"""The tables of speed and of transition systems in README.md, and words per second against the size of the beam.
 
-Each line is a label of the rows, which one command measures on a machine where nothing else runs (the same treebanks for all;
-UDPipe trained by experiments/accurate.py):
+    python experiments/speed.py
+    python experiments/speed.py what=systems
+    python experiments/speed.py what=beams
+
+All are made of rows in experiments/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing else runs;
+tests compare README.md with them. Each line of the first table is a label in parsing.csv (UDPipe was trained by comparison.py
+--config-name=accurate):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
         --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\
         --spacy-train ud-v2.2/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu \\
         --rows experiments/speed/parsing.csv --label recipe=accurate
 
-and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. A test compares README.md with the
-rows.
+and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. Of the second, what a system can
+build and how exact its oracles are is written in speed.yaml. LAS comes from comparison.py --config-name=systems, the
+mean of its seeds. Decoding, how many times as fast as arc_standard (above 1: faster), comes from systems.csv, with models of
+that experiment. The labels are those of speed.yaml but arc_standard; what has no row is "not measured":
+
+    python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
+        --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
+        --rows experiments/speed/systems.csv --label lr_spine
+
+Of the plot, each panel is a label in beams.csv (without --udpipe its points are left out). Lines are of decoding alone, one for
+each way to merge items; the dotted one is greedy parsing's speed divided by the number of items. Points are of CoNLL-U to
+CoNLL-U, which is all that can be measured of UDPipe:
+
+    python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam 1,2,4,8,16,32 --threads 1 \\
+        --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/speed/beams.csv --label recipe=accurate
 """
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-from experiments.tables import plain_table
+from matplotlib.axes import Axes
+
+from experiments import comparison
+from experiments.command import ROOT, check_known, run
+from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, save
+from experiments.tables import Row, chosen, numbers, plain_table, read_rows
+from parser.beam_settings import Merge
 from scripts.benchmarks.measurements import Measurement, read_measurements
-from scripts.benchmarks.parsing import WHOLE_PROCESS
-from scripts.benchmarks.ratios import repeated
+from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, decoding_over, job_name
 
-ROWS = Path(__file__).parent / "speed" / "parsing.csv"
-LABELS = ("recipe=paper", "recipe=accurate", "recipe=accurate model=bilstm", "recipe=accurate model=bilstm, --int8")
-_REPEAT = 10
+FOLDER = ROOT / "experiments" / "speed"
+BASELINE = "arc_standard"
+NOT_MEASURED = "not measured"
 
-# By head of a column, the quantities that a cell shows, and how.
-_COLUMNS = {
-    "text read once": (
-        "{:.1f} ({:,.0f} words/s)",
-        ("end to end, 1 thread, over UDPipe, CPU time", "end to end, 1 thread"),
-    ),
-    "ten times over": ("{:.1f}", (f"{repeated(_REPEAT)}, 1 thread, over UDPipe, CPU time",)),
-    "decoding alone": ("{:.1f}", ("decoding, 1 thread, over UDPipe, CPU time",)),
-    "a beam of 5 over UDPipe's": ("{:.1f}", ("end to end, beam 5, over UDPipe's",)),
-    "over spaCy": ("{:.1f}", ("end to end, 1 thread, over spaCy, CPU time",)),
-    "two threads over one": ("{:.2f}", ("end to end, 2 threads over 1",)),
-    "CPU time of a process over UDPipe's": ("{:.2f}", (WHOLE_PROCESS,)),
-    "first sentence": ("{:.2f} s", ("start-up",)),
+_AS_HELP_SAYS = "measure as python experiments/speed.py --help says"
+_BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # as beam_job_name() has it
+_LINES = {Merge.NONE: ("none merged", BLUE), Merge.CONFIGURATION: ("equal configurations merged", ORANGE)} | {
+    Merge.SIGNATURE: ("merged by signature", GREEN)
+}
+_POINTS = {
+    "CoNLL-U to CoNLL-U": ("o", {1: job_name("end to end", 1), UDPIPE_BEAM: OURS_AS_UDPIPE}),
+    "UDPipe 1": ("x", {1: UDPIPE, UDPIPE_BEAM: UDPIPE_WITH_BEAM}),
 }
 
 
-def table(rows: Sequence[Measurement]) -> list[list[str]]:
-    """The cells of the table, the head first; a line for each of LABELS that was measured.
+@dataclass
+class Column:
+    """How a cell shows some quantities."""
+
+    form: str
+    quantities: list[str]
+
+
+@dataclass
+class Speed:
+    """What to show; configs/experiments/speed.yaml says what each key is for."""
+
+    what: str
+    output: str
+    labels: list[str]
+    columns: dict[str, Column]
+    systems: dict[str, list[str]]
+
+
+def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]:
+    """The cells of the table of speed, the head first; a line for each label that was measured.
 
     Raises:
         ValueError: a quantity of a label is missing; the message says how it is measured.
     """
-    values = {(row.label, row.quantity): float(row.value) for row in rows}
-    lines = [["", *_COLUMNS]]
-    for label in LABELS:
-        if not any(row.label == label for row in rows):
+    values = {(row.label, row.quantity): float(row.value) for row in measured}
+    lines = [["", *settings.columns]]
+    for label in settings.labels:
+        if not any(row.label == label for row in measured):
             continue
         lines.append([f"`{label}`"])
-        for form, quantities in _COLUMNS.values():
-            for quantity in quantities:
-                if (label, quantity) not in values:
-                    raise ValueError(
-                        f"{label}: {quantity!r} was not measured; measure as python experiments/speed.py --help says"
-                    )
-            lines[-1].append(form.format(*(values[label, quantity] for quantity in quantities)))
+        for column in settings.columns.values():
+            if missing := [quantity for quantity in column.quantities if (label, quantity) not in values]:
+                raise ValueError(f"{label}: {missing[0]!r} was not measured; {_AS_HELP_SAYS}")
+            lines[-1].append(column.form.format(*(values[label, quantity] for quantity in column.quantities)))
     return lines
 
 
-if __name__ == "__main__":
-    if "--help" in sys.argv:
-        print(__doc__)
+def systems(rows: Sequence[Row], measured: Sequence[Measurement], settings: Speed) -> list[list[str]]:
+    """The cells of the table of systems, the head first; LAS for each treebank, those with a training part first."""
+    treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
+    ratios = {row.label: f"{float(row.value):.2f}" for row in measured if row.quantity == decoding_over(BASELINE)}
+    lines = [["`system=`", "trees", "oracles, the default first", "decoding", *(f"LAS, {name}" for name in treebanks)]]
+    for label, (system, variant, trees, oracles) in settings.systems.items():
+        found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
+        las = [f"{fmean(of_one):.2f}" if of_one else NOT_MEASURED for of_one in found]
+        lines.append([f"`{system}`", trees, oracles, (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), *las])
+    return lines
+
+
+def speeds(measured: Sequence[Measurement], label: str) -> dict[str, float]:
+    """What was measured under a label: by job, words per second of CPU time.
+
+    Raises:
+        ValueError: greedy decoding was not, which all else is compared with.
+    """
+    end, of_label = ", CPU time", [row for row in measured if row.label == label]
+    found = {row.quantity.removesuffix(end): float(row.value) for row in of_label if row.quantity.endswith(end)}
+    if job_name("decoding", 1) not in found:
+        raise ValueError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
+    return found
+
+
+def line_of(found: dict[str, float], merge: Merge) -> dict[int, float]:
+    """By size of the beam, words per second; none if items were not merged in this way."""
+    beams = [(match, speed) for job, speed in found.items() if (match := _BEAM.fullmatch(job))]
+    return dict(sorted((int(match[1]), speed) for match, speed in beams if match[2] == merge))
+
+
+def draw(measured: Sequence[Measurement], path: Path) -> None:
+    """A panel for each label.
+
+    Raises:
+        ValueError: see speeds(), or there are no rows.
+    """
+    labels = list(dict.fromkeys(row.label for row in measured))
+    if not labels:
+        raise ValueError(f"there are no rows to draw; {_AS_HELP_SAYS}")
+    figure, plots = panels(len(labels), width=4.2)
+    for label, plot in zip(labels, plots, strict=True):
+        _draw_model(plot, speeds(measured, label))
+        plot.set_title(label)
+    plots[0].set_ylabel("words per second of CPU time")
+    shown = {text: handle for plot in plots for handle, text in zip(*plot.get_legend_handles_labels(), strict=True)}
+    plots[-1].legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=(1.02, 1))
+    save(figure, path)
+
+
+def _draw_model(plot: Axes, found: dict[str, float]) -> None:
+    """The lines and points of one model."""
+    greedy = found[job_name("decoding", 1)]
+    lines = {merge: line for merge in _LINES if (line := line_of(found, merge))}
+    sizes = sorted({1, *(size for line in lines.values() for size in line)})
+    plot.plot(sizes, [greedy / size for size in sizes], ":", color=GREY, label="greedy, divided by the items")
+    for merge, line in lines.items():
+        name, colour = _LINES[merge]
+        plot.plot([*line], [*line.values()], marker="o", color=colour, label=f"decoding, {name}")
+    look: dict[str, Any] = {"color": BLACK, "markersize": 5, "fillstyle": "none"}
+    for name, (marker, jobs) in _POINTS.items():
+        if points := {size: found[job] for size, job in jobs.items() if job in found}:
+            plot.plot([*points], [*points.values()], marker, label=name, **look)
+    plot.set_yscale("log")
+    label_beam_axis(plot, sizes)
+
+
+def table_of(settings: Speed) -> list[list[str]]:
+    """A table of the committed rows."""
+    measured = read_measurements(FOLDER / f"{settings.what}.csv")
+    if settings.what == "parsing":
+        return parsing(measured, settings)
+    of_systems = comparison.EXPERIMENT
+    rows = read_rows(ROOT / "experiments" / "systems" / "results.csv", of_systems.columns, len(of_systems.key))
+    return systems([*rows.values()], measured, settings)
+
+
+def main(settings: Speed) -> None:
+    """Prints a table, or draws the plot."""
+    check_known("what", [settings.what], ("parsing", "systems", "beams"))
+    if settings.what == "beams":
+        draw(read_measurements(FOLDER / "beams.csv"), Path(settings.output))
     else:
-        head, *lines = table(read_measurements(ROWS))
+        head, *lines = table_of(settings)
         print(plain_table(head, lines), end="")
+
+
+if __name__ == "__main__":
+    run(main, Speed, "speed", __doc__)

@@ -2,18 +2,18 @@
 
     python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
 
-Random computations over the training parts take an optimal one with ``optimal_probability``, else any. Along
-them, CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all sentences, a step at a
-time); and with a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the
-median by k + m (elements of the stack without the root, and tokens in the buffer). Where an oracle takes only projective gold
-trees, the trees are projectivized.
+Random computations over the training parts take an optimal transition with probability ``optimal_probability``, else any
+transition. Along them, CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all
+sentences, a step at a time); and with a call for each configuration, the overhead of the call included, the mean, the 99.9th
+percentile, and the median by k + m (elements of the stack without the root, and tokens in the buffer). Where an oracle takes
+only projective gold trees, the trees are projectivized.
 
 Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of
 i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first ``table_sentences``
 trees of each treebank, projectivized. Little else should run on the machine meanwhile.
 
 Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in the rows of |T[i,j]|
-the mean by i + j - 1), table.md, and two pictures, times and table_sizes.
+the mean by i + j - 1, and the ``greatest``), table.md, and two pictures, times and table_sizes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import oracles
 from experiments import treebanks
-from experiments.command import Pictures, run
-from experiments.figures import BLACK, BLUE, GREEN, ORANGE, describe, panels, provenance, save, write_csv
-from experiments.tables import plain_table, write_page
+from experiments.command import Pictures
+from experiments.figures import BLACK, BLUE, GREEN, ORANGE, FigureExperiment, Measured, Tables, panels, save
+from experiments.tables import Row, chosen, numbers, plain_table
 from oracles import BoundOracle, Trees
 from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
@@ -39,9 +40,8 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import query
 from parser.transitions.system import TransitionSystem
 
-COMMAND = "python experiments/system_oracles.py"
 COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
-SIZE_COLUMNS = ("oracle", "size", "configurations", "value")
+SIZE_COLUMNS = ("oracle", "size", "configurations", "value", "greatest")
 TABLE = "|T[i,j]|"
 
 # Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
@@ -64,7 +64,6 @@ class SystemOracles(Pictures):
     seed: int
     table_sentences: int
     min_configurations: int
-    format: str
 
 
 @dataclass(frozen=True)
@@ -115,15 +114,15 @@ def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost
     in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
     first.score_batch(query(*steps[0]))  # compiled code is loaded
     start = time.process_time_ns()
-    for numbers, now in steps:
-        in_batches.score_batch(query(numbers, now))
+    for rows, now in steps:
+        in_batches.score_batch(query(rows, now))
     total = time.process_time_ns() - start
     calls, sizes = [], []
-    for numbers, now in steps:
-        for row in range(len(numbers)):
+    for rows, now in steps:
+        for row in range(len(rows)):
             one = Configurations(*(array[row : row + 1] for array in now))
             start = time.thread_time_ns()
-            in_calls.score_batch(query(numbers[row : row + 1], one))
+            in_calls.score_batch(query(rows[row : row + 1], one))
             calls.append(time.thread_time_ns() - start)
         sizes += (now.stack_sizes - 1 + now.lengths + 1 - now.buffer_fronts).tolist()
     return Cost(total / 1000 / len(calls), np.array(calls) / 1000, np.array(sizes))
@@ -134,84 +133,84 @@ def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     found: defaultdict[int, list[int]] = defaultdict(list)
-    for numbers, now in computations(trees, system, oracle, optimal_probability, seed):
-        for row, s in enumerate(numbers.tolist()):
+    for sentences, now in computations(trees, system, oracle, optimal_probability, seed):
+        for row, s in enumerate(sentences.tolist()):
             stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
             for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
                 found[i + j + 1].append(len(cell))  # the paper counts the top, and the right stack, from 1
     return found
 
 
-def draw_times(costs: dict[str, Cost], least: int, path: Path) -> None:
-    """Median microseconds of a call against k + m, where there are ``least`` configurations or more."""
-    figure, (axes,) = panels()
+def measure(settings: SystemOracles) -> Measured:
+    """Measures."""
+    used = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
+    trees = treebanks.trees(used)
+    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in ORACLES}
+    spines: defaultdict[int, list[int]] = defaultdict(list)
+    for treebank in used:
+        first = oracles.projectivize_trees(Trees.from_heads(treebank.heads[: settings.table_sentences]))
+        for size, found in table_sizes(first, settings.optimal_probability, settings.seed).items():
+            spines[size] += found
+    lines: list[tuple[Any, ...]] = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]
+    by_size: list[tuple[Any, ...]] = []
     for name, one in costs.items():
-        sizes = [size for size in np.unique(one.sizes) if (one.sizes == size).sum() >= least]
-        medians = [float(np.median(one.calls[one.sizes == size])) for size in sizes]
-        axes.plot(sizes, medians, color=_COLOURS[name], label=name)
-    axes.set_xlabel("$k+m$")
-    axes.set_ylabel("CPU microseconds, median (a call each)")
-    axes.set_ylim(0)
-    axes.legend()
-    save(figure, path)
+        for size in np.unique(one.sizes).tolist():
+            calls = one.calls[one.sizes == size]
+            by_size.append((name, size, len(calls), float(np.median(calls)), ""))
+    by_size += [(TABLE, size, len(found), float(np.mean(found)), max(found)) for size, found in sorted(spines.items())]
+    more = [
+        f"an optimal transition with probability {settings.optimal_probability}, else any, seed {settings.seed}",
+        f"{TABLE}: the first {settings.table_sentences} sentences of each treebank",
+    ]
+    return Measured({"results": lines, "sizes": by_size}, map(str, used), more)
 
 
-def draw_sizes(sizes: dict[int, list[int]], least: int, path: Path) -> None:
-    """Mean and greatest number of spines against i + j - 1, where there are ``least`` fragments or more."""
+def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
+    """Times against k + m, and spines against i + j - 1, where there are enough of a size."""
+    shown = [row for row in tables["sizes"] if int(row["configurations"]) >= settings.min_configurations]
+    of_times = [(chosen(shown, oracle=name), "value", {"color": colour, "label": name}) for name, colour in _COLOURS.items()]
+    _draw(of_times, "$k+m$", "CPU microseconds, median (a call each)", folder / f"times.{settings.format}")
+    spines = chosen(shown, oracle=TABLE)
+    of_spines = [
+        (spines, "greatest", {"linestyle": "--", "color": ORANGE, "label": "greatest"}),
+        (spines, "value", {"color": BLUE, "label": "mean"}),
+    ]
+    _draw(of_spines, "$i+j-1$ (elements in the fragment)", "$|T[i,j]|$", folder / f"table_sizes.{settings.format}")
+
+
+def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path) -> None:
+    """Lines: rows, the column that is drawn against their sizes, and the look."""
     figure, (axes,) = panels()
-    there = sorted(size for size, found in sizes.items() if len(found) >= least)
-    axes.plot(there, [max(sizes[size]) for size in there], "--", color=ORANGE, label="greatest")
-    axes.plot(there, [float(np.mean(sizes[size])) for size in there], color=BLUE, label="mean")
-    axes.set_xlabel("$i+j-1$ (elements in the fragment)")
-    axes.set_ylabel("$|T[i,j]|$")
-    axes.set_ylim(0)
+    for rows, column, look in lines:
+        axes.plot(numbers(rows, "size"), numbers(rows, column), **look)
+    axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, None))
     axes.legend()
     save(figure, path)
 
 
-def page(costs: dict[str, Cost], sizes: dict[int, list[int]], head: list[str]) -> str:
+def page(tables: Tables, settings: SystemOracles) -> str:
     """The table in Markdown."""
-    cells = []
-    for name, one in costs.items():
-        mean, percentile = one.of_calls()
-        cells.append([f"`{name}`", f"{len(one.calls):,}", f"{one.mean:.1f} us", f"{mean:.1f} us", f"{percentile:.0f} us"])
+    forms = {"mean": "{:.1f} us", "in_calls": "{:.1f} us", "percentile_999": "{:.0f} us"}
+    cells = [
+        [
+            f"`{row['oracle']}`",
+            f"{int(row['configurations']):,}",
+            *(form.format(float(row[name])) for name, form in forms.items()),
+        ]
+        for row in tables["results"]
+    ]
     columns = ["oracle", "configurations", "mean, within batches", "mean, a call each", "99.9th percentile, a call each"]
-    slope, start = np.polyfit(sorted(sizes), [float(np.mean(sizes[size])) for size in sorted(sizes)], 1)
-    lines = ["# What the oracles of the other transition systems cost", "", *head, "", plain_table(columns, cells)]
+    spines = chosen(tables["sizes"], oracle=TABLE)
+    slope, start = np.polyfit(numbers(spines, "size"), numbers(spines, "value"), 1)
+    lines = ["# What the oracles of the other transition systems cost", "", *(f"{line}  " for line in tables.head), ""]
+    lines += [plain_table(columns, cells)]
     lines += [f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight line through the"]
-    lines += [f"means; the greatest is {max(map(max, sizes.values()))}."]
+    lines += [f"means; the greatest is {max(numbers(spines, 'greatest')):.0f}."]
     return "\n".join(lines) + "\n"
 
 
-def main(settings: SystemOracles) -> None:
-    """Measures, and writes."""
-    chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
-    trees = treebanks.trees(chosen)
-    parts = [Trees.from_heads(treebank.heads[: settings.table_sentences]) for treebank in chosen]
-    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in ORACLES}
-    sizes: defaultdict[int, list[int]] = defaultdict(list)
-    for part in parts:
-        for size, found in table_sizes(oracles.projectivize_trees(part), settings.optimal_probability, settings.seed).items():
-            sizes[size] += found
-    data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
-    more = [f"an optimal transition with probability {settings.optimal_probability}, else any, seed {settings.seed}"]
-    more += [f"{TABLE}: the first {settings.table_sentences} sentences of each treebank"]
-    head, output = provenance(COMMAND, data, more, timed=True), settings.folder
-    rows = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]
-    write_csv(output / "results.csv", head, COLUMNS, rows)
-    by_size = [
-        (name, int(size), int((one.sizes == size).sum()), float(np.median(one.calls[one.sizes == size])))
-        for name, one in costs.items()
-        for size in np.unique(one.sizes)
-    ]
-    by_size += [(TABLE, size, len(found), float(np.mean(found))) for size, found in sorted(sizes.items())]
-    write_csv(output / "sizes.csv", head, SIZE_COLUMNS, by_size)
-    draw_times(costs, settings.min_configurations, output / f"times.{settings.format}")
-    draw_sizes(sizes, settings.min_configurations, output / f"table_sizes.{settings.format}")
-    text = page(costs, sizes, [f"{line}  " for line in head])
-    write_page(output / "table.md", text)
-    print(text)
-
+FILES = {"results": COLUMNS, "sizes": SIZE_COLUMNS}
+EXPERIMENT = FigureExperiment("system_oracles", SystemOracles, FILES, measure, page, draw, timed=True)
 
 if __name__ == "__main__":
-    run(main, SystemOracles, "system_oracles", __doc__)
+    EXPERIMENT.run(__doc__)

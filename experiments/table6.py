@@ -22,11 +22,9 @@ import numpy as np
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures
-from experiments.figures import FigureExperiment, describe, provenance
-from experiments.tables import Row, markdown
+from experiments.figures import FigureExperiment, Measured, Tables
+from experiments.tables import markdown
 from oracles import Trees
-
-COMMAND = "python experiments/table6.py"
 
 # Table 6: pseudo-projective (MaltParser 1.9.0) and optimal; Table 7: percentage of non-projective trees in the training part.
 PAPER_KEPT = {"grc": (91.41, 92.50), "de": (98.89, 98.97), "ja": (99.99, 99.99)}
@@ -88,39 +86,33 @@ def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
     return (*found, lifting / len(trees), took / len(trees), took / max(nonprojective, 1))
 
 
-def measure(settings: Table6) -> tuple[list[Any], list[str]]:
+def measure(settings: Table6) -> Measured:
     """A line for each treebank, and one for all of them."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     lines = [line(one.name, "+".join(one.parts), treebanks.trees([one]), settings.repeats) for one in chosen]
-    data = [describe(f"{name} {parts}", sentences, words) for name, parts, sentences, words, *_ in lines]
     lines.append(line("all of these", "", treebanks.trees(chosen), settings.repeats))
-    return lines, provenance(COMMAND, data, [f"times: median of {settings.repeats}"], timed=True)
+    return Measured({"results": lines}, map(str, chosen), [f"times: median of {settings.repeats}"])
 
 
-def page(rows: list[Row], settings: Table6) -> str:
+def page(tables: Tables, settings: Table6) -> str:
     """For people: the paper's numbers beside ours."""
     columns = ["treebank", "part", "trees", "non-projective %", "paper", "lifting %", "optimal %", "lost edges saved %"]
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []
-    for row in rows:
-        name, parts = row["treebank"], row["parts"]
+    for row in tables["results"]:
         words, lifted, kept = (int(row[column]) for column in ("words", "lifting_kept", "optimal_kept"))
-        paper, pair = PAPER_NONPROJECTIVE.get(name), PAPER_KEPT.get(name)
-        lines.append(
-            [
-                *(name, parts, f"{int(row['sentences']):,}", f"{float(row['nonprojective_percent']):.1f}"),
-                "" if paper is None else f"{paper}" if parts == "train" else f"({paper})",
-                *(f"{float(row[column]):.2f}" for column in ("lifting_percent", "optimal_percent")),
-                f"{100 * (kept - lifted) / (words - lifted):.1f}" if words > lifted else "",
-                "" if pair is None else f"{pair[0]:.2f} / {pair[1]:.2f}",
-                *(f"{float(row[column]):.4f}" for column in COLUMNS[-2:]),
-            ]
-        )
+        paper, pair = PAPER_NONPROJECTIVE.get(row["treebank"], ""), PAPER_KEPT.get(row["treebank"])
+        cells = [row["treebank"], row["parts"], f"{int(row['sentences']):,}", f"{float(row['nonprojective_percent']):.1f}"]
+        cells += [f"({paper})" if paper and row["parts"] != "train" else f"{paper}"]
+        cells += [f"{float(row[column]):.2f}" for column in ("lifting_percent", "optimal_percent")]
+        cells += [f"{100 * (kept - lifted) / (words - lifted):.1f}" if words > lifted else ""]
+        cells += ["{:.2f} / {:.2f}".format(*pair) if pair else "", *(f"{float(row[column]):.4f}" for column in COLUMNS[-2:])]
+        lines.append(cells)
     title = "Percentage of edges that projectivization keeps, over all trees; see experiments/table6.py.\n\n"
     return title + markdown(columns, lines) + NOTES
 
 
-EXPERIMENT = FigureExperiment(Table6, COLUMNS, measure, page)
+EXPERIMENT = FigureExperiment("table6", Table6, {"results": COLUMNS}, measure, page, timed=True)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("table6", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -16,31 +16,18 @@ contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question,
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from experiments.columns import (
-    KEY,
-    MEASURED,
-    AllCounts,
-    Difference,
-    counted,
-    counts_file,
-    difference,
-    keep_counts,
-    measure_family,
-    read_counts,
-    write_counts,
-)
-from experiments.command import Trainings, check_known, run
-from experiments.engine import Cell, Experiment, Found, Results, check
-from experiments.tables import Key, Row, chosen, markdown, mean_and_deviation, names_of, read_rows, write_page, write_rows
+from experiments.columns import KEY, MEASURED, AllCounts, counts_file, counts_of, difference, keep, measure_family, write_counts
+from experiments.command import ROOT, Trainings, check_known
+from experiments.engine import Cell, Experiment, Results, check
+from experiments.tables import Interval, Key, Row, chosen, markdown, names_of, plain_table, read_rows, score, write_rows
 from experiments.trainings import Training
 from experiments.treebanks import has_parts, paths
 
@@ -64,9 +51,6 @@ CLAIM_COLUMNS = ("recipe", "treebanks", "better", "worse", "mean", "low", "high"
 # By recipe, treebanks, better and worse column: a line of claims.csv.
 Claims = dict[Key, Row]
 
-# By treebank and column: LAS and UAS in percent.
-Printed = dict[tuple[str, int], tuple[float, float]]
-
 
 @dataclass
 class Table7(Trainings):
@@ -74,6 +58,7 @@ class Table7(Trainings):
 
     columns: list[int]
     overrides: list[str]
+    told: dict[str, str]
 
     @property
     def treebanks(self) -> list[str]:
@@ -87,11 +72,15 @@ class Table7(Trainings):
 
     def cell(self, treebank: str, column: int, seed: int) -> Cell:
         """A cell; those that share a first pass share a job."""
-        family = next(columns for columns in FAMILIES if column in columns)
-        label = f"{treebank} columns {', '.join(map(str, family))} seed {seed}"
+        label = f"{treebank} columns {', '.join(map(str, family_of(column)))} seed {seed}"
         key = treebank, self.recipe, str(column), str(seed)
         self.training(key).check()
         return Cell(key, " ".join(self.overrides), label)
+
+
+def family_of(column: int) -> tuple[int, ...]:
+    """The columns that share a first pass with this one."""
+    return next(columns for columns in FAMILIES if column in columns)
 
 
 def cells(wanted: Table7) -> list[Cell]:
@@ -114,12 +103,12 @@ def cells(wanted: Table7) -> list[Cell]:
     return [wanted.cell(treebank, column, seed) for seed, treebank, column in asked]
 
 
-def with_first(wanted: Table7, missing: list[Cell]) -> list[Cell]:
+def complete(wanted: Table7, missing: list[Cell]) -> list[Cell]:
     """The missing cells, and those whose first pass they share, even if their rows are there; these come first."""
     found: dict[Key, Cell] = {}
     for cell in missing:
         treebank, _, column, seed = cell.key
-        first = wanted.cell(treebank, next(columns[0] for columns in FAMILIES if int(column) in columns), int(seed))
+        first = wanted.cell(treebank, family_of(int(column))[0], int(seed))
         found |= {first.key: first, cell.key: cell}
     if more := len(found) - len(missing):
         print(f"{more} more to train, for the first pass that they share with these", flush=True)
@@ -132,45 +121,13 @@ def measure(wanted: Table7, group: list[Cell]) -> Iterator[tuple[Key, dict[str, 
     return measure_family({cell.key: wanted.training(cell.key) for cell in by_column}, wanted.runs, wanted.fresh)
 
 
-def keep(wanted: Table7, found: Found) -> None:
-    """Writes the counts."""
-    keep_counts(Path(wanted.results), wanted.recipe, found)
-
-
-def main(wanted: Table7) -> None:
-    """Fills the cells that are not there yet, then writes the table and the claims."""
-    asked = cells(wanted)
-    results = EXPERIMENT.results(wanted)
-    EXPERIMENT.fill(wanted, results, with_first(wanted, results.missing(asked)))
-    print(publish(wanted, results, asked) if wanted.publish else compare(wanted, results), end="")
-
-
-def compare(wanted: Table7, results: Results) -> str:
-    """Writes and returns the page of the published rows and your own, those of the asked seeds and of the same settings."""
-    recipe, published = wanted.recipe, [*results.published.values()]
-    own = chosen(results.own.values(), recipe=recipe, settings=" ".join(wanted.overrides))
-    own = [row for row in own if int(row["seed"]) <= wanted.seeds]
-    treebanks = treebanks_of([*published, *own], recipe, wanted.treebanks)
-    counts = counted(read_counts(results.own_folder / counts_file(recipe)), own, recipe)
-    mine, theirs = claims_from(counts, recipe, treebanks, {}), published_claims(results, recipe, treebanks)
-    text = own_page(published, own, theirs, mine, recipe, treebanks, read_printed())
-    write_page(results.own_folder / f"{recipe}.md", text)
-    return text
-
-
-def publish(wanted: Table7, results: Results, asked: list[Cell]) -> str:
-    """Publishes your own rows of the asked cells, with their counts; writes and returns the page of all published rows."""
-    folder, recipe = results.published_folder, wanted.recipe
-    assert folder is not None
-    published = {(treebank, int(column), int(seed)) for treebank, _, column, seed in results.publish(asked)}
-    own_counts = read_counts(results.own_folder / counts_file(recipe))
-    if new := {key: of_row for key, of_row in own_counts.items() if key in published}:
-        write_counts(folder / counts_file(recipe), read_counts(folder / counts_file(recipe)) | new)
-    claims = published_claims(results, recipe, treebanks_of(results.published.values(), recipe, wanted.treebanks))
-    write_rows(folder / "claims.csv", CLAIM_COLUMNS, read_claims(folder) | claims)
-    text = page([*results.published.values()], wanted)
-    write_page(folder / f"{recipe}.md", text)
-    return text
+def draw(rows: list[Row], wanted: Table7, folder: Path) -> None:
+    """Publishes the counts and the claims of published rows."""
+    if wanted.publish and (counts := counts_of(wanted, rows)):
+        write_counts(folder / counts_file(wanted.recipe), counts)
+        before = read_claims(folder)
+        claims = claims_from(counts, wanted.recipe, treebanks_of(rows, wanted), before)
+        write_rows(folder / "claims.csv", CLAIM_COLUMNS, before | claims)
 
 
 def read_claims(folder: Path) -> Claims:
@@ -178,157 +135,111 @@ def read_claims(folder: Path) -> Claims:
     return read_rows(folder / "claims.csv", CLAIM_COLUMNS, 4)
 
 
-def published_claims(results: Results, recipe: str, treebanks: list[str]) -> Claims:
-    """The claims tested on the published rows; where their counts are not published, what was found when they were made."""
-    folder = results.published_folder
-    if folder is None:
-        return {}
-    counts = counted(read_counts(folder / counts_file(recipe)), results.published.values(), recipe)
-    return claims_from(counts, recipe, treebanks, read_claims(folder))
-
-
-def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before: Mapping[Key, Row]) -> Claims:
-    """The claims of each treebank, and of all together.
-
-    Args:
-        counts: of the trainings to test them on.
-        recipe: of these trainings.
-        treebanks: in the order of the table.
-        before: what came out earlier; it stays where there are no counts to compute it from.
-    """
+def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before: Claims) -> Claims:
+    """The claims of each treebank, in the order of the table, and of all together; what came out ``before`` of others stays."""
     claims = {key: claim for key, claim in before.items() if key[0] == recipe}
     trained = [treebank for treebank in treebanks if any(key[0] == treebank for key in counts)]
-    for names in {(name,): None for name in trained} | {tuple(trained): None}:
-        for pair in (*CLAIMS, *SECOND_PASS):
-            found = difference(counts, names, *pair) if names else None
-            if found is not None:
-                key = (recipe, " ".join(names), *map(str, pair))
-                numbers = (f"{number:.4f}" for number in (found.mean, found.low, found.high))
-                claims[key] = dict(zip(CLAIM_COLUMNS, [*key, *numbers], strict=True))
+    for names, pair in product(dict.fromkeys([*((name,) for name in trained), tuple(trained)]), (*CLAIMS, *SECOND_PASS)):
+        if names and (found := difference(counts, names, *pair)):
+            key = (recipe, " ".join(names), *map(str, pair))
+            figures = (f"{number:.4f}" for number in (found.mean, found.low, found.high))
+            claims[key] = dict(zip(CLAIM_COLUMNS, [*key, *figures], strict=True))
     return claims
 
 
-def difference_of(claim: Row) -> Difference:
+def interval_of(claim: Row) -> Interval:
     """What was found of a claim."""
-    return Difference(*(float(claim[name]) for name in ("mean", "low", "high")))
+    return Interval(*(float(claim[name]) for name in ("mean", "low", "high")))
 
 
-def read_printed() -> Printed:
-    """The paper's own table."""
-    with PRINTED.open(newline="", encoding="utf-8") as file:
-        return {
-            (line["treebank"], int(line["column"])): (float(line["las"]), float(line["uas"])) for line in csv.DictReader(file)
-        }
+def read_printed() -> dict[Key, Row]:
+    """The paper's own table, by treebank and column."""
+    return read_rows(PRINTED, ("treebank", "column", "las", "uas"), 2)
 
 
-def treebanks_of(rows: Iterable[Row], recipe: str, asked: Iterable[str]) -> list[str]:
+def treebanks_of(rows: Iterable[Row], wanted: Table7) -> list[str]:
     """Those of the paper's table, those with rows, and those asked for."""
-    return list(dict.fromkeys([*names_of(chosen(rows, recipe=recipe), "treebank", ALL), *asked]))
+    return list(dict.fromkeys([*names_of(chosen(rows, recipe=wanted.recipe), "treebank", ALL), *wanted.treebanks]))
 
 
 def page(rows: list[Row], wanted: Table7) -> str:
     """Markdown: the paper's cells and the published rows, and the claims tested on these."""
-    results, recipe = EXPERIMENT.results(wanted), wanted.recipe
-    treebanks = treebanks_of(rows, recipe, wanted.treebanks)
-    printed, lines = read_printed(), []
-    for treebank, column in product(treebanks, COLUMNS):
-        found, cell = _scores(rows, recipe, treebank, column), printed.get((treebank, column))
-        ours = _mean(found) if len(found) else "not run"
-        lines.append([treebank, str(column), _pair(cell), ours, _difference(found, cell), str(len(found) or "")])
-    about = (
-        "Test part, all words, full relations. LAS / UAS in percent: the paper's cell; ours, mean ± standard deviation over "
-        "the seeds; the difference of the means; the number of seeds."
-    )
+    treebanks, lines = treebanks_of(rows, wanted), []
+    for treebank, column, printed in _cells(treebanks):
+        found = chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column)
+        ours = score(found, "las", "uas") if found else "not run"
+        lines.append([treebank, column, _pair(printed), ours, _over(found, printed), str(len(found) or "")])
     table = markdown(["treebank", "column", "paper", "ours", "difference", "seeds"], lines)
-    claims = _claims((published_claims(results, recipe, treebanks), ""), treebanks=treebanks)
-    return "\n".join([f"# Table 7, recipe={recipe}", "", about, "", table, *claims])
-
-
-def own_page(
-    published: list[Row],
-    own: list[Row],
-    published_claims: Claims,
-    own_claims: Claims,
-    recipe: str,
-    treebanks: list[str],
-    printed: Printed,
-) -> str:
-    """Markdown: the paper's cells, the published rows and your own side by side, and the claims tested on both."""
-    lines = []
-    for treebank, column in product(treebanks, COLUMNS):
-        theirs, mine = (_scores(rows, recipe, treebank, column) for rows in (published, own))
-        cells = [cell for found in (theirs, mine) for cell in (_mean(found) if len(found) else "none", str(len(found) or ""))]
-        over = _difference(mine, tuple(theirs.mean(axis=0)) if len(theirs) else None)
-        lines.append([treebank, str(column), _pair(printed.get((treebank, column))), *cells, over])
-    about = (
-        "Test part, all words, full relations. LAS / UAS in percent: the paper's cell; the published rows and your own, mean ± "
-        "standard deviation over the seeds, with the number of seeds; the difference of your means from the published ones."
+    before = {} if wanted.published is None else read_claims(ROOT / wanted.published)
+    return _page(
+        wanted, "published", table, {"": claims_from(counts_of(wanted, rows), wanted.recipe, treebanks, before)}, treebanks
     )
+
+
+def own_page(wanted: Table7, results: Results) -> str:
+    """Markdown: the paper's cells, the published rows and your own of the asked seeds and settings, and the claims of both."""
+    theirs, settings = [*results.published.values()], " ".join(wanted.overrides)
+    mine = [row for row in chosen(results.own.values(), settings=settings) if int(row["seed"]) <= wanted.seeds]
+    treebanks, lines = treebanks_of([*theirs, *mine], wanted), []
+    for treebank, column, printed in _cells(treebanks):
+        both = [chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column) for rows in (theirs, mine)]
+        figures = [cell for found in both for cell in (score(found, "las", "uas") if found else "none", str(len(found) or ""))]
+        lines.append([treebank, column, _pair(printed), *figures, _over(both[1], both[0])])
     columns = ["treebank", "column", "paper", "published", "seeds", "yours", "seeds", "yours over published"]
-    found = _claims((published_claims, ", published"), (own_claims, ", yours"), treebanks=treebanks)
-    return "\n".join([f"# Table 7, recipe={recipe}", "", about, "", markdown(columns, lines), *found])
+    before = {} if results.published_folder is None else read_claims(results.published_folder)
+    claims = {
+        label: claims_from(counts_of(wanted, rows), wanted.recipe, treebanks, there)
+        for label, rows, there in ((", published", theirs, before), (", yours", mine, {}))
+    }
+    return _page(wanted, "own", markdown(columns, lines), claims, treebanks)
 
 
-def _scores(rows: Iterable[Row], recipe: str, treebank: str, column: int) -> np.ndarray:
-    """float[seeds, 2]: LAS and UAS of the rows of a cell."""
-    found = chosen(rows, treebank=treebank, recipe=recipe, column=column)
-    return np.array([(float(row["las"]), float(row["uas"])) for row in found])
+def _cells(treebanks: Sequence[str]) -> Iterator[tuple[str, str, list[Row]]]:
+    """Treebank and column of each cell, and what the paper has."""
+    printed = read_printed()
+    for key in product(treebanks, map(str, COLUMNS)):
+        yield *key, [printed[key]] if key in printed else []
 
 
-def _mean(scores: np.ndarray) -> str:
-    return " / ".join(mean_and_deviation(of_metric) for of_metric in scores.T)
+def _pair(cell: list[Row]) -> str:
+    return " / ".join(f"{float(cell[0][name]):.2f}" for name in ("las", "uas")) if cell else ""
 
 
-def _pair(cell: tuple[float, float] | None) -> str:
-    return "" if cell is None else f"{cell[0]:.2f} / {cell[1]:.2f}"
-
-
-def _difference(scores: np.ndarray, other: tuple[float, ...] | None) -> str:
-    if other is None or not len(scores):
+def _over(rows: list[Row], others: list[Row]) -> str:
+    """The difference of the means."""
+    if not rows or not others:
         return ""
-    return " / ".join(f"{mean - score:+.2f}" for mean, score in zip(scores.mean(axis=0), other, strict=True))
+    means = ([np.mean([float(row[name]) for row in of]) for of in (rows, others)] for name in ("las", "uas"))
+    return " / ".join(f"{mean - other:+.2f}" for mean, other in means)
 
 
-def _claims(*found: tuple[Claims, str], treebanks: list[str]) -> list[str]:
-    """The two tables of claims; each of ``found`` is claims, and what is put after the treebanks' names."""
-    lines = []
-    for text, pairs in ((_ABOUT_CLAIMS, CLAIMS), (_ABOUT_SECOND_PASS, SECOND_PASS)):
-        head = ["| treebank | " + " | ".join(f"({a}) over ({b})" for a, b in pairs) + " |", "|---" * (len(pairs) + 1) + "|"]
-        lines += [text, *head, *(line for claims, label in found for line in _lines(claims, pairs, treebanks, label)), ""]
-    return lines
+def _page(wanted: Table7, which: str, table: str, claims: dict[str, Claims], treebanks: list[str]) -> str:
+    """The page, and two tables of claims, by what is put after the treebanks' names."""
+    parts = [wanted.head(wanted.told[which]) + table]
+    for name, pairs in (("claims", CLAIMS), ("second_pass", SECOND_PASS)):
+        lines = [line for label, found in claims.items() for line in _lines(found, pairs, label, treebanks)]
+        parts.append(wanted.told[name] + plain_table(["treebank", *(f"({a}) over ({b})" for a, b in pairs)], lines))
+    return "\n".join(parts)
 
 
-def _lines(claims: Claims, pairs: Sequence[tuple[int, int]], treebanks: Sequence[str], label: str) -> list[str]:
-    """A line for each treebank that there are claims of, and each set of them."""
-    by_names: dict[tuple[str, ...], dict[tuple[int, int], Difference]] = {}
-    for (_, names, better, worse), claim in claims.items():
-        by_names.setdefault(tuple(names.split()), {})[int(better), int(worse)] = difference_of(claim)
-    order = {name: number for number, name in enumerate(treebanks)}
-    lines = []
-    for group in sorted(by_names, key=lambda group: (len(group), [order.get(name, len(order)) for name in group])):
-        found = (by_names[group].get(pair) for pair in pairs)
-        cells = ["no counts" if one is None else f"{one}, {one.verdict}" for one in found]
-        name = group[0] if len(group) == 1 else f"{', '.join(group)} together"
-        lines.append(f"| {name}{label} | " + " | ".join(cells) + " |")
-    return lines
+def _lines(claims: Claims, pairs: Sequence[tuple[int, int]], label: str, treebanks: list[str]) -> Iterator[list[str]]:
+    """A line for each treebank that there are claims of, and for those of several."""
+    groups = {claim["treebanks"]: claim["treebanks"].split() for claim in claims.values()}
+    for names, group in sorted(groups.items(), key=lambda of: (len(of[1]), list(map(treebanks.index, of[1])))):
+        found = [chosen(claims.values(), treebanks=names, better=better, worse=worse) for better, worse in pairs]
+        intervals = [interval_of(claim[0]) if claim else None for claim in found]
+        cells = ["no counts" if one is None else f"{one}, {one.verdict}" for one in intervals]
+        yield [f"{', '.join(group)}{' together' * (len(group) > 1)}{label}", *cells]
 
 
-_ABOUT_CLAIMS = (
-    "## The paper's claims\n\n"
-    "Section 8.3: accuracy is generally higher if training can benefit from all trees, (2) over (1), (4) over (3) and (5) over "
-    "(3); the original trees are slightly better in a few cases, (5) over (4), which an open difference does not contradict. "
-    "Difference of LAS between columns, with 95% intervals (paired bootstrap over sentences and seeds). RECIPE_counts.csv "
-    "beside the rows has the counts by sentence that they are computed from, as far as these were kept.\n"
+EXPERIMENT = Experiment(
+    *("table7", Table7, KEY, MEASURED, cells, measure, page),
+    page_name="{recipe}.md",
+    draw=draw,
+    complete=complete,
+    keep=keep,
+    own_page=own_page,
 )
-
-_ABOUT_SECOND_PASS = (
-    "## Our question: does a second pass help?\n\n"
-    "The paper does not claim it: in its table (3) is below (1) in LAS for eu and el, and (4) below (2) for eu, el and cu. "
-    "Columns 3 to 5 have twice the updates of columns 1 and 2; what exploration brings over as many updates on gold "
-    'computations is measured by the study `exploration` of experiments/choices.py, line "never, gold computations again".\n'
-)
-
-EXPERIMENT = Experiment(Table7, KEY, MEASURED, cells, measure, page, "{recipe}.md", keep=keep)
 
 if __name__ == "__main__":
-    run(main, Table7, "table7", __doc__)
+    EXPERIMENT.run(__doc__)

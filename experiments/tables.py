@@ -1,10 +1,12 @@
-"""Rows as they are in CSV files, what is chosen of them, and tables in Markdown."""
+"""Rows as they are in CSV files, what is chosen of them, means and intervals, and tables in Markdown."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -71,16 +73,55 @@ def score(rows: Iterable[Row], *columns: str) -> str:
     return " / ".join(mean_and_deviation(numbers(rows, column)) for column in columns)
 
 
+@dataclass(frozen=True)
+class Interval:
+    """The mean of a difference with its 95% interval; a claim is that it is positive."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says of the claim."""
+        return "holds" if self.low > 0 else "the opposite holds" if self.high < 0 else "open"
+
+
+def lines_of(
+    rows: Sequence[Row], values: Mapping[str, Iterable[str]], cells: Callable[[list[Row]], Iterable[str]]
+) -> list[list[str]]:
+    """The lines of a table: one for each combination of the values of some columns, and what is shown of its rows."""
+    found = ((one, chosen(rows, **dict(zip(values, one, strict=True)))) for one in product(*values.values()))
+    return [[*one, *(cells(there) if there else [NOT_RUN])] for one, there in found]
+
+
+def grid(
+    rows: Sequence[Row],
+    down: tuple[str, Iterable[str]],
+    across: tuple[str, Iterable[str]],
+    cell: Callable[[list[Row]], str],
+    empty: str = NOT_RUN,
+) -> tuple[list[str], list[list[str]]]:
+    """The head and the lines of a table by the values of two columns; values that have no row at all have no line."""
+    (line, names), (column, heads) = down, (across[0], list(across[1]))
+    found = {name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names}
+    lines = [[name, *(cell(of_one) if of_one else empty for of_one in cells)] for name, cells in found.items() if any(cells)]
+    return ["", *heads], lines
+
+
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others numbers."""
+    """A table whose first column is text, and the others numbers; short lines end in empty cells."""
     lines = [list(columns), ["---", *["---:"] * (len(columns) - 1)], *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return "\n".join(f"| {' | '.join([*line, *[''] * (len(columns) - len(line))])} |" for line in lines) + "\n"
 
 
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table whose columns are all aligned as text is."""
-    head, *lines = [f"| {' | '.join(line)} |" for line in (columns, *rows)]
-    return "\n".join([head.replace("|  |", "| |", 1), "|---" * len(columns) + "|", *lines]) + "\n"
+    head, _, *lines = markdown(columns, rows).split("\n")
+    return "\n".join([head.replace("|  |", "| |", 1), "|---" * len(columns) + "|", *lines])
 
 
 def write_page(path: Path, text: str) -> None:

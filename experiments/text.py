@@ -3,9 +3,7 @@
     python experiments/text.py paths.treebanks=../shared/ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
 
-Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra
-``text``). The rows of experiments/text/results.csv are published, and are reused (see engine.py); yours go to
-runs/text/results.csv as trainings end. The table is beside them.
+Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra ``text``).
 """
 
 from __future__ import annotations
@@ -167,19 +165,12 @@ def _scores(gold: Path, written: list[Path], tags: bool, seconds: float) -> dict
 
 def page(rows: list[Row], wanted: Text) -> str:
     """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    parts = [
-        f"# From text, recipe={wanted.recipe}\n\n"
-        "F1 on test in percent by the official evaluation of CoNLL 2018, relations without subtypes, mean ± standard deviation "
-        "over seeds. No system reads a tag of the input. Words of raw text are those of one tokenizer, UDPipe 1's, trained on "
-        "the treebank; sentences are those of the segmenter trained with it, except where UDPipe's are named. Parsing is "
-        "greedy except where a beam is named; its trees may be reranked by the heads that the encoder predicts. UDPipe is "
-        "UDPipe 1 with its own tagger and beam 5, and its own sentences.\n"
-    ]
+    head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
+    parts = []
     for language in names_of(rows, "treebank", wanted.languages):
         lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
-        head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
         parts.append(f"## {language}\n\n{plain_table(head, lines)}")
-    return "\n".join(parts)
+    return wanted.head() + "\n".join(parts)
 
 
 def _cells(rows: list[Row]) -> Iterator[str]:
@@ -191,7 +182,8 @@ def _cells(rows: list[Row]) -> Iterator[str]:
 # Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
 # wall-clock time of the training, without the tokenizer's.
 MEASURED = (*_METRICS, *_RAW_METRICS, "seconds")
-EXPERIMENT = Experiment(Text, ("system", "treebank", "seed"), MEASURED, cells, measure, page, prepare=prepare)
+KEY = ("system", "treebank", "seed")
+EXPERIMENT = Experiment("text", Text, KEY, MEASURED, cells, measure, page, prepare=prepare)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("text", __doc__)
+    EXPERIMENT.run(__doc__)

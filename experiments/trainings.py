@@ -10,10 +10,7 @@ from typing import Any
 
 from experiments.command import Trainings
 from parser.commands.configs import training_settings
-from parser.decoding.files.file_parsing import parse_file
-from parser.model import loading as models
 from parser.settings import Settings
-from parser.storage.atomic import replacing
 from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
 
@@ -115,16 +112,10 @@ def encoder_of(training: Training) -> Training:
 
 
 def encoder_folder(runs: str | Path, encoder: Training) -> Path:
-    """Its run folder, where ``runs`` are those of experiments/accurate.py, which calls it ``accurate, bilstm``."""
+    """Its run folder, where ``runs`` are those of configs/experiments/accurate.yaml, which calls it ``accurate, bilstm``."""
     return folder_of(runs, f"{encoder.recipe}, bilstm", encoder)
 
 
 def formatted(scores: dict[str, Any] | None, *names: str) -> list[str]:
     """Scores of metrics with four decimals; empty where there are none."""
     return [f"{scores[name]:.4f}" if scores else "" for name in names]
-
-
-def parse(model: Path, text: Path, target: Path) -> None:
-    """Parses a file of CoNLL-U by the model in a folder."""
-    with replacing(target) as temporary, text.open("rb") as source, temporary.open("wb") as written:
-        parse_file(models.load(model), source, written, str(text))

@@ -16,10 +16,6 @@ from parser.data.treebank import read_treebank
 FOLDER = CONFIGS / "treebank"
 PARTS = ("train", "dev", "test")
 
-# Gothic, Old Church Slavonic, Hungarian, Greek; Ancient Greek, German, Danish, Basque.
-WITH_TRAIN_PART = ["got", "cu", "hu", "el"]
-ALL = [*WITH_TRAIN_PART, "grc", "de", "da", "eu"]
-
 
 @dataclass(frozen=True)
 class Treebank:
@@ -40,13 +36,17 @@ class Treebank:
         """Like ``got train`` or ``grc dev+test``."""
         return f"{self.name} {'+'.join(self.parts)}"
 
+    def __str__(self) -> str:
+        return described(self.label, len(self.heads), sum(map(len, self.heads)))
+
+
+def described(name: str, sentences: int, words: int) -> str:
+    """A treebank, or a part of one, in a line about what was measured."""
+    return f"{name} ({sentences:,} sentences, {words:,} words)"
+
 
 def paths(name: str, folder: str) -> dict[str, Path]:
-    """Where the parts lie, or would lie.
-
-    Args:
-        name: of a treebank in configs/treebank/.
-        folder: where the treebanks lie, paths.treebanks.
+    """Where the parts of a treebank in configs/treebank/ lie, or would lie, under paths.treebanks.
 
     Raises:
         ValueError: no such name.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.derivations import count_derivations
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam.batched import search_batched
@@ -21,6 +20,7 @@ from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree, random_slots
+from tests.decoding.derivation_counts import count_derivations
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
 from tests.random_models import random_static_model
 from tests.toy import sentence, settings

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from experiments.derivations import count_derivations
 from parser.beam_settings import Beam, Merge, Scores
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
@@ -16,6 +15,7 @@ from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
 from tests.decoding.computations import random_slots
+from tests.decoding.derivation_counts import count_derivations
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
 from tests.toy import sentence

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import comparison
 from experiments.command import settings_of
-from experiments.comparison import EXPERIMENT, Claim, Comparison, Estimate, cells, differences, measure
+from experiments.comparison import EXPERIMENT, Claim, Comparison, cells, differences, measure, shown, student
 from experiments.engine import Cell
 from parser.data.treebank import read_treebank
 from tests.forked import script
@@ -44,7 +44,7 @@ def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
 
 @pytest.mark.long
 def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_sample):
-    arguments = ["accurate.py", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    arguments = ["comparison.py", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
     rows = (tmp_path / "results" / "results.csv").read_text()
     assert rows.count("\n") == 2
@@ -56,7 +56,7 @@ def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_s
 
 @pytest.mark.long
 def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
-    arguments = ["accurate.py", "--config-name=unseen", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    arguments = ["comparison.py", "--config-name=unseen", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
     metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-dev-seed1" / "metrics.json").read_text())
     dev = read_treebank(small_sample / "data" / "sample" / "sample-ud-dev.conllu").sentences
@@ -156,11 +156,13 @@ def test_a_claim_is_estimated_from_pairs_of_treebank_and_seed():
 
 def test_intervals_are_students():
     sample = [1.0, 2.0, 4.0]
-    found = Estimate.of(sample)
+    found = student(sample)
     assert found.mean == pytest.approx(7 / 3)
-    assert found.margin == pytest.approx(4.30265273 * np.std(sample, ddof=1) / math.sqrt(3))
+    margin = 4.30265273 * np.std(sample, ddof=1) / math.sqrt(3)
+    assert (found.low, found.high) == pytest.approx((7 / 3 - margin, 7 / 3 + margin))
     assert found.verdict == "open"
-    assert Estimate.of([1, 1.1, 1.2]).verdict == "holds"
-    assert Estimate.of([-1, -1.1, -1.2]).verdict == "the opposite holds"
-    assert str(Estimate.of([1.0])) == "+1.00, one pair"
-    assert Estimate.of([1.0]).verdict == "open"
+    assert shown(sample) == f"{found}, open"
+    assert student([1, 1.1, 1.2]).verdict == "holds"
+    assert student([-1, -1.1, -1.2]).verdict == "the opposite holds"
+    assert shown([1.0]) == "+1.00, one pair"
+    assert student([1.0]).verdict == "open"

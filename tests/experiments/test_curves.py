@@ -52,7 +52,9 @@ def runs(tmp_path_factory):
 
 def test_curves_end_where_the_runs_ended(runs, tmp_path):
     folder, metrics = runs
-    curves.main(settings_of(curves.Curves, "curves", ["treebanks=[toy]", "seeds=2", f"runs={folder}", f"output={tmp_path}"]))
+    curves.EXPERIMENT.main(
+        settings_of(curves.Curves, "curves", ["treebanks=[toy]", "seeds=2", f"runs={folder}", f"output={tmp_path}"])
+    )
     rows = read_csv(tmp_path / "paper.csv")
     assert (tmp_path / "paper.svg").exists()
     for column in range(1, 6):
@@ -66,6 +68,6 @@ def test_curves_end_where_the_runs_ended(runs, tmp_path):
 def test_a_missing_run_is_named(runs, tmp_path):
     folder, _ = runs
     with pytest.raises(ValueError, match=r"toy-column1-seed3.*table7.py"):
-        curves.main(
+        curves.EXPERIMENT.main(
             settings_of(curves.Curves, "curves", ["treebanks=[toy]", "seeds=3", f"runs={folder}", f"output={tmp_path}"])
         )

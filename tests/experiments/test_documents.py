@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import choices, comparison, int8, speed, systems_in_brief, table7
+from experiments import choices, comparison, int8, speed, table7
 from experiments.command import settings_of
 from experiments.engine import Experiment
-from experiments.table7 import CLAIMS, SECOND_PASS, difference_of, read_claims, read_printed
+from experiments.table7 import CLAIMS, SECOND_PASS, interval_of, read_claims, read_printed
 from experiments.tables import Row, chosen, numbers, read_rows
-from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 
 README = ROOT / "README.md"
@@ -60,7 +59,7 @@ def test_table_7_of_the_readme():
     lines = table(README, ["treebank", "the paper", "`recipe=paper`", "`recipe=paper_tuned`"])
     assert [line[0] for line in lines] == ["hu", "el", "cu", "got"]
     for treebank, paper, ours, tuned in lines:
-        assert paper == "{:.2f} / {:.2f}".format(*printed[treebank, 5])
+        assert paper == "{las} / {uas}".format(**printed[treebank, "5"])
         assert ours == of_columns("paper", treebank, 5)
         assert tuned == of_columns("paper_tuned", treebank, 5)
 
@@ -93,7 +92,7 @@ def test_the_claims_of_the_experiments_page():
             if claim is None:  # no counts to compute an interval from
                 assert cell == f"{las_of_column(recipe, better) - las_of_column(recipe, worse):+.2f}"
             else:
-                found = difference_of(claim)
+                found = interval_of(claim)
                 assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
 
 
@@ -120,14 +119,14 @@ def test_the_tables_of_studies_are_those_of_their_pages(config):
 
 
 def test_transition_systems_are_what_was_measured():
-    """python experiments/systems_in_brief.py --help says how they are measured."""
-    head, *lines = systems_in_brief.published()
+    """python experiments/speed.py --help says how they are measured."""
+    head, *lines = speed.table_of(settings_of(speed.Speed, "speed", ["what=systems"]))
     assert table(README, head) == lines
 
 
 def test_speed_is_what_was_measured():
     """python experiments/speed.py --help says how they are measured."""
-    lines = speed.table(read_measurements(speed.ROWS))
+    lines = speed.table_of(settings_of(speed.Speed, "speed"))
     assert table(README, lines[0]) == lines[1:]
 
 

@@ -82,7 +82,7 @@ def trainings(tmp_path, **settings) -> Trainings:
 
 
 EXPERIMENT = Experiment(
-    *(Trainings, ("name",), ("score",), lambda wanted: ASKED, _measure),
+    *("experiment", Trainings, ("name",), ("score",), lambda wanted: ASKED, _measure),
     page=lambda rows, wanted: f"{sorted(row['score'] for row in rows)}\n",
 )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import beam_speed, speed, systems_in_brief
+from experiments import speed
+from experiments.command import settings_of
 from parser.beam_settings import Beam, Merge
 from scripts.benchmarks.measurements import Measurement
 from scripts.benchmarks.ratios import OURS_AS_UDPIPE, beam_job_name, decoding_over, job_name
 
-QUANTITIES = [quantity for _, quantities in speed._COLUMNS.values() for quantity in quantities]
+SETTINGS = settings_of(speed.Speed, "speed")
+QUANTITIES = [quantity for column in SETTINGS.columns.values() for quantity in column.quantities]
 
 
 def rows(label: str, quantities: list[str]) -> list[Measurement]:
@@ -17,13 +19,13 @@ def rows(label: str, quantities: list[str]) -> list[Measurement]:
 
 
 def test_a_line_for_each_label_that_was_measured():
-    lines = speed.table(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]))
+    lines = speed.parsing(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]), SETTINGS)
     assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.5", "6.5", "7.50", "8.50", "9.50 s"]]
 
 
 def test_what_was_not_measured_is_named():
     with pytest.raises(ValueError, match="recipe=paper: 'start-up' was not measured"):
-        speed.table(rows("recipe=paper", QUANTITIES[:-1]))
+        speed.parsing(rows("recipe=paper", QUANTITIES[:-1]), SETTINGS)
 
 
 GREEDY = job_name("decoding", 1)
@@ -42,11 +44,11 @@ def of_beams(label: str, speeds: dict[str, float]) -> list[Measurement]:
 
 def test_a_line_for_each_way_to_merge(tmp_path):
     measured = of_beams("recipe=accurate", MEASURED)
-    found = beam_speed.speeds(measured + of_beams("other", {GREEDY: 1.0}), "recipe=accurate")
+    found = speed.speeds(measured + of_beams("other", {GREEDY: 1.0}), "recipe=accurate")
     assert found == MEASURED
-    assert [*beam_speed.line_of(found, Merge.CONFIGURATION).items()] == [(2, 499.0), (4, 249.0), (16, 61.5)]
-    assert beam_speed.line_of(found, Merge.SIGNATURE) == {}
-    beam_speed.draw(measured, tmp_path / "beams.svg")
+    assert [*speed.line_of(found, Merge.CONFIGURATION).items()] == [(2, 499.0), (4, 249.0), (16, 61.5)]
+    assert speed.line_of(found, Merge.SIGNATURE) == {}
+    speed.draw(measured, tmp_path / "beams.svg")
     assert "UDPipe" not in (tmp_path / "beams.svg").read_text(encoding="utf-8")  # which was not measured
 
 
@@ -56,14 +58,14 @@ def test_a_line_for_each_way_to_merge(tmp_path):
 )
 def test_what_was_not_measured_of_beams_is_named(measured, said, tmp_path):
     with pytest.raises(ValueError, match=said):
-        beam_speed.draw(measured, tmp_path / "beams.svg")
+        speed.draw(measured, tmp_path / "beams.svg")
 
 
 def test_means_of_seeds_and_ratios():
     lines = [("swap", "grc", "dev", "50"), ("swap", "hu", "train", "70"), ("swap", "hu", "train", "71")]
     measured = [dict(zip(("variant", "treebank", "trained_on", "las"), line, strict=True)) for line in lines]
     speeds = [Measurement("swap", decoding_over("arc_standard"), "0.456", "ratio", "", "", "", "")]
-    head, *found = systems_in_brief.table(measured, speeds)
+    head, *found = speed.systems(measured, speeds, SETTINGS)
     assert head[3:] == ["decoding", "LAS, hu", "LAS, grc"]  # those with a training part first
     by_name = {line[0]: line[3:] for line in found}
     assert by_name["`swap`"] == ["0.46", "70.50", "50.00"]

@@ -1,16 +1,14 @@
-"""Parsers taught by an encoder, and by a tagger: how files are divided and tagged, and who learns from what."""
+"""Parsers taught by an encoder: who learns from what."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments import noisy_tags, recombination, uptraining
+from experiments import recombination
 from experiments.command import settings_of
 from experiments.engine import Cell
-from experiments.recombination import RECOMBINED, TAUGHT, Recombination
-from experiments.taught import ENCODER, MLP
+from experiments.recombination import MLP, RECOMBINED, TAUGHT, Recombination
 from experiments.trainings import Training
-from experiments.uptraining import SELF_TRAINED, UPTRAINED, Uptraining
 from parser.data.treebank import read_treebank
 from tests.toy import ROOT
 
@@ -28,38 +26,9 @@ def trained(monkeypatch) -> list:
         found.append((folder, training.overrides, training.files))
         return METRICS
 
-    for module in (recombination, uptraining):
-        monkeypatch.setattr(module, "run_training", train)
+    monkeypatch.setattr(recombination, "run_training", train)
     monkeypatch.chdir(ROOT)
     return found
-
-
-def test_every_so_many_sentences_keep_their_trees():
-    text = "".join(f"# {number}\n1\ta\n\n" for number in range(7))
-    trees, others = uptraining.divide(text, 3)
-    assert [line for line in trees.split("\n") if line.startswith("#")] == ["# 0", "# 3", "# 6"]
-    assert sorted((trees + others).split("\n\n")) == sorted(text.split("\n\n"))
-    assert trees.endswith("\n\n")
-
-
-def test_each_learns_from_what_its_teacher_has_parsed(tmp_path, monkeypatch, trained):
-    parsed = []
-    monkeypatch.setattr(
-        uptraining, "parse", lambda model, text, target: parsed.append((model.parent.name, text.name, target.name))
-    )
-    wanted = settings_of(Uptraining, "uptraining", [f"runs={tmp_path}", "languages=[sample]", "seeds=1"])
-    cells = uptraining.cells(wanted)
-    assert len({cell.group for cell in cells}) == 1
-    assert list(uptraining.measure(wanted, cells)) == [(cell.key, MEASURED) for cell in cells]
-    assert parsed == [(MLP, "text.conllu", f"text-{MLP}.conllu"), (ENCODER, "text.conllu", f"text-{ENCODER}.conllu")]
-    folder = tmp_path / "sample-share4-seed1"
-    trees = f"treebank.train=[{folder / 'trees.conllu'}"
-    assert trained == [
-        (folder / MLP, (), (f"{trees}]",)),
-        (folder / ENCODER, ("model=bilstm",), (f"{trees}]",)),
-        (folder / SELF_TRAINED, (), (f"{trees},{folder / 'text-mlp.conllu'}]",)),
-        (folder / UPTRAINED, (), (f"{trees},{folder / 'text-encoder.conllu'}]",)),
-    ]
 
 
 def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch, trained):
@@ -103,35 +72,9 @@ def test_the_encoders_that_jobs_share_are_trained_before_them():
     [
         (recombination, "copies=0", "copies=0 is too small"),
         (recombination, "students=[mlp]", "students has 'mlp'; known are 'recombined', 'taught'"),
-        (uptraining, "share=1", "share=1 is too small"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(module, override, message):
     kind = module.EXPERIMENT.kind
     with pytest.raises(ValueError, match=message):
         module.EXPERIMENT.main(settings_of(kind, module.__name__.rpartition(".")[2], [override]))
-
-
-@pytest.mark.long
-def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch, small_sample):
-    monkeypatch.chdir(small_sample)
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
-    monkeypatch.setitem(noisy_tags.udpipe.TAGGER, "iterations_1", 1)
-    training = Training("sample", "accurate", 5, 1, "data")
-    noisy_tags.tag_treebank(training, tmp_path, folds=2)
-    for part in ("train", "dev", "test"):
-        gold = read_treebank(training.part(part)).sentences
-        tagged = read_treebank(tmp_path / f"{part}.conllu").sentences
-        assert [s.forms for s in tagged] == [s.forms for s in gold]
-        assert [s.heads for s in tagged] == [s.heads for s in gold]
-        assert [s.upos for s in tagged] != [s.upos for s in gold]
-
-
-def test_noisy_tags_have_a_row_for_each_pair_of_tags():
-    def cells(*overrides: str) -> list[Cell]:
-        return noisy_tags.cells(settings_of(noisy_tags.NoisyTags, "noisy_tags", ["languages=[sample]", *overrides]))
-
-    keys = {cell.key for cell in cells("seeds=2")}
-    assert len(keys) == 8
-    assert len({cell.group for cell in cells("seeds=2")}) == 2
-    assert keys.isdisjoint(cell.key for cell in cells("folds=3"))
