@@ -22,6 +22,9 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     },
     "arc_eager": {
         "arc_eager_rows": ("oracles.arc_eager.rows", "ArcEagerRows"),
+        "arc_eager_local": ("oracles.arc_eager.local", "ArcEagerLocal"),
+        "arc_eager_sums": ("oracles.arc_eager.local", "ArcEagerSums"),
+        "arc_eager_static": ("oracles.arc_eager.static", "ArcEagerStatic"),
     },
     "arc_hybrid": {
         "arc_hybrid_rows": ("oracles.arc_hybrid.rows", "ArcHybridRows"),

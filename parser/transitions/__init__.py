@@ -19,6 +19,7 @@ __all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_standard": ("parser.transitions.arc_standard", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),
+    "arc_eager": ("parser.transitions.arc_eager", "ArcEager"),
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
     "swap": ("parser.transitions.swap", "Swap"),
     "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),

@@ -30,8 +30,8 @@ class ArcHybrid(TransitionSystem):
 
     name: ClassVar[str] = "arc_hybrid"
     projective: ClassVar[bool] = True
-    oracles: ClassVar[tuple[str, ...]] = ("arc_hybrid_local", "arc_hybrid_tabular")
-    gold_oracle: ClassVar[str] = "arc_hybrid_local"
+    oracles: ClassVar[tuple[str, ...]] = ("arc_hybrid_rows", "arc_hybrid_local", "arc_hybrid_tabular")
+    gold_oracle: ClassVar[str] = "arc_hybrid_rows"
 
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True]

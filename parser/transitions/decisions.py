@@ -139,6 +139,7 @@ def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice =
         now.buffer_fronts[rows],
         children=lambda: now.children[rows],
         buffers=lambda: now.buffers[rows],
+        made=lambda: now.heads[rows],
     )
 
 

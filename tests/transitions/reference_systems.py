@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+NONMONOTONIC = -1  # arc-eager's, in place of a degree
+
 
 @dataclass
 class State:
@@ -37,7 +39,7 @@ def spine(state: State, node: int, left: bool) -> list[int]:
 
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
     """Head and child of the arc that a transition makes; None for shift and swap."""
-    if column == 0 or (system == "swap" and column == 3):
+    if column == 0 or (system in ("swap", "arc_eager") and column == 3):
         return None
     top = state.stack[-1]
     if system == "lr_spine":
@@ -48,6 +50,8 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
         return heads[column - 1] if column <= len(heads) else None
     if system == "arc_hybrid":
         return (state.buffer[0], top) if column == 1 else (state.stack[-2], top)
+    if system == "arc_eager":
+        return {1: (state.buffer or [0])[0], 4: (state.stack[-2:])[0]}.get(column, top), state.buffer[0] if column == 2 else top
     below = state.stack[-1 - (column + 1) // 2]
     return (below, top) if column % 2 == 1 else (top, below)
 
@@ -59,6 +63,16 @@ def applicable(system: str, degree: int, state: State, column: int, single_root:
         made = arc(system, degree, state, column)
         root_taken = single_root and bool(state.children(0, False))
         return made is not None and made[1] != 0 and not (root_taken and made[0] == 0)
+    if system == "arc_eager":
+        top, buffered = state.stack[-1], bool(state.buffer)
+        linked, stays = top in state.arcs, single_root and len(state.stack) == 2 and buffered
+        popped = top != 0 and not stays
+        return {
+            1: buffered and top != 0 and (not linked or degree == NONMONOTONIC),
+            2: buffered,
+            3: popped and linked,
+            4: popped and not linked and (not buffered or degree == NONMONOTONIC),
+        }[column]
     if system == "arc_hybrid":
         possible = bool(state.buffer) and len(state.stack) > 1 if column == 1 else len(state.stack) > 1
     else:
@@ -81,9 +95,15 @@ def take(system: str, degree: int, state: State, column: int, relation: int) -> 
     if system == "swap" and column == 3:
         state.buffer.insert(0, state.stack.pop(-2))
         return
+    if system == "arc_eager" and column == 3:
+        state.stack.pop()
+        return
     if made is None:
         state.stack.append(state.buffer.pop(0))
         return
     head, child = made
     state.arcs[child] = head, relation
-    state.stack.remove(child)
+    if system == "arc_eager" and column == 2:
+        state.stack.append(state.buffer.pop(0))
+    else:
+        state.stack.remove(child)

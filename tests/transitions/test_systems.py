@@ -22,6 +22,8 @@ SYSTEMS = [
     ("attardi", {"degree": 1}),
     ("attardi", {"degree": 2}),
     ("attardi", {"degree": 3}),
+    ("arc_eager", {}),
+    ("arc_eager", {"nonmonotonic": 1}),
     ("arc_hybrid", {}),
     ("swap", {}),
     ("lr_spine", {}),
@@ -64,7 +66,8 @@ def children_of(now: Configurations, row: int, head: int, side: int) -> list[int
 @given(lengths_of_sentences, st.booleans(), seeds)
 def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
     rng = np.random.default_rng(seed)
-    system, degree = create(name, options), options.get("degree", 1)
+    system = create(name, options)
+    degree = reference.NONMONOTONIC if "nonmonotonic" in options else options.get("degree", 1)
     now = system.initial(np.array(lengths))
     states = [reference.State.initial(n) for n in lengths]
     taken = 0
@@ -214,8 +217,8 @@ def test_arc_standard_is_attardis_system_of_degree_one():
 
 
 def test_unknown_systems_and_options_are_refused():
-    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_hybrid, swap, lr_spine"):
-        transitions.create("arc_eager", 3)
+    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_eager, arc_hybrid, swap, lr_spine"):
+        transitions.create("easy_first", 3)
     with pytest.raises(ValueError, match="does not take degree=2"):
         transitions.create("arc_hybrid", 3, degree=2)
     with pytest.raises(ValueError, match="from 1 to 9"):

@@ -1,0 +1,135 @@
+"""Optimal transitions for arc-eager parsing by sums over single edges, for projective gold trees.
+
+Goldberg and Nivre (2012; 2013, Section 4) count the gold edges that can still be made one by one:
+
+    A = edges to x in the buffer from the buffer or the stack + edges to s_i on the stack, not linked, from the buffer
+
+In the system whose computations end in one tree (system.py) this is not yet the value: in the end, stack elements that are not
+linked are attached to the elements below them, and that may be worth more than an edge which takes such an element off the
+stack before. If s_1..s_j stay to the end, the value changes by
+
+    P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children of s_{i-1} in the buffer)
+    value = A + max(0, max over j: P_j)
+
+Not in the literature that we know. With ``single_root`` (one gold child of the artificial root) edges from 0 count nowhere once
+s_1 is linked. If edges can be undone, nothing has to stay: the value is A + edges to s_i, not linked, from s_{i-1} + edges to
+linked s_i from the buffer. A transition's score is its own edge and the value after it.
+
+Arc-eager is arc-decomposable for projective trees, and these values are exact for them; others are refused. ``ArcEagerSums``
+takes A alone, as much of the field does, for any tree: it is exact for neither, and measures what that costs.
+
+Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer; O(n) per sentence to bind.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.trees import GoldChildren, Trees
+
+
+class ArcEagerLocal(ArcEagerOracle):
+    """Sums over single edges, and over those that wait for the end; exact for projective gold trees."""
+
+    name: ClassVar[str] = "arc_eager_local"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k)"
+    source: ClassVar[str] = "this project, from Goldberg and Nivre 2013, Section 4"
+    waits: ClassVar[bool] = True
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundLocal(trees, self)
+
+
+class ArcEagerSums(ArcEagerLocal):
+    """Goldberg and Nivre's sums alone: for any gold tree, and not exact."""
+
+    name: ClassVar[str] = "arc_eager_sums"
+    needs_projective_gold: ClassVar[bool] = False
+    source: ClassVar[str] = "Goldberg and Nivre 2012; 2013, Section 4"
+    waits: ClassVar[bool] = False
+
+
+class _BoundLocal(BoundOracle):
+    def __init__(self, trees: Trees, oracle: ArcEagerLocal) -> None:
+        super().__init__(trees)
+        self._kind = oracle.single_root, oracle.nonmonotonic, oracle.waits
+        self._children = GoldChildren.of(trees)
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        return _score_batch(self.trees.heads, self.trees.offsets, self._children, *self._kind, query.made, *query.arrays)
+
+
+@njit(cache=True, nogil=True)
+def _in_buffer(children, start, node, front):
+    """How many gold children of the node are in the buffer."""
+    count = 0
+    child = children.last[start + node]
+    while child >= front:
+        count += 1
+        child = children.previous[start + child]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _value(all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits):
+    """The value of a configuration; ``linked``: bool[> k], of the stack elements."""
+    closed = single_root and not nonmonotonic and k > 0 and linked[1]  # the artificial root has its child for good
+    value = children.edges_from[start + front] if front <= n else 0
+    change = best_change = 0
+    for i in range(k + 1):
+        node = stack[i]
+        if i > 0:
+            head = all_heads[start + node]
+            from_below = head == stack[i - 1] and not (closed and head == 0)
+            value += head >= front and not linked[i]
+            if nonmonotonic and waits:
+                value += from_below if not linked[i] else head >= front
+            if not linked[i]:
+                change += from_below - (head >= front)
+            if waits and not nonmonotonic:
+                best_change = max(best_change, change)
+        waiting = 0 if closed and node == 0 else _in_buffer(children, start, node, front)
+        value += waiting
+        change -= waiting
+    return value + best_change
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(
+    all_heads, offsets, children, single_root, nonmonotonic, waits, made, sentences, stacks, stack_sizes, buffer_fronts
+):
+    """The scores of the module's docstring; see BoundOracle.score_batch."""
+    scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
+    stack = np.empty(stacks.shape[1] + 1, np.int32)
+    linked = np.empty(stacks.shape[1] + 1, np.bool_)
+    for row in range(len(sentences)):
+        start = offsets[sentences[row]]
+        n = offsets[sentences[row] + 1] - start - 1
+        k, front = stack_sizes[row] - 1, buffer_fronts[row]
+        for i in range(k + 1):
+            stack[i] = stacks[row, i]
+            linked[i] = i > 0 and made[row, stack[i]] != NO_NODE
+        fill_applicable(made[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
+        top, top_linked = stack[k], linked[k]
+        head = all_heads[start + top]
+        for transition in range(N_TRANSITIONS):
+            if scores[row, transition] == NOT_APPLICABLE:
+                continue
+            edge, after_k, after_front = 0, k - 1, front
+            if transition in (SHIFT, RIGHT):
+                after_k, after_front = k + 1, front + 1
+                stack[k + 1], linked[k + 1] = front, transition == RIGHT
+                edge = int(transition == RIGHT and all_heads[start + front] == top)
+            elif transition == LEFT:
+                edge = int(head == front) - int(top_linked and head == stack[k - 1])
+            elif transition == ATTACH:
+                edge = int(head == stack[k - 1])
+            value = _value(all_heads, start, children, n, stack, linked, after_k, after_front, single_root, nonmonotonic, waits)
+            scores[row, transition] = edge + value
+    return scores

@@ -1,0 +1,73 @@
+"""The static oracle of arc-eager (Nivre 2003): the one transition that a gold computation takes, for the first pass of
+training.
+
+It makes the gold edge between the top and the first token of the buffer if there is one (left, right), reduces the top if it is
+linked and something below it has a gold edge with that token, and shifts otherwise. When the buffer is empty it pops what is
+left.
+
+For projective gold trees; others are refused. Off the path of the canonical computation it has NO claim to be optimal. Its
+scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+
+Complexity: O(k) per configuration of k + 1 stack elements.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, REDUCE, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.trees import Trees
+
+
+class ArcEagerStatic(ArcEagerOracle):
+    """The transition of the canonical gold computation."""
+
+    name: ClassVar[str] = "arc_eager_static"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k)"
+    source: ClassVar[str] = "Nivre 2003"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundStatic(trees, self)
+
+
+class _BoundStatic(BoundOracle):
+    def __init__(self, trees: Trees, oracle: ArcEagerStatic) -> None:
+        super().__init__(trees)
+        self._kind = oracle.single_root, oracle.nonmonotonic
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        return _score_batch(self.trees.heads, self.trees.offsets, *self._kind, query.made, *query.arrays)
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(all_heads, offsets, single_root, nonmonotonic, made, sentences, stacks, stack_sizes, buffer_fronts):
+    """See the module's docstring, and BoundOracle.score_batch."""
+    scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
+    for row in range(len(sentences)):
+        start = offsets[sentences[row]]
+        n = offsets[sentences[row] + 1] - start - 1
+        k, front, stack = stack_sizes[row] - 1, buffer_fronts[row], stacks[row]
+        fill_applicable(made[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
+        top = stack[k]
+        linked = k > 0 and made[row, top] != NO_NODE
+        if front > n:
+            chosen = REDUCE if linked else ATTACH
+        elif all_heads[start + top] == front and not linked:
+            chosen = LEFT
+        elif all_heads[start + front] == top:
+            chosen = RIGHT
+        else:
+            chosen = SHIFT
+            for i in range(k):
+                if linked and (all_heads[start + front] == stack[i] or all_heads[start + stack[i]] == front):
+                    chosen = REDUCE
+        if scores[row, chosen] == NOT_APPLICABLE:
+            chosen = SHIFT  # there is a buffer, where single_root forbids to reduce
+        if k > 0 or front <= n:
+            scores[row, chosen] = 1
+    return scores

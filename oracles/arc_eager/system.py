@@ -1,0 +1,79 @@
+"""Arc-eager parsing (Nivre 2003) as its oracles see it, and what they have in common.
+
+From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions, in this order, b = first token
+of the buffer; an element of the stack is *linked* if it has a head, which is then the element below it:
+
+* shift ("sh"): pushes b. Applicable if the buffer is not empty.
+* left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and not linked, and there is a buffer.
+* right ("ra"): b becomes a child of the top and is pushed. Applicable if the buffer is not empty.
+* reduce ("re"): pops the top. Applicable if it is linked.
+* attach ("at"): the top becomes a child of the element below it and is popped. Applicable if the top is not 0 and not linked,
+  and the buffer is empty. It takes the place of attaching to the artificial root what is left over in the end.
+
+With ``single_root`` there is no reduce and no attach at stack size 2 while there is a buffer: the child of the artificial root
+stays to the end. With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013) attach is applicable at any time, and left also to
+a linked top, whose edge is undone; scores are net, so undoing a gold edge counts -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of
+from oracles.trees import Trees
+
+SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
+N_TRANSITIONS = 5
+
+
+class ArcEagerOracle(Oracle):
+    """What the oracles of arc-eager have in common.
+
+    Args:
+        strategy: any.
+        single_root: whether only computations count in which the artificial root gets one child.
+        nonmonotonic: whether edges can be undone.
+    """
+
+    system: ClassVar[str] = "arc_eager"
+    transition_names = ("sh", "la", "ra", "re", "at")
+    alternatives: ClassVar[tuple[str, ...]] = ("arc_eager_rows",)
+    strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
+
+    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, nonmonotonic: bool = False) -> None:
+        super().__init__(strategy)
+        self.single_root = single_root
+        self.nonmonotonic = bool(nonmonotonic)
+
+    def step_scores(
+        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
+    ) -> dict[str, int]:
+        """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
+        heads_made = np.full((1, len(heads) + 1), NO_NODE, np.int32)
+        for token, head in enumerate(made, 1):
+            if head is not None:
+                heads_made[0, token] = head
+        query = Query.single(stack, front_of(len(heads), buffer), made=heads_made)
+        return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+
+
+@njit(cache=True, nogil=True)
+def fill_applicable(made, stack, k, front, n, single_root, nonmonotonic, scores):
+    """Sets the scores (int16[N_TRANSITIONS]) of the applicable transitions to 0, and the others to NOT_APPLICABLE."""
+    scores[:] = NOT_APPLICABLE
+    buffered = front <= n
+    if buffered:
+        scores[SHIFT] = scores[RIGHT] = 0
+    if k > 0:
+        linked = made[stack[k]] != NO_NODE
+        if buffered and (nonmonotonic or not linked):
+            scores[LEFT] = 0
+        if not (single_root and k == 1 and buffered):
+            if linked:
+                scores[REDUCE] = 0
+            elif nonmonotonic or not buffered:
+                scores[ATTACH] = 0
