@@ -292,6 +292,7 @@ class Settings:
     recipe: str = setting(read=_NETWORK)
     system: str = MISSING
     degree: int | None = number(1, 9, "the degree of a transition system", default=None, read="system=attardi")
+    nonmonotonic: bool | None = setting(None, read="system=arc_eager")
     model: str = MISSING
     oracle: str = setting(read=_OWN_PASSES, used=_SECOND_PASS)
     strategy: str = setting(words=[*oracles.Strategy], read=_OWN_PASSES, used=_SECOND_PASS)

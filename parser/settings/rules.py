@@ -248,4 +248,5 @@ def oracle_of(made: Settings) -> OraclePlan:
 
 def system_options(made: Settings) -> dict[str, int]:
     """What the transition system is made with besides the relations."""
-    return {} if made.degree is None else {"degree": made.degree}
+    degree = {} if made.degree is None else {"degree": made.degree}
+    return {**degree, "nonmonotonic": 1} if made.nonmonotonic else degree
