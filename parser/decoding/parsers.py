@@ -39,6 +39,10 @@ def _(model: Model, threads: int = 1) -> SentenceParser:
 
     if behaves_as(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
+    from parser.decoding.greedy.buffer_arcs import BufferArcParser, attaches_to_buffer
+
+    if attaches_to_buffer(model.system):
+        return BufferArcParser(model.weights(), model.system, model.table, threads)
     from parser.decoding.greedy.batched import BatchedParser
 
     return BatchedParser(model.weights(), model.system, model.table)

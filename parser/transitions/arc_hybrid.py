@@ -41,7 +41,7 @@ class ArcHybrid(TransitionSystem):
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         transitions = Transitions(*np.full((4, len(rows), 3), NO_NODE, np.int32))
-        _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
+        fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
         return transitions
 
     def apply(
@@ -52,7 +52,8 @@ class ArcHybrid(TransitionSystem):
 
 
 @kernel()
-def _fill_transitions(now, rows, single_root, feature_rows, blocks, heads, children):
+def fill_transitions(now, rows, single_root, feature_rows, blocks, heads, children):
+    """Fills in the arrays of Transitions, int32[m, >= 3], which hold NO_NODE."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -70,9 +71,15 @@ def _fill_transitions(now, rows, single_root, feature_rows, blocks, heads, child
 
 
 @kernel()
+def take_transition(now, row, head, relation):
+    """Attaches the top to ``head`` in one row of Configurations, or shifts if that is NO_NODE."""
+    if head == NO_NODE:
+        shift(now, row)
+    else:
+        attach(now, row, head, remove(now, row, 0), relation)
+
+
+@kernel()
 def _apply(now, rows, heads, relations):
     for r in range(len(rows)):
-        if heads[r] == NO_NODE:
-            shift(now, rows[r])
-        else:
-            attach(now, rows[r], heads[r], remove(now, rows[r], 0), relations[r])
+        take_transition(now, rows[r], heads[r], relations[r])

@@ -3,8 +3,8 @@
 A step adds up precomputed hidden activations, a row for every position (inference/precomputed_tokens.py), and multiplies the
 active units by the output weights. What the positions in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
-is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
-implementation.
+is parsed along. spine.py has the loop for LR-spine, buffer_arcs.py that for arc-hybrid and arc-eager, beam/compiled.py the one
+with a beam; batched.py is the reference implementation.
 """
 
 from __future__ import annotations
