@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import logging
+import os
 import random
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,21 @@ from omegaconf.grammar_parser import parse
 from tests import profiles
 from tests.jit import COMPILED
 from tests.toy import sentence
+
+# Tests of signals, forks, pipes with names, permissions and shells, which Windows does not have, or has otherwise.
+_OF_POSIX = [
+    "conllu/test_files.py",
+    "crash",
+    "data/test_background_vectors.py",
+    "mutation",
+    "oracles/test_kernel_cache.py",
+    "scripts/test_command_line.py",
+    "scripts/test_train.py",
+    "test_documentation.py",
+    "test_forged_models.py",
+    "text/test_interruption.py",
+]
+collect_ignore = [] if hasattr(os, "fork") else _OF_POSIX
 
 profiles.register()
 settings.load_profile(profiles.EVERY_DAY)
@@ -30,6 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hashes wrap around; where kernels run as plain Python, numpy warns of it, and warnings of ours are errors."""
     if not COMPILED:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where there is no fork, tests marked ``posix`` are skipped."""
+    for item in items:
+        if item.get_closest_marker("posix") is not None and not hasattr(os, "fork"):
+            item.add_marker(pytest.mark.skip(reason="this system has no such thing"))
 
 
 @pytest.fixture(autouse=True)
