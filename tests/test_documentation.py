@@ -220,6 +220,7 @@ def test_other_commands(line):
     elif program == "pip":
         for extra in re.findall(r"\[(\w+)\]", words[-1]):
             assert extra in project["optional-dependencies"]
+        assert all((ROOT / file).is_file() for file in re.findall(r"-[rc] (\S+)", line))
     elif words[1:3] == ["-m", "pytest"]:
         assert all((ROOT / word).exists() for word in words[3:] if not word.startswith("-"))
     elif program == "tensorboard":
