@@ -187,6 +187,7 @@ def test_a_client_of_udpipe_works(server, service):
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 
 
+@pytest.mark.extras
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 def test_the_page_in_a_browser(server, tmp_path):
     picture = tmp_path / "page.png"
