@@ -4,7 +4,7 @@ import logging
 import os
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 
 import omegaconf.base
@@ -40,6 +40,33 @@ omegaconf.base.parse = cache(parse)
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would every command that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="what is skipped fails: nothing may be missing here")
+
+
+def no_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    """With --no-skips, a skipped test has failed, and so has a module that is skipped as a whole."""
+    if report.skipped and config.getoption("no_skips") and isinstance(report.longrepr, tuple):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr[2]}; --no-skips makes this a failure"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    no_skip(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    no_skip(report, collector.config)
+    return report
 
 
 def pytest_configure(config: pytest.Config) -> None:
