@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from oracles.kernel_cache import array_kernel
 
 ROOT_HEAD = -1
 
@@ -109,7 +110,7 @@ def check_tree(heads: np.ndarray, where: str) -> None:
         raise ValueError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
 
 
-@njit(cache=True)
+@array_kernel()
 def _first_on_cycle(heads):
     """The first token that does not reach the root, 0 if all do. Linear: a token is visited once."""
     n = len(heads)
@@ -124,7 +125,7 @@ def _first_on_cycle(heads):
     return 0
 
 
-@njit(cache=True)
+@array_kernel()
 def _projective(heads, offsets):
     """A tree is projective iff every subtree spans exactly its own nodes; checked from the leaves up, linear per sentence."""
     sentences = len(offsets) - 1
@@ -164,7 +165,7 @@ def _projective(heads, offsets):
     return projective
 
 
-@njit(cache=True)
+@array_kernel()
 def _children(all_heads, offsets):
     """What GoldChildren holds."""
     last = np.zeros(len(all_heads), np.int32)

@@ -17,11 +17,10 @@ from io import BufferedReader, BytesIO, FileIO
 from typing import BinaryIO
 
 import numpy as np
-from numba import njit
 
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
 from parser.conllu.formats import Layout
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
@@ -195,7 +194,7 @@ class TreeWriter:
         return written[:end].data
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _find_words(text, begin, places, offsets):
     """Fills in ``places`` and ``offsets``; (words, sentences, lines), of which words = -1 if something is uncommon.
 

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.signature_rows import MAX_BYTES, SignatureRows
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
+from parser.kernels import array_kernel
 from parser.kernels.products import Panels, multiply, panels_of_floats, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import TOKEN, FeatureTable
@@ -231,7 +231,7 @@ class SummedActivations:
 _NO_VECTORS = _Vectors(np.zeros((0, 1), np.float32), panels_of_floats(np.zeros((0, 1))), np.zeros(0, np.int32))
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _fill(values, parts, one_hot, slots, absent, rows):
     """Fills in the first of ``rows``; the sums of a signature take what its slots add in the order of the slots."""
     n_signatures, hidden = values.shape[1], absent.shape[1]

@@ -8,9 +8,8 @@ entries are not numbered but moved (linear/weights.py), or that make no arrays (
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 
 _FREE = -1
 _NEWLINE = ord("\n")
@@ -117,7 +116,7 @@ def longer(array: np.ndarray, size: int) -> np.ndarray:
     return copy
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes):
     """The number of every string, and how many strings and bytes of keys there are now."""
     numbers = np.empty(len(begins), np.int32)
@@ -175,7 +174,7 @@ def _fill_slots(hashes, n, slots):
         slots[slot] = number
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _look_up_columns(columns, vectors, slots, n):
     """The number of every column, and how many vectors there are now; new ones are added."""
     numbers = np.empty(columns.shape[1], np.int32)

@@ -7,11 +7,10 @@ and taken here (attardi_step, lr_spine_step); for others the caller does both, a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles import NOT_APPLICABLE
 from parser.data.sentences import NO_NODE
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.linear.templates import find_keys
 from parser.linear.weights import add_scores, entry_of
 from parser.transitions import attardi, lr_spine
@@ -20,7 +19,7 @@ from parser.transitions.configurations import is_unfinished
 FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def learn(
     now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
 ):
@@ -106,7 +105,7 @@ def _change_row(weights, sums, used, keys, output, delta, steps):
             sums[entry] += np.float64(steps) * delta
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def attardi_step(now, degree, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
     """Learns from a configuration of Attardi's system, and takes the predicted transition, or else the right one."""
     shape = 1, 1 + 2 * degree
@@ -123,7 +122,7 @@ def attardi_step(now, degree, blocks, transition_scores, order, sentence, progra
     out[8] = is_unfinished(now, 0)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def lr_spine_step(
     now, n_candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out
 ):

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -207,7 +206,7 @@ def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.nda
     return program
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _extract(rows, numbers, now, candidate_nodes, values, offsets, programs, columns):
     features = np.empty((len(rows), len(columns)), np.int32)
     nodes = np.empty(len(programs), np.int32)

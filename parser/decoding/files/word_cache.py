@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
-from numba import njit
 
 from parser.conllu.checks import FEATS, FORM
 from parser.conllu.chunks import WordPositions
 from parser.data.attributes import COLUMN_NUMBERS, AttributeColumns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
+from parser.kernels import array_kernel
 from parser.kernels.hash_tables import ByteTable, longer
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
@@ -131,7 +131,7 @@ def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
     return np.concatenate([encoded.values, encoded.unseen])
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _find_columns(keys, starts):
     """int64[columns, entries], twice: where the columns of entries begin, and where they end.
 
@@ -153,7 +153,7 @@ def _find_columns(keys, starts):
     return begins, ends
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _lay_out(values, root, entries, offsets):
     """int32[rows, words + sentences]: the values of the words, those of the root (int32[rows]) before each sentence."""
     n_sentences = len(offsets) - 1

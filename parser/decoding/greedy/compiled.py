@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
@@ -21,7 +20,7 @@ from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords, token_activations
 from parser.inference.weights import ClassifierWeights
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
@@ -195,7 +194,7 @@ class GreedyParser(CompiledParser):
         _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _parse(offsets, model, rules, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model

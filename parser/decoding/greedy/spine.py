@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses
 from parser.decoding.greedy.compiled import (
@@ -21,6 +20,7 @@ from parser.decoding.greedy.compiled import (
 )
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
+from parser.kernels import array_kernel
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
 from parser.transitions.decisions import best_transitions, required_root_relation
@@ -69,7 +69,7 @@ class SpineParser(CompiledParser):
         )
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
