@@ -86,6 +86,9 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
+# A plain True would be a type of its own to numba, for which it compiles once more what takes it.
+_TAKES_LEFT = np.bool_(True)
+
 
 class ContextRows(Oracle):
     """The oracle to train with on any trees: exact, and fast along the computation of a parser.
@@ -122,7 +125,7 @@ class BoundContextRows(BoundOracle):
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64), bool(levels))
+        sizes = np.array([entries_of_sentence(n, bool(levels)) for n in trees.lengths.tolist()], np.int64)
         kind = np.dtype(np.int32 if levels else np.int16)
         self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
         self.nodes = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to
@@ -148,7 +151,7 @@ class BoundContextRows(BoundOracle):
 
 @array_kernel()
 def entries_of_sentence(n, ties=False):
-    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights; also for int64[sentences]."""
+    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights."""
     return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
@@ -389,7 +392,8 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         width = row_width(n)
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        stack[: k + 1] = stacks[row, : k + 1]
+        for d in range(k + 1):
+            stack[d] = stacks[row, d]
 
         entries = entries_of_sentence(n, len(levels) > 0)
         begin, new = place(s, entries, arena, places, queue, ring, depths)
@@ -428,7 +432,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         if k >= 2:
             gold = weight(edges, top, stack[k - 1])
             stack[k - 1] = top
-            _begin_row(edges, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
+            _begin_row(edges, stack, k - 1, front - 1, _TAKES_LEFT, slots, _slot(slots, k - 2), outside[1], half[1])
         else:
             outside[1, :width] = lowest
             half[1, :width] = lowest

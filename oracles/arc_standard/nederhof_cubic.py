@@ -153,7 +153,8 @@ def _score_batch(
         stack = stacks[row]
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        after[: k + 1] = stack[: k + 1]
+        for d in range(k + 1):
+            after[d] = stack[d]
         for transition in range(N_TRANSITIONS):
             new = after_transition(transition, strategy, after, k, front, n)
             if not new.applicable:

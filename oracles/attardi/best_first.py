@@ -47,11 +47,13 @@ def _find(words, slots, width, base):
 def grow(words, states, slots, count, width):
     """Grows the workspace to twice as many states."""
     more_words = np.empty(2 * len(words), np.int64)
-    more_words[: count * width] = words[: count * width]
+    for w in range(count * width):
+        more_words[w] = words[w]
     more_states = np.empty((2 * len(states), _FIELDS), np.int32)
-    more_states[:count] = states[:count]
     more_slots = np.zeros(2 * len(slots), np.int32)
     for u in range(count):
+        for field in range(_FIELDS):
+            more_states[u, field] = states[u, field]
         if states[u, STATUS] != REPLACED:
             slot = _find(more_words, more_slots, width, u * width)
             more_slots[slot] = u + 1

@@ -224,7 +224,8 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             if (transition == -1 and front > n) or (transition == 0 and k == 0):
                 continue
             words = spaces[0][0]
-            words[:width] = here[:width]
+            for w in range(width):
+                words[w] = here[w]
             node = np.int64(0)
             front_after, after = front, alive
             lower, upper = np.int64(0), np.int64(n + 1)

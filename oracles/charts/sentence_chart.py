@@ -65,9 +65,10 @@ def fill_sentence_chart(heads, packed, half, half_t, arc):
     size = triangle(n + 1)
     for y in range(n + 1):
         row = triangle(y)
-        packed[row : row + y + 1] = half[y, : y + 1]
-        packed[size + row : size + row + y + 1] = half_t[y, : y + 1]
-        packed[2 * size + row : 2 * size + row + y + 1] = arc[y, : y + 1]
+        for x in range(y + 1):
+            packed[row + x] = half[y, x]
+            packed[size + row + x] = half_t[y, x]
+            packed[2 * size + row + x] = arc[y, x]
 
 
 @array_kernel()
@@ -115,7 +116,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
         bought[i] = 0
 
         # Right halves of s_i. The first right child may come from the stack: any, or a gold one.
-        right[:width] = whole[:width]
+        for c in range(width):
+            right[c] = whole[c]
         if i == k:
             right[0] = 0
         for j in range(i + 1, k + 1):

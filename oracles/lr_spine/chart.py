@@ -81,7 +81,7 @@ class _BoundLRSpineChart(BoundOracle):
 
     def __init__(self, trees: Trees, max_bytes: int) -> None:
         super().__init__(trees)
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
+        sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
         self.last_child = GoldChildren.of(trees).last
         self.lock = Lock()
@@ -100,7 +100,7 @@ class _BoundLRSpineChart(BoundOracle):
 
 @array_kernel()
 def entries_of_sentence(n):
-    """int16 entries that a sentence of n tokens takes in the arena: R, L and IL; also for int64[sentences]."""
+    """int16 entries that a sentence of n tokens takes in the arena: R, L and IL."""
     return 3 * triangle_size(n)
 
 

@@ -126,7 +126,8 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             front = buffer_fronts[row]
             new_size = size - 1
             edge = False
-            before[:size] = stack[:size]
+            for d in range(size):
+                before[d] = stack[d]
             count = 0
             if transition == SHIFT:
                 before[size] = buffers[row, front]
@@ -143,7 +144,8 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             if transition == SWAP:
                 waiting[count] = below
                 count += 1
-            after[:new_size] = before[:new_size]
+            for d in range(new_size):
+                after[d] = before[d]
             nodes = _sort_by_swaps(ranks, after, new_size, waiting, count)
             last = 0  # the last element of the stack that stays in its place
             while last + 1 < new_size and after[last + 1] == before[last + 1]:

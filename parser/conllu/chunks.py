@@ -288,8 +288,7 @@ def _number_at(text, begin, end):
 @kernel()
 def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends, written):
     """Fills in ``written``; the number of bytes."""
-    end = 0
-    copied = 0
+    end = copied = np.int64(0)
     for word in range(len(heads)):
         end = _copy(text, copied, head_places[word], written, end)
         head = heads[word]

@@ -49,6 +49,8 @@ class ByteTable:
             int32[n].
         """
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
+        text = text.view()
+        text.flags.writeable = False  # as that of a file is: for another kind of array all would be compiled once more
         numbers, self._n, self.n_bytes = _look_up(
             text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes
         )
@@ -95,12 +97,10 @@ class VectorTable:
     def look_up(self, columns: np.ndarray) -> np.ndarray:
         """int32[n]: the numbers of the columns of int32[width, n]; those that are new get the next ones."""
         if (n := self._n + columns.shape[1]) > len(self.vectors):
-            vectors = np.empty((2 * n, self.vectors.shape[1]), np.int32)
-            vectors[: self._n] = self.vectors[: self._n]
-            self.vectors = vectors
-            self._slots = _free_slots(n)
-            _fill_slots_of_vectors(self.vectors, self._n, self._slots)
-        numbers, self._n = _look_up_columns(columns, self.vectors, self._slots, self._n)
+            vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
+            _look_up_columns(np.ascontiguousarray(self.vectors[: self._n].T), vectors, slots, 0)  # they keep their numbers
+            self.vectors, self._slots = vectors, slots
+        numbers, self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n)
         return numbers
 
 
@@ -181,7 +181,8 @@ def _look_up_columns(columns, vectors, slots, n):
     for i in range(columns.shape[1]):
         slot = _slot_of_column(columns, i, vectors, slots)
         if slots[slot] == _FREE:
-            vectors[n] = columns[:, i]
+            for a in range(len(columns)):  # assigning a slice compiles the text of an error, which takes longer than all else
+                vectors[n, a] = columns[a, i]
             slots[slot] = n
             n += 1
         numbers[i] = slots[slot]
@@ -204,10 +205,3 @@ def _slot_of_column(columns, i, vectors, slots):
             break
         slot = (slot + np.uint64(1)) & mask
     return slot
-
-
-@kernel()
-def _fill_slots_of_vectors(vectors, n, slots):
-    columns = vectors.T
-    for number in range(n):
-        slots[_slot_of_column(columns, number, vectors, slots)] = number

@@ -25,8 +25,8 @@ from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_transition, transition_of
-from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import NO_CANDIDATE_NODES, FeatureTable, find_nodes
+from parser.transitions.configurations import ONLY_ROW, Configurations, clear
+from parser.transitions.features import FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
 
 
@@ -200,6 +200,7 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
     words, of_buffer, others, layers = model
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)
+    no_candidate_nodes = nodes[:0]
     picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
     buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
     hidden = np.empty(len(layers.hidden_bias), np.float32)
@@ -208,28 +209,28 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, 0, length)
+        clear(now, ONLY_ROW, length)
         summed = 0  # the buffer's front for which buffer_sum was added up
         for _ in range(2 * length):
-            size = now.stack_sizes[0]
+            size = np.int64(now.stack_sizes[0])
             front = now.buffer_fronts[0]
             buffered = front <= length
             output = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, ONLY_ROW, no_candidate_nodes, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                     sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, 0, NO_CANDIDATE_NODES, others.programs, nodes)
+                find_nodes(now, ONLY_ROW, no_candidate_nodes, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
                 sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
-                    scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
+                    scores, ONLY_ROW, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
                 )
             column, relation = transition_of(output, rules.n_relations)
-            take_transition(now, 0, column, relation)
+            take_transition(now, ONLY_ROW, column, relation)
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]
