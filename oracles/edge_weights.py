@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.kernel_cache import array_kernel
+from oracles.kernel_cache import array_kernel, kernel
 
 TIES = ("none", "nearest_ancestor")
 
@@ -44,13 +44,13 @@ def levels_of(ties: str | None) -> tuple[int, ...]:
     return () if ties in (None, "none") else (LEVELS,)
 
 
-@array_kernel()
+@kernel()
 def negative_infinity(scores):
     """Less than minus any sum of weights, as an integer of the array ``scores``; the sum of three does not wrap around."""
     return scores.dtype.type(-10000 if scores.itemsize == 2 else -700_000_000)
 
 
-@array_kernel()
+@kernel()
 def weight(edges, head, child):
     """The weight of an edge, from the gold heads, int32[n + 1], or from a table of weights, int32[n + 1, n + 1]."""
     if edges.ndim == 1:  # known when this is compiled
@@ -77,7 +77,7 @@ def edges_of(heads, levels, table, new):
     return weights
 
 
-@array_kernel()
+@kernel()
 def _fill_weights(heads, levels, weights):
     weights[:] = 0
     for child in range(1, len(heads)):

@@ -78,7 +78,7 @@ from oracles.interface import (
     Query,
     Strategy,
 )
-from oracles.kernel_cache import array_kernel
+from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
@@ -149,20 +149,20 @@ class BoundContextRows(BoundOracle):
             )
 
 
-@array_kernel()
+@kernel()
 def entries_of_sentence(n, ties=False):
     """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights."""
     return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
-@array_kernel()
+@kernel()
 def _raise_to(target, source, gain):
     """target = max(target, source + gain), entry by entry."""
     for x in range(len(target)):
         target[x] = max(target[x], target.dtype.type(source[x] + gain))
 
 
-@array_kernel()
+@kernel()
 def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
     """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
 
@@ -208,7 +208,7 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
             _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
 
 
-@array_kernel()
+@kernel()
 def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
     """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
@@ -268,7 +268,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
         outside[1, y] = here_1
 
 
-@array_kernel()
+@kernel()
 def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
     """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
 
@@ -330,7 +330,7 @@ def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below,
             slot[_BEST_OL, x] = max(slot[_OL, x], below[_BEST_OL, x])
 
 
-@array_kernel()
+@kernel()
 def _value_of_shift(edges, node, front, left, outside_left, whole):
     """The second term of OR of the stack top, without the left children that it would have taken before the shift.
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from oracles.edge_weights import negative_infinity
 from oracles.interface import NOT_APPLICABLE
-from oracles.kernel_cache import array_kernel
+from oracles.kernel_cache import array_kernel, kernel
 
 # Also the floor of every stored score, so that the sum of two of them fits in 16 bits.
 NEGATIVE_INFINITY = NOT_APPLICABLE
 
 
-@array_kernel()
+@kernel()
 def best_sum(a, b):
     """max(a + b) over two vectors, at least negative_infinity. The casts keep LLVM in 16 bits if they are: that vectorizes."""
     best = negative_infinity(a)
@@ -34,13 +34,13 @@ def best_sum(a, b):
     return best
 
 
-@array_kernel()
+@kernel()
 def triangle(row):
     """Where a row begins in a packed triangle; of n + 1 rows, it is the size of the triangle of ``row = n + 1``."""
     return row * (row + 1) // 2
 
 
-@array_kernel()
+@kernel()
 def fill_sentence_chart(heads, packed, half, half_t, arc):
     """Fills the chart of one sentence: Nederhof 2019, Tables 2 and 3, in max-plus; O(n^3).
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from oracles.kernel_cache import array_kernel
+from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
 
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
@@ -137,7 +137,7 @@ def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
         _backtrace(heads, weights, half, half_t, arc)
 
 
-@array_kernel()
+@kernel()
 def _edge_weights(heads, nearest_ancestor, weights):
     """weights[h, d] of the edge from h to d: lexicographic components as digits of one number to the base n + 1.
 
@@ -166,7 +166,7 @@ def _edge_weights(heads, nearest_ancestor, weights):
         weights[heads[d], d] = gold
 
 
-@array_kernel()
+@kernel()
 def _best_sum(a, b):
     best = a[0] + b[0]
     for x in range(1, len(a)):
@@ -174,7 +174,7 @@ def _best_sum(a, b):
     return best
 
 
-@array_kernel()
+@kernel()
 def _fill_chart(n, weights, half, half_t, arc):
     """Tables 2 and 3. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
     for j in range(n + 1):

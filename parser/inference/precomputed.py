@@ -20,7 +20,7 @@ import numpy as np
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
-from parser.kernels import array_kernel, kernel
+from parser.kernels import kernel
 from parser.kernels.activations import activate, activation_number
 from parser.kernels.products import Panels, multiply, panels_in_fours, widened
 from parser.kernels.tiles import WIDTH
@@ -148,7 +148,7 @@ class EmbeddedSlots:
             by_slot[:] = products[:, :, : self._hidden]
 
 
-@array_kernel()
+@kernel()
 def _multiply_by_slot(vectors, panels, products):
     """float32[slots, n, hidden] of float32[n, size], a multiple of WIDTH hidden units."""
     weights, start, scale, bias = panels

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.kernels import array_kernel, kernel
+from parser.kernels import kernel
 
 _FREE = -1
 _NEWLINE = ord("\n")
@@ -51,8 +51,9 @@ class ByteTable:
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
         text = text.view()
         text.flags.writeable = False  # as that of a file is: for another kind of array all would be compiled once more
-        numbers, self._n, self.n_bytes = _look_up(
-            text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes
+        numbers = np.empty(len(begins), np.int32)
+        self._n, self.n_bytes = _look_up(
+            text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes, numbers
         )
         return numbers
 
@@ -98,9 +99,11 @@ class VectorTable:
         """int32[n]: the numbers of the columns of int32[width, n]; those that are new get the next ones."""
         if (n := self._n + columns.shape[1]) > len(self.vectors):
             vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
-            _look_up_columns(np.ascontiguousarray(self.vectors[: self._n].T), vectors, slots, 0)  # they keep their numbers
+            known = np.ascontiguousarray(self.vectors[: self._n].T)
+            _look_up_columns(known, vectors, slots, 0, np.empty(self._n, np.int32))  # they get the same numbers
             self.vectors, self._slots = vectors, slots
-        numbers, self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n)
+        numbers = np.empty(columns.shape[1], np.int32)
+        self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers)
         return numbers
 
 
@@ -116,10 +119,9 @@ def longer(array: np.ndarray, size: int) -> np.ndarray:
     return copy
 
 
-@array_kernel()
-def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes):
-    """The number of every string, and how many strings and bytes of keys there are now."""
-    numbers = np.empty(len(begins), np.int32)
+@kernel()
+def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes, numbers):
+    """Fills in the number of every string; how many strings and bytes of keys there are now."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
         begin, end = begins[i], ends[i]
@@ -146,7 +148,7 @@ def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes):
             n += 1
             starts[n] = n_bytes
         numbers[i] = number
-    return numbers, n, n_bytes
+    return n, n_bytes
 
 
 @kernel()
@@ -174,10 +176,9 @@ def _fill_slots(hashes, n, slots):
         slots[slot] = number
 
 
-@array_kernel()
-def _look_up_columns(columns, vectors, slots, n):
-    """The number of every column, and how many vectors there are now; new ones are added."""
-    numbers = np.empty(columns.shape[1], np.int32)
+@kernel()
+def _look_up_columns(columns, vectors, slots, n, numbers):
+    """Fills in the number of every column; how many vectors there are now. New ones are added."""
     for i in range(columns.shape[1]):
         slot = _slot_of_column(columns, i, vectors, slots)
         if slots[slot] == _FREE:
@@ -186,7 +187,7 @@ def _look_up_columns(columns, vectors, slots, n):
             slots[slot] = n
             n += 1
         numbers[i] = slots[slot]
-    return numbers, n
+    return n
 
 
 @kernel()

@@ -18,7 +18,7 @@ import numpy as np
 
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
-from parser.kernels import array_kernel, kernel
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -183,7 +183,10 @@ class FeatureTable:
             else transitions.candidate_nodes
         )
         values, starts = self.values(sentences), sentences.offsets[numbers[rows]]
-        return _extract(rows, starts, configurations, candidate_nodes, values, self.programs, self.columns)
+        nodes = np.empty(len(self.programs), np.int32)
+        features = np.empty((len(rows), len(self.columns)), np.int32)
+        _extract(rows, starts, configurations, candidate_nodes, values, self.programs, self.columns, nodes, features)
+        return features
 
 
 def _base(position: str) -> str:
@@ -203,14 +206,11 @@ def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.nda
     return program
 
 
-@array_kernel()
-def _extract(rows, starts, now, candidate_nodes, values, programs, columns):
-    features = np.empty((len(rows), len(columns)), np.int32)
-    nodes = np.empty(len(programs), np.int32)
+@kernel()
+def _extract(rows, starts, now, candidate_nodes, values, programs, columns, nodes, features):
     for r in range(len(rows)):
         find_nodes(now, rows[r], candidate_nodes[r], programs, nodes)
         _read_slots(now, rows[r], starts[r], nodes, values, columns, features[r])
-    return features
 
 
 @kernel()

@@ -20,7 +20,7 @@ from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords, token_activations
 from parser.inference.weights import ClassifierWeights
-from parser.kernels import array_kernel, kernel
+from parser.kernels import kernel
 from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
@@ -190,22 +190,51 @@ class GreedyParser(CompiledParser):
     _system: Attardi
 
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
-        rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
-        _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
+        model, rules, now = self.model_on(words), AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
+        _parse(parses.offsets, model, rules, now, StepWorkspace.allocate(model), parses.heads, parses.relations)
 
 
-@array_kernel()
-def _parse(offsets, model, rules, now, all_heads, all_relations):
+class StepWorkspace(NamedTuple):
+    """Workspace of a step.
+
+    Attributes:
+        buffer_nodes, nodes: int32, the nodes at the positions in the buffer and at all others.
+        picked: int64, the rows to be added up.
+        buffer_sum, hidden: float32[hidden], what positions in the buffer add up to, and what all do.
+        active: int32[hidden], the units that are not zero.
+        scores: float32[1, outputs].
+    """
+
+    buffer_nodes: np.ndarray
+    nodes: np.ndarray
+    picked: np.ndarray
+    buffer_sum: np.ndarray
+    hidden: np.ndarray
+    active: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def allocate(cls, model: CompiledModel) -> StepWorkspace:
+        """For a classifier."""
+        in_buffer, elsewhere = len(model.of_buffer.programs), len(model.others.programs)
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        return cls(
+            buffer_nodes=np.empty(in_buffer, np.int32),
+            nodes=np.empty(elsewhere, np.int32),
+            picked=np.empty(max(in_buffer, 2 * elsewhere), np.int64),
+            buffer_sum=np.empty(units, np.float32),
+            hidden=np.empty(units, np.float32),
+            active=np.empty(units, np.int32),
+            scores=np.empty((1, outputs), np.float32),
+        )
+
+
+@kernel()
+def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
-    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
-    nodes = np.empty(len(others.programs), np.int32)
+    buffer_nodes, nodes, picked, buffer_sum, hidden, active, scores = workspace
     no_candidate_nodes = nodes[:0]
-    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
-    buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
-    hidden = np.empty(len(layers.hidden_bias), np.float32)
-    active = np.empty(len(layers.hidden_bias), np.int32)
-    scores = np.empty((1, len(layers.bias)), np.float32)
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
