@@ -154,7 +154,7 @@ def _find_columns(keys, starts, begins, ends):
 
 @kernel()
 def _lay_out(values, root, entries, offsets, laid_out):
-    """Fills in int32[rows, words + sentences]: the values of words, and before each sentence those of the root (int32[rows])."""
+    """Fills in int32[rows, words + sentences]: the values of words, those of the root (int32[rows]) before each sentence."""
     n_sentences = len(offsets) - 1
     for a in range(len(values)):
         place = 0
