@@ -79,7 +79,7 @@ class BoundStackRows(BoundOracle):
         super().__init__(trees)
         self.system = system
         self.single_root = single_root
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
+        sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
         self.keys = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to, and if linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
@@ -104,7 +104,7 @@ def _row_of_stack(n):
 
 @array_kernel()
 def entries_of_sentence(n):
-    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth; also int64[...]."""
+    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth."""
     return triangle_size(n) + (n + 2) * row_width(n + 1)
 
 
