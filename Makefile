@@ -1,18 +1,21 @@
-# Every target sets up what it needs: a virtual environment in VENV with the tested versions of constraints.txt.
+# Every target sets up what it needs: a virtual environment in VENV with the tested versions of constraints.txt, and one in
+# EXTRAS_VENV that has the optional packages, too: so the first shows that nothing else needs them.
 VENV ?= .venv
+EXTRAS_VENV ?= $(VENV)-extras
 PYTHON ?= python3
 ARGS ?=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+EXTRAS_READY := $(EXTRAS_VENV)/.ready
 # Runs of neighbouring tests, as they share kernels and fixtures; a process that has none left takes half of another's.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help train test test-long lint format clean
+.PHONY: help train test test-long test-extras lint format clean
 
 ifneq ($(lastword $(MAKEFILE_LIST)),Makefile)
 # make -f FOLDER/Makefile, typed elsewhere: all paths below are those of that folder, so make starts again there.
-help train test test-long lint format clean:
+help train test test-long test-extras lint format clean:
 	@$(MAKE) -C $(dir $(lastword $(MAKEFILE_LIST))) $@
 else
 
@@ -20,6 +23,7 @@ help:
 	@echo "make train       train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
 	@echo "make test        run the tests but for the long ones; ARGS='-k name' for some of them"
 	@echo "make test-long   run the long ones"
+	@echo "make test-extras run those that need spaCy, Ray, hydra's plugins, Chromium or a package registry; none may be skipped"
 	@echo "make lint        ruff, mypy, and the layers of the code (import-linter)"
 	@echo "make format      let ruff put the code in order"
 	@echo "make clean       remove the virtual environment and the caches"
@@ -35,6 +39,9 @@ test: $(READY)
 test-long: $(READY)
 	$(PYTEST) -m long $(ARGS)
 
+test-extras: $(EXTRAS_READY)
+	OPTIMAL_STEP_INSTALL=1 $(EXTRAS_VENV)/bin/python -m pytest -m extras --no-skips $(ARGS)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -47,13 +54,15 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(EXTRAS_VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
+$(READY): EXTRAS = dev
+$(EXTRAS_READY): EXTRAS = dev,ray,spacy,sweeps
+$(READY) $(EXTRAS_READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v < (3, 14) and "Python 3.11 to 3.13 is needed, $(PYTHON) is %d.%d; name another with make PYTHON=..." % v)'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $(READY)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]' || { echo "$(@D) could not be set up: see above whether the package registry refuses, or lacks a version of constraints.txt" >&2; exit 1; }
+	touch $@
 
 endif

@@ -21,7 +21,8 @@ Sums of plain weights fit in 16 bits, of which a vector instruction takes twice 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from oracles.kernel_cache import array_kernel, kernel
 
 TIES = ("none", "nearest_ancestor")
 
@@ -43,13 +44,13 @@ def levels_of(ties: str | None) -> tuple[int, ...]:
     return () if ties in (None, "none") else (LEVELS,)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def negative_infinity(scores):
     """Less than minus any sum of weights, as an integer of the array ``scores``; the sum of three does not wrap around."""
     return scores.dtype.type(-10000 if scores.itemsize == 2 else -700_000_000)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def weight(edges, head, child):
     """The weight of an edge, from the gold heads, int32[n + 1], or from a table of weights, int32[n + 1, n + 1]."""
     if edges.ndim == 1:  # known when this is compiled
@@ -57,7 +58,7 @@ def weight(edges, head, child):
     return edges[head, child]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def edges_of(heads, levels, table, new):
     """What ``weight`` reads of a sentence: its gold heads, or, if there are levels, its table of weights.
 
@@ -76,7 +77,7 @@ def edges_of(heads, levels, table, new):
     return weights
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_weights(heads, levels, weights):
     weights[:] = 0
     for child in range(1, len(heads)):

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from oracles.kernel_cache import array_kernel
 
 ROOT_HEAD = -1
 
@@ -109,7 +110,7 @@ def check_tree(heads: np.ndarray, where: str) -> None:
         raise ValueError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
 
 
-@njit(cache=True)
+@array_kernel()
 def _first_on_cycle(heads):
     """The first token that does not reach the root, 0 if all do. Linear: a token is visited once."""
     n = len(heads)
@@ -124,21 +125,22 @@ def _first_on_cycle(heads):
     return 0
 
 
-@njit(cache=True)
+@array_kernel()
 def _projective(heads, offsets):
     """A tree is projective iff every subtree spans exactly its own nodes; checked from the leaves up, linear per sentence."""
     sentences = len(offsets) - 1
-    projective = np.ones(sentences, np.bool_)
+    projective = np.empty(sentences, np.bool_)
     for s in range(sentences):
         start = offsets[s]
         n = offsets[s + 1] - start - 1
-        size = np.ones(n + 1, np.int32)
-        left = np.arange(n + 1)
-        right = np.arange(n + 1)
-        children = np.zeros(n + 1, np.int32)  # not yet folded into their head
+        projective[s] = True
+        work = np.empty((5, n + 1), np.int32)
+        size, left, right, queue = work[0], work[1], work[2], work[3]
+        children = work[4]  # not yet folded into their head
+        for i in range(n + 1):
+            size[i], left[i], right[i], children[i] = 1, i, i, 0
         for i in range(1, n + 1):
             children[heads[start + i]] += 1
-        queue = np.empty(n + 1, np.int32)
         filled = 0
         for i in range(n + 1):
             if children[i] == 0:
@@ -164,7 +166,7 @@ def _projective(heads, offsets):
     return projective
 
 
-@njit(cache=True)
+@array_kernel()
 def _children(all_heads, offsets):
     """What GoldChildren holds."""
     last = np.zeros(len(all_heads), np.int32)

@@ -1,9 +1,10 @@
 """Settings of all tests."""
 
 import logging
+import os
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 
 import omegaconf.base
@@ -14,6 +15,21 @@ from omegaconf.grammar_parser import parse
 from tests import profiles
 from tests.jit import COMPILED
 from tests.toy import sentence
+
+# Tests of signals, forks, pipes with names, permissions and shells, which Windows does not have, or has otherwise.
+_OF_POSIX = [
+    "conllu/test_files.py",
+    "crash",
+    "data/test_background_vectors.py",
+    "mutation",
+    "oracles/test_kernel_cache.py",
+    "scripts/test_command_line.py",
+    "scripts/test_train.py",
+    "test_documentation.py",
+    "test_forged_models.py",
+    "text/test_interruption.py",
+]
+collect_ignore = [] if hasattr(os, "fork") else _OF_POSIX
 
 profiles.register()
 settings.load_profile(profiles.EVERY_DAY)
@@ -26,10 +42,44 @@ omegaconf.base.parse = cache(parse)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="what is skipped fails: nothing may be missing here")
+
+
+def no_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    """With --no-skips, a skipped test has failed, and so has a module that is skipped as a whole."""
+    if report.skipped and config.getoption("no_skips") and isinstance(report.longrepr, tuple):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr[2]}; --no-skips makes this a failure"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    no_skip(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    no_skip(report, collector.config)
+    return report
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hashes wrap around; where kernels run as plain Python, numpy warns of it, and warnings of ours are errors."""
     if not COMPILED:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where there is no fork, tests marked ``posix`` are skipped."""
+    for item in items:
+        if item.get_closest_marker("posix") is not None and not hasattr(os, "fork"):
+            item.add_marker(pytest.mark.skip(reason="this system has no such thing"))
 
 
 @pytest.fixture(autouse=True)

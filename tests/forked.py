@@ -1,6 +1,7 @@
 """Scripts run in a process forked from the test's, which has loaded torch and the kernels already: a new one takes seconds.
 
 What a script does to its process is lost with it. A few tests of every room start a new process all the same, as a shell would.
+On Windows, where nothing can be forked, all do.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -15,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NoReturn
+
+import pytest
 
 import parser.training.run  # noqa: F401 - with all that takes seconds to load
 from tests.toy import ROOT
@@ -36,6 +40,12 @@ def script(
         given: what it finds on standard input.
         first: called in its process before it is started.
     """
+    if not hasattr(os, "fork"):
+        if first is not None:
+            pytest.skip("something is to be done first in a process of the script's, which cannot be forked here")
+        command = [sys.executable, str(ROOT / path), *map(str, arguments)]
+        done = subprocess.run(command, cwd=folder, input=given, capture_output=True)
+        return CompletedProcess([path, *arguments], done.returncode, done.stdout.decode(), done.stderr.decode())
     with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         read.write(given)
         read.seek(0)
@@ -56,7 +66,12 @@ def started(
     streams: tuple[int, int, int],
     first: Callable[[], object] | None = None,
 ) -> int:
-    """The number of a process that runs a script, as ``script`` does; its standard streams are these files."""
+    """The number of a process that runs a script, as ``script`` does; its standard streams are these files.
+
+    A test that asks for it is skipped where no process can be forked.
+    """
+    if not hasattr(os, "fork"):
+        pytest.skip("processes cannot be forked here")
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

@@ -76,6 +76,7 @@ def killed_while_writing(folder: Path) -> None:
     os.waitpid(child, 0)
 
 
+@pytest.mark.posix
 def test_a_process_with_the_id_of_a_killed_one_can_write(tmp_path, monkeypatch):
     """In containers process ids repeat."""
     monkeypatch.setattr(os, "getpid", lambda: 17)
@@ -87,6 +88,7 @@ def test_a_process_with_the_id_of_a_killed_one_can_write(tmp_path, monkeypatch):
     assert names(tmp_path) == left | {"model"}
 
 
+@pytest.mark.posix
 def test_an_older_folder_comes_back_if_the_new_one_never_came(tmp_path):
     with replacing_folder(tmp_path / "model") as temporary:
         (temporary / "part").write_text("old")
@@ -108,6 +110,7 @@ def test_an_older_folder_comes_back_if_the_new_one_never_came(tmp_path):
     assert (tmp_path / "model" / "part").read_text() == "old"
 
 
+@pytest.mark.posix
 def test_leftovers_of_the_dead_are_removed_and_nothing_else(tmp_path):
     killed_while_writing(tmp_path)
     others = {".hidden.tmp", "notes.tmp", ".lock", "model", ".x.0123456789abcdef.txt"}

@@ -37,10 +37,15 @@ from tests.toy import ROOT, forget_what_is_stored
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SAMPLE = ROOT / "data" / "sample"
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.epochs=1", "tensorboard.figures=false"]
-# Trained in fact, the second as a sweep of two jobs.
+SMALL = ["treebank.train=a.conllu", "treebank.dev=b.conllu", "treebank.test=c.conllu"]
+# Trained in fact, all but the first as a sweep of two jobs.
 TRAINED = {
     "treebank=hu column=5 paths.treebanks=ud-v2.2": [],
     "-m treebank=hu,el column=1,2,5 seed=1,2,3 paths.treebanks=ud-v2.2": ["column=1,2", "treebank=hu", "seed=1"],
+    "-m hydra/launcher=joblib hydra.launcher.n_jobs=4 treebank=hu,el seed=1,2": ["treebank=hu", "paths.treebanks=ud-v2.2"],
+    "-m hydra/launcher=submitit_local seed=1,2": SMALL,
+    "-m hydra/sweeper=optuna hydra.sweeper.direction=maximize hydra.sweeper.n_trials=20 hydra.sweeper.n_jobs=1"
+    " 'optimizer.learning_rate=interval(0.01,0.5)'": ["hydra.sweeper.n_trials=2", *SMALL],
 }
 PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit": "hydra_submitit_launcher", "optuna": "hydra_optuna_sweeper"}
 
@@ -107,9 +112,14 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def start(name: str, arguments: list[str], folder: Path) -> str:
-    """Trains in a process of its own; its output."""
-    done = forked.script(f"scripts/{name}.py", *arguments, *TINY, folder=folder)
+def start(name: str, arguments: list[str], folder: Path, new: bool = False) -> str:
+    """Trains in a process of its own, a new one for launchers that start others from it; its output."""
+    file, arguments = f"scripts/{name}.py", [*arguments, *TINY]
+    if new:
+        command = [sys.executable, str(ROOT / file), *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    else:
+        done = forked.script(file, *arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -146,7 +156,15 @@ def understood(*_: object, **__: object) -> None:
     raise ValueError("understood")
 
 
-@pytest.mark.parametrize("line", [line for line in COMMANDS if re.match(r"(\S*python (?!-m)|optimal-step )", line)])
+def extra(text: str) -> list[pytest.MarkDecorator]:
+    """What of the pages needs optional packages."""
+    return [pytest.mark.extras] if re.search(r"hydra/(launcher|sweeper)=|import spacy", text) else []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [pytest.param(line, marks=extra(line)) for line in COMMANDS if re.match(r"(\S*python (?!-m)|optimal-step )", line)],
+)
 def test_commands_of_ours(line, here, monkeypatch, capsys):
     file, arguments = script(shlex.split(line))
     if file == "scripts/train.py":
@@ -181,10 +199,11 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
     if line in TRAINED:
         keys = [override.partition("=")[0] for override in TRAINED[line]]
         kept = [word for word in arguments if word.partition("=")[0] not in keys]
-        assert "LAS" in start("train", [*kept, *TRAINED[line]], folder)
+        assert "LAS" in start("train", [*kept, *TRAINED[line]], folder, new=bool(plugins))
         return
-    if plugins:  # the jobs run elsewhere: the settings alone
-        assert run("scripts/train.py", [*arguments, "--cfg", "all"], monkeypatch) == 0
+    if plugins:  # the jobs run on a cluster: the launcher's settings alone
+        launcher = [word for word in arguments if word.startswith("hydra")]
+        assert run("scripts/train.py", [*launcher, "--cfg", "all"], monkeypatch) == 0
         return
 
     def check(settings, *_):
@@ -220,6 +239,7 @@ def test_other_commands(line):
     elif program == "pip":
         for extra in re.findall(r"\[(\w+)\]", words[-1]):
             assert extra in project["optional-dependencies"]
+        assert all((ROOT / file).is_file() for file in re.findall(r"-[rc] (\S+)", line))
     elif words[1:3] == ["-m", "pytest"]:
         assert all((ROOT / word).exists() for word in words[3:] if not word.startswith("-"))
     elif program == "tensorboard":
@@ -228,7 +248,7 @@ def test_other_commands(line):
         assert program in ("mkdocs", "curl")  # test_the_site_is_built, serving/test_app.py
 
 
-@pytest.mark.parametrize("target", ["help", "train", "test", "test-long", "lint", "format", "clean"])
+@pytest.mark.parametrize("target", ["help", "train", "test", "test-long", "test-extras", "lint", "format", "clean"])
 def test_make_from_another_folder(target, tmp_path):
     """It says what it would do, in the folder of its file, and does nothing."""
     shown = [
@@ -254,7 +274,12 @@ def test_the_readme_shows_output_as_it_is_today():
 
 @pytest.mark.parametrize(
     ("page", "text"),
-    [(page.name, text) for page in PAGES for language, text in blocks(page) if language == "python"],
+    [
+        pytest.param(page.name, text, marks=extra(text))
+        for page in PAGES
+        for language, text in blocks(page)
+        if language == "python"
+    ],
 )
 def test_python_of_the_pages(page, text, here, capsys):
     if "import spacy" in text:

@@ -35,6 +35,7 @@ def test_versions_are_those_of_the_constraints_and_each_has_a_hash():
         assert needed in locked
 
 
+@pytest.mark.extras
 def test_the_lock_can_be_installed(tmp_path):
     """All but torch and what it brings, which is gigabytes; needs a package registry."""
     if not os.environ.get("OPTIMAL_STEP_INSTALL"):

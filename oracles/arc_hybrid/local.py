@@ -28,9 +28,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 SHIFT, LEFT, RIGHT = range(3)
@@ -62,7 +62,7 @@ class _BoundArcHybrid(BoundOracle):
         return _score_batch(self.trees.heads, self.trees.offsets, self.children, *query.arrays)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, buffer_fronts):
     """The sums of the module's docstring; see BoundOracle.score_batch."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)

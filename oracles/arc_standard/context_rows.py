@@ -63,7 +63,6 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.transitions import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
@@ -79,12 +78,16 @@ from oracles.interface import (
     Query,
     Strategy,
 )
+from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
 
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
+
+# A plain True would be a type of its own to numba, for which it compiles once more what takes it.
+_TAKES_LEFT = np.bool_(True)
 
 
 class ContextRows(Oracle):
@@ -122,7 +125,7 @@ class BoundContextRows(BoundOracle):
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64), bool(levels))
+        sizes = np.array([entries_of_sentence(n, bool(levels)) for n in trees.lengths.tolist()], np.int64)
         kind = np.dtype(np.int32 if levels else np.int16)
         self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
         self.nodes = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to
@@ -146,20 +149,20 @@ class BoundContextRows(BoundOracle):
             )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def entries_of_sentence(n, ties=False):
-    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights; also for int64[sentences]."""
+    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights."""
     return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _raise_to(target, source, gain):
     """target = max(target, source + gain), entry by entry."""
     for x in range(len(target)):
         target[x] = max(target[x], target.dtype.type(source[x] + gain))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
     """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
 
@@ -205,7 +208,7 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
             _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
     """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
@@ -265,7 +268,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
         outside[1, y] = here_1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
     """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
 
@@ -327,7 +330,7 @@ def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below,
             slot[_BEST_OL, x] = max(slot[_OL, x], below[_BEST_OL, x])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _value_of_shift(edges, node, front, left, outside_left, whole):
     """The second term of OR of the stack top, without the left children that it would have taken before the shift.
 
@@ -348,12 +351,12 @@ def _value_of_shift(edges, node, front, left, outside_left, whole):
     return best
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _slot(slots, d):
     return slots[_SLOT * d : _SLOT * (d + 1)]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 
@@ -389,7 +392,8 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         width = row_width(n)
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        stack[: k + 1] = stacks[row, : k + 1]
+        for d in range(k + 1):
+            stack[d] = stacks[row, d]
 
         entries = entries_of_sentence(n, len(levels) > 0)
         begin, new = place(s, entries, arena, places, queue, ring, depths)
@@ -428,7 +432,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         if k >= 2:
             gold = weight(edges, top, stack[k - 1])
             stack[k - 1] = top
-            _begin_row(edges, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
+            _begin_row(edges, stack, k - 1, front - 1, _TAKES_LEFT, slots, _slot(slots, k - 2), outside[1], half[1])
         else:
             outside[1, :width] = lowest
             half[1, :width] = lowest

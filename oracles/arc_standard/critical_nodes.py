@@ -13,12 +13,13 @@ They are found from the stack, in time linear in the number of nodes found and o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from oracles.kernel_cache import array_kernel
 
 FOUND = -2
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def critical_nodes(heads, start, stack, k, front, children, position):
     """int32[count]: the nodes of the buffer front..n that are kept, ascending.
 

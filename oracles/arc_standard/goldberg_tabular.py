@@ -34,11 +34,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
@@ -73,7 +73,7 @@ class _BoundGoldberg(BoundOracle):
         )
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
@@ -103,7 +103,7 @@ def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stac
     return scores
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _value(heads, start, children, stack, k, front, closed_from, closed_to, position):
     """The most gold edges that can still be made from the stack[0..k] and the buffer front..n.
 
@@ -132,7 +132,7 @@ def _value(heads, start, children, stack, k, front, closed_from, closed_to, posi
     return value
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _least_loss(head_at, top, closed_from, closed_to):
     """Fewest nodes without their gold head in a tree over 0..len(head_at)-1, of which 0..top are the stack.
 
@@ -154,7 +154,7 @@ def _least_loss(head_at, top, closed_from, closed_to):
     return lost[size - top - 1, 0]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _extend(row, begin, end, new, head_at):
     """In place: fragments with heads begin..end-1 become fragments that hold ``new`` too, as head or as child of the head."""
     best = np.int16(_IMPOSSIBLE)
@@ -167,7 +167,7 @@ def _extend(row, begin, end, new, head_at):
         row[head] -= np.int16(1)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _extend_from(source, target, begin, new, head_at):
     """As _extend, but to the right, and into a row that holds what was reached otherwise."""
     best = target[new]

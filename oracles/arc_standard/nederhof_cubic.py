@@ -34,13 +34,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
 from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
@@ -111,7 +111,7 @@ class _BoundCubic(BoundOracle):
         return scores
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(
     all_heads,
     offsets,
@@ -153,7 +153,8 @@ def _score_batch(
         stack = stacks[row]
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        after[: k + 1] = stack[: k + 1]
+        for d in range(k + 1):
+            after[d] = stack[d]
         for transition in range(N_TRANSITIONS):
             new = after_transition(transition, strategy, after, k, front, n)
             if not new.applicable:
@@ -171,7 +172,7 @@ def _score_batch(
             scores[row, transition] = value if transition == SHIFT else value + weight(edges, new.head, new.child)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
     """Value of a configuration by a chart over the stack and the buffer, or what critical_nodes.py keeps of it if ``drop``.
 
@@ -201,7 +202,7 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
     return value
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _edges_between(edges, nodes, position):
     """What ``weight`` reads, for positions in a chart instead of tokens; nodes: int32[size], the token at each position."""
     size = len(nodes)
@@ -218,7 +219,7 @@ def _edges_between(edges, nodes, position):
     return weights
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
     """Table 2 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 

@@ -56,10 +56,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 # The state of chain(i); see above.
@@ -118,7 +118,7 @@ class BoundProjective(BoundOracle):
         )
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _describe_stack(heads, start, children, k, front, where, work):
     """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
 
@@ -174,7 +174,7 @@ def _describe_stack(heads, start, children, k, front, where, work):
         anchor[i] = anchor[i + 1]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _case_at(work, case, level, lower):
     """What a case at one level is called at a lower one: another chain node, or another component, is fresh there."""
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
@@ -184,7 +184,7 @@ def _case_at(work, case, level, lower):
     return case
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _becomes_child_of(work, i, case, value):
     """What is above a_i became its child: a_i is on top, and takes its gold children from the buffer."""
     if value < 0:
@@ -202,7 +202,7 @@ def _becomes_child_of(work, i, case, value):
     work[_ABOVE + case, i] = max(work[_ABOVE + case, i], value)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _value(heads, start, children, k, front, closed_from, closed_to, skip, where, work):
     """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
 
@@ -273,7 +273,7 @@ def _value(heads, start, children, k, front, closed_from, closed_to, skip, where
     return edges_inside + above[FRESH, 0]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)

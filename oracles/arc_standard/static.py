@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import (
     N_TRANSITIONS,
@@ -37,6 +36,7 @@ from oracles.interface import (
     Query,
     Strategy,
 )
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 
@@ -63,7 +63,7 @@ class _BoundArcStandardStatic(BoundOracle):
         return _score_batch(trees.heads, trees.offsets, self.last_child, self.lazy, *query.arrays)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(heads, offsets, last_child, lazy, sentences, stacks, stack_sizes, buffer_fronts):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):

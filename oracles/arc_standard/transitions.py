@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
 from oracles.interface import REDUCE_LEFT, SHIFT, Strategy
+from oracles.kernel_cache import array_kernel
 
 LEFT_BEFORE_RIGHT, STRICT, RIGHT_BEFORE_LEFT, ANY = range(4)
 
@@ -41,7 +40,7 @@ class AfterTransition(NamedTuple):
     top_takes_right: bool
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def after_transition(transition, strategy, stack, k, front, n):
     """Takes a transition on ``stack`` (int32[> k + 1], a_0..a_k), and returns an AfterTransition.
 

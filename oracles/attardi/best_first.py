@@ -6,9 +6,9 @@ Its space holds what it has found so far: states, and in what order they are loo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.attardi.states import are_equal, flip, hash_of, normalise, read_window, recall, remember, sacrifice_cost
+from oracles.kernel_cache import array_kernel
 
 # Of a state that a search has found, int32 each: the cost of the way to it, the state before it, the next state in its bucket,
 # the cost of the sacrifices to be tried next (0: the shift), a lower bound of the loss from here, its place in the hash
@@ -23,7 +23,7 @@ WAITING, OPEN, SOLVED, REPLACED = range(4)
 _FIRST_CAPACITY = 256
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def new_space(width, longest, degree):
     """Working space of searches: words of the states, their fields, a hash table of state number + 1, the buckets' two ends,
     and three windows."""
@@ -34,7 +34,7 @@ def new_space(width, longest, degree):
     return words, states, slots, buckets, np.empty((3, degree + 1), np.int64)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _find(words, slots, width, base):
     """The slot of the state whose words begin at ``base``, or a free one where it belongs."""
     slot = hash_of(words, base, width) & (len(slots) - 1)
@@ -43,15 +43,17 @@ def _find(words, slots, width, base):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def grow(words, states, slots, count, width):
     """Grows the workspace to twice as many states."""
     more_words = np.empty(2 * len(words), np.int64)
-    more_words[: count * width] = words[: count * width]
+    for w in range(count * width):
+        more_words[w] = words[w]
     more_states = np.empty((2 * len(states), _FIELDS), np.int32)
-    more_states[:count] = states[:count]
     more_slots = np.zeros(2 * len(slots), np.int32)
     for u in range(count):
+        for field in range(_FIELDS):
+            more_states[u, field] = states[u, field]
         if states[u, STATUS] != REPLACED:
             slot = _find(more_words, more_slots, width, u * width)
             more_slots[slot] = u + 1
@@ -59,7 +61,7 @@ def grow(words, states, slots, count, width):
     return more_words, more_states, more_slots
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def push(states, buckets, u, value, in_front):
     """Puts a state into a bucket, in front of all that are there or after them."""
     first, last = buckets[value]
@@ -75,7 +77,7 @@ def push(states, buckets, u, value, in_front):
         buckets[value, 1] = u
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
     """Adds the normalised state whose words are at place u, unless it is known at no more cost; its loss is at least ``least``.
 
@@ -232,11 +234,11 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
 
 # Compiled twice, for the one calls the other: a function that called itself, if only for arguments of other types, crashed when
 # numba (0.68) loaded it from disk.
-_guided_search = njit(cache=True, nogil=True)(_search)
-_unguided_search = njit(cache=True, nogil=True)(_search)
+_guided_search = array_kernel()(_search)
+_unguided_search = array_kernel()(_search)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_states):
     """What is lost at least of the edges among stack nodes, and of those in the buffer.
 
@@ -260,7 +262,7 @@ def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_
     return max(loss, nothing) + of_buffers[front], (space, of_buffers), expanded
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
     """Lower bounds of the loss of configurations with nothing but 0 on the stack: with a token more nothing less is lost.
 
@@ -297,7 +299,7 @@ def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
     return losses, space, expanded
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguided, max_states):
     """The least number of alive gold edges lost from the configuration in the first words of the first space.
 

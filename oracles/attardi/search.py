@@ -47,12 +47,12 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.attardi.best_first import least_loss, new_space
 from oracles.attardi.states import count_alive_children, flip, is_present, words_of
 from oracles.attardi.system import AttardiOracle
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 MAX_STATES = 2**20
@@ -154,7 +154,7 @@ class BoundSearch(BoundOracle):
         return scores
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _alive_edges(heads, words, stack, k, front):
     """How many gold edges have both ends on the stack or in the buffer; O(n)."""
     alive = 0
@@ -165,7 +165,7 @@ def _alive_edges(heads, words, stack, k, front):
     return alive
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _cost_of_front(tree, degree, words, stack, k, front):
     """How many alive gold edges are lost if the front of the buffer is shifted and sacrificed at once."""
     heads, last_child, sibling = tree
@@ -178,7 +178,7 @@ def _cost_of_front(tree, degree, words, stack, k, front):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 
@@ -224,7 +224,8 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             if (transition == -1 and front > n) or (transition == 0 and k == 0):
                 continue
             words = spaces[0][0]
-            words[:width] = here[:width]
+            for w in range(width):
+                words[w] = here[w]
             node = np.int64(0)
             front_after, after = front, alive
             lower, upper = np.int64(0), np.int64(n + 1)

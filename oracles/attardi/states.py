@@ -21,7 +21,8 @@ word is 0 is free.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from oracles.kernel_cache import array_kernel
 
 # The product of 32 bits and this fits in 63, so that nothing wraps around, compiled or not. Odd, its bits well mixed.
 _MULTIPLIER = 0x5BD1E995
@@ -30,31 +31,31 @@ _LOW_32 = 0xFFFFFFFF
 _FIRST_CAPACITY = 16
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def words_of(n):
     """The words of a configuration of n tokens: bits 0..n+1."""
     return (n + 1) // 64 + 1
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def is_set(words, base, node):
     """Whether the bit of the node is set."""
     return (words[base + (node >> 6)] >> (node & 63)) & 1 != 0
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def flip(words, base, node):
     """Sets the bit of the node, or clears it. To shift is to set bit b + 1: bit b now stands for the node on the stack."""
     words[base + (node >> 6)] ^= np.int64(1) << (node & 63)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def is_present(words, base, front, node):
     """Whether the node is on the stack or in the buffer."""
     return node >= front or is_set(words, base, node)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def below(words, base, node):
     """The largest stack node smaller than this one, which is not 0."""
     node -= 1
@@ -68,7 +69,7 @@ def below(words, base, node):
         node = (node & ~63) - 1
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def read_window(words, base, front, degree, window):
     """Writes the nodes at depths 0..degree into ``window`` (int64[degree + 1]); returns how many there are."""
     node = front
@@ -80,7 +81,7 @@ def read_window(words, base, front, degree, window):
     return degree + 1
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def has_alive_children(last_child, sibling, words, base, front, node):
     """Whether an alive gold edge leads from the node to a child."""
     child = last_child[node]
@@ -91,7 +92,7 @@ def has_alive_children(last_child, sibling, words, base, front, node):
     return False
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def count_alive_children(last_child, sibling, words, base, front, node):
     """How many alive gold edges lead from the node to a child."""
     count = 0
@@ -102,7 +103,7 @@ def count_alive_children(last_child, sibling, words, base, front, node):
     return count
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def is_attachable(head, d, window, size):
     """Whether the node at depth d can become a child of ``head`` in one transition."""
     if d > 0:
@@ -113,7 +114,7 @@ def is_attachable(head, d, window, size):
     return e < size
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def normalise(heads, last_child, sibling, degree, words, base, front, window):
     """Removes, in place, what can be removed at no loss, until there is no such node.
 
@@ -147,7 +148,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
     return size
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d):
     """How many alive gold edges are lost if the node at depth d is removed now, in the best way. At least 1 if normalised."""
     node = window[d]
@@ -158,14 +159,14 @@ def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size,
     return cost
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _mix(mixed, part):
     """Takes 32 more bits into a hash of 32 bits."""
     product = (mixed ^ part) * _MULTIPLIER
     return (product ^ (product >> 32)) & _LOW_32
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def hash_of(words, base, width):
     """A hash of a configuration, of which the lowest bits are as good as any."""
     mixed = np.int64(_LOW_32)
@@ -174,7 +175,7 @@ def hash_of(words, base, width):
     return mixed
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def are_equal(a, a_base, b, b_base, width):
     """Whether two configurations are the same."""
     w = 0
@@ -183,7 +184,7 @@ def are_equal(a, a_base, b, b_base, width):
     return w == width
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _find(arena, begin, capacity, stride, words, base):
     """Where in the arena the entry of the configuration is, or a free one where it belongs."""
     slot = hash_of(words, base, stride - 1) & (capacity - 1)
@@ -194,7 +195,7 @@ def _find(arena, begin, capacity, stride, words, base):
         slot = (slot + 1) & (capacity - 1)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def recall(memo, s, width, words, base):
     """What is known of the configuration of sentence s: 2 * bound + [it is the loss]; 0 if nothing is."""
     arena, begins, capacities, _, _ = memo
@@ -204,7 +205,7 @@ def recall(memo, s, width, words, base):
     return arena[entry + width] if arena[entry] != 0 else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def remember(memo, s, width, words, base, known):
     """Stores what is known of the configuration, if it is more than before."""
     arena, begins, capacities, counts, _ = memo
@@ -220,7 +221,7 @@ def remember(memo, s, width, words, base, known):
         arena[entry + width] = max(arena[entry + width], known)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _grow(memo, s, stride):
     """Gives the sentence a table of twice the size, or the first one; returns False if there is no room for it."""
     arena, begins, capacities, counts, end = memo

@@ -24,11 +24,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.attardi.search import AttardiSearch
 from oracles.attardi.system import AttardiOracle, parseable
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.trees import ROOT_HEAD, GoldChildren, Trees
 
 
@@ -89,7 +89,7 @@ def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
     return heads
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _is_complete(heads, start, last_child, stack, k, front, node):
     """Whether no gold child of the node is on the stack or in the buffer."""
     d = 1
@@ -98,7 +98,7 @@ def _is_complete(heads, start, last_child, stack, k, front, node):
     return d > k and last_child[start + node] < front
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(heads, offsets, last_child, degree, sentences, stacks, stack_sizes, buffer_fronts):
     scores = np.full((len(sentences), 1 + 2 * degree), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.attardi.states import flip, normalise, words_of
 from oracles.interface import Oracle, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 MAX_DEGREE = 9
@@ -77,7 +77,7 @@ def parseable(trees: Trees, degree: int) -> np.ndarray:
     return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
 
 
-@njit(cache=True)
+@array_kernel()
 def _parseable(all_heads, offsets, all_last, all_siblings, degree):
     able = np.empty(len(offsets) - 1, np.bool_)
     window = np.empty(degree + 1, np.int64)

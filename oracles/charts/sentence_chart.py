@@ -16,16 +16,16 @@ transpose ``half[., y]``, and ``arc[y, .]``, so that all inner loops run over co
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.edge_weights import negative_infinity
 from oracles.interface import NOT_APPLICABLE
+from oracles.kernel_cache import array_kernel, kernel
 
 # Also the floor of every stored score, so that the sum of two of them fits in 16 bits.
 NEGATIVE_INFINITY = NOT_APPLICABLE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def best_sum(a, b):
     """max(a + b) over two vectors, at least negative_infinity. The casts keep LLVM in 16 bits if they are: that vectorizes."""
     best = negative_infinity(a)
@@ -34,13 +34,13 @@ def best_sum(a, b):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def triangle(row):
     """Where a row begins in a packed triangle; of n + 1 rows, it is the size of the triangle of ``row = n + 1``."""
     return row * (row + 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill_sentence_chart(heads, packed, half, half_t, arc):
     """Fills the chart of one sentence: Nederhof 2019, Tables 2 and 3, in max-plus; O(n^3).
 
@@ -65,12 +65,13 @@ def fill_sentence_chart(heads, packed, half, half_t, arc):
     size = triangle(n + 1)
     for y in range(n + 1):
         row = triangle(y)
-        packed[row : row + y + 1] = half[y, : y + 1]
-        packed[size + row : size + row + y + 1] = half_t[y, : y + 1]
-        packed[2 * size + row : 2 * size + row + y + 1] = arc[y, : y + 1]
+        for x in range(y + 1):
+            packed[row + x] = half[y, x]
+            packed[size + row + x] = half_t[y, x]
+            packed[2 * size + row + x] = arc[y, x]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right, rights, work):
     """The most gold edges that can still be made from the configuration (stack[0..k], front..n); O(k m^2).
 
@@ -115,7 +116,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
         bought[i] = 0
 
         # Right halves of s_i. The first right child may come from the stack: any, or a gold one.
-        right[:width] = whole[:width]
+        for c in range(width):
+            right[c] = whole[c]
         if i == k:
             right[0] = 0
         for j in range(i + 1, k + 1):
@@ -161,14 +163,14 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     return rights[0, width - 1]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def add_max(best, row, bonus, width):
     """best = max(best, row + bonus), elementwise; never below NEGATIVE_INFINITY if best is not."""
     for c in range(width):
         best[c] = max(best[c], np.int16(row[c] + bonus))
 
 
-@njit(cache=True)
+@array_kernel()
 def pack_sentence_charts(all_heads, offsets, wanted, max_bytes):
     """The charts of the wanted sentences, one after the other, as long as they fit into ``max_bytes``.
 

@@ -48,11 +48,11 @@ from __future__ import annotations
 from threading import Lock
 
 import numpy as np
-from numba import njit
 
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.edge_weights import negative_infinity
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
@@ -79,7 +79,7 @@ class BoundStackRows(BoundOracle):
         super().__init__(trees)
         self.system = system
         self.single_root = single_root
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
+        sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
         self.keys = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to, and if linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
@@ -96,19 +96,19 @@ class BoundStackRows(BoundOracle):
         return scores
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _row_of_stack(n):
     """Entries of a row of V: columns 0..n+1 in full blocks."""
     return row_width(n + 1)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def entries_of_sentence(n):
-    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth; also int64[...]."""
+    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth."""
     return triangle_size(n) + (n + 2) * row_width(n + 1)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row):
     """V_d from the last column down to the first; O(n^2).
 
@@ -168,7 +168,7 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
     row[first] = last
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
     """The best ways to go on once b is pushed, by what becomes of it.
 
@@ -189,7 +189,7 @@ def _best_pushes(heads, left_arc, to_end, front, row):
     return to_buffer, to_stack, np.int16(to_end[front] + row[n + 1])
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(
     all_heads,
     offsets,

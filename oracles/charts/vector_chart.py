@@ -14,48 +14,48 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from oracles.charts.sentence_chart import best_sum
 from oracles.edge_weights import negative_infinity, weight
+from oracles.kernel_cache import kernel
 from oracles.trees import Trees
 
 BLOCK = 8
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def row_width(n):
     """The columns 0..n in full blocks."""
     return (n + BLOCK) // BLOCK * BLOCK
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def triangle_size(n):
     """Size of a packed triangle."""
     width = row_width(n)
     return width * (width + BLOCK) // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def row_start(i, width):
     """Where column 0 of row i would be in a packed triangle: entry [i, j] is at row_start(i, width) + j."""
     block = i // BLOCK
     return block * BLOCK * (width - (block - 1) * BLOCK // 2) + i % BLOCK * (width - block * BLOCK) - block * BLOCK
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def block_start(i):
     """The first column of the block of column i."""
     return i // BLOCK * BLOCK
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _column(j):
     """Where [0, j] is in a packed triangle of columns 0..j: entry [i, j] is at _column(j) + i."""
     return j * (j + 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill_chart(edges, right, left, left_arc, spare):
     """The chart of Eisner 1996, the edges weighed: O(n^3).
 
@@ -136,7 +136,7 @@ class Arena(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def place(s, size, arena, places, queue, ring, depths):
     """Where sentence s begins in an Arena; makes space at the cost of those that came first. Returns (place, whether new)."""
     if places[s] >= 0:
@@ -156,7 +156,7 @@ def place(s, size, arena, places, queue, ring, depths):
     return begin, True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _forget_first(places, queue, ring, depths):
     forgotten = queue[ring[0]]
     places[forgotten] = -1

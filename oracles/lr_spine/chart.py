@@ -43,11 +43,11 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.charts.sentence_chart import NEGATIVE_INFINITY
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
+from oracles.kernel_cache import array_kernel
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, count_transitions, spine
 from oracles.trees import GoldChildren, Trees
 
@@ -81,7 +81,7 @@ class _BoundLRSpineChart(BoundOracle):
 
     def __init__(self, trees: Trees, max_bytes: int) -> None:
         super().__init__(trees)
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
+        sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
         self.last_child = GoldChildren.of(trees).last
         self.lock = Lock()
@@ -98,20 +98,20 @@ class _BoundLRSpineChart(BoundOracle):
             )
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def entries_of_sentence(n):
-    """int16 entries that a sentence of n tokens takes in the arena: R, L and IL; also for int64[sentences]."""
+    """int16 entries that a sentence of n tokens takes in the arena: R, L and IL."""
     return 3 * triangle_size(n)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _raise_to(target, source, start, begin, end, gain):
     """target[y] = max(target[y], source[start + y] + gain) for begin <= y < end."""
     for y in range(np.uintp(begin), np.uintp(end)):
         target[y] = max(target[y], np.int16(source[np.uintp(start) + y] + gain))
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc, of_stack, rows):
     """The most gold edges that can still be made, from a configuration given by the nodes of its spines.
 
@@ -214,7 +214,7 @@ def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc
     return rows[0, 0, n] if front <= n else r_stack[size - 1]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n_right, awaited, last_child, front):
     """Appends the nodes of an element that matter; returns the new size.
 
@@ -250,7 +250,7 @@ def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n
     return size
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _join_spines(upper, length, lower, n_lower, joined):
     """Writes upper[:length] + lower[:n_lower] into ``joined``; returns its length."""
     for x in range(length):
@@ -260,7 +260,7 @@ def _join_spines(upper, length, lower, n_lower, joined):
     return length + n_lower
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack_sizes, buffer_fronts, all_children):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 

@@ -25,9 +25,9 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NO_NODE, Oracle, Query, Strategy, TransitionScores, by_name, front_of
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
@@ -100,7 +100,7 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     return front
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def spine(children, node, side, nodes):
     """Writes the left (0) or right (1) spine that begins with ``node`` into ``nodes``; returns its length.
 
@@ -118,7 +118,7 @@ def spine(children, node, side, nodes):
     return length
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def count_transitions(stacks, stack_sizes, children):
     """The most transitions that a configuration of a batch has: 1 + p + s, or 1 for a stack of one element."""
     width = 1

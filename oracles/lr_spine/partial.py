@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, count_transitions
 from oracles.trees import GoldChildren, Trees
 
@@ -51,7 +51,7 @@ class _BoundLRSpinePartial(BoundOracle):
         return _score_batch(trees.heads, trees.offsets, self.last_child, *query.arrays, query.children)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, last_child, sentences, stacks, stack_sizes, buffer_fronts, children):
     scores = np.full((len(sentences), count_transitions(stacks, stack_sizes, children)), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):

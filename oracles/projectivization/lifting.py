@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 
@@ -35,7 +35,7 @@ def lift_trees(trees: Trees) -> Trees:
     return Trees(heads, trees.offsets)
 
 
-@njit(cache=True)
+@array_kernel()
 def _lift(heads):
     """Lifts in place; heads: int32[n + 1], heads[0] = -1."""
     while True:
@@ -45,7 +45,7 @@ def _lift(heads):
         heads[child] = heads[heads[child]]
 
 
-@njit(cache=True)
+@array_kernel()
 def _smallest_nonprojective_arc(heads):
     """The child of the arc, 0 if all arcs are projective."""
     n = len(heads) - 1
@@ -59,7 +59,7 @@ def _smallest_nonprojective_arc(heads):
     return 0
 
 
-@njit(cache=True)
+@array_kernel()
 def _covers_descendants(heads, head, low, high):
     """Whether all words between low and high descend from head."""
     for token in range(low + 1, high):

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numba import njit
 
+from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
 
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
@@ -120,7 +120,7 @@ def _item(kind: int, head: int, end: int) -> tuple[int, int, int, int]:
     return abs(head - end), kind, head, end
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
     """Overwrites the heads of the given sentences."""
     longest = 0
@@ -137,7 +137,7 @@ def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
         _backtrace(heads, weights, half, half_t, arc)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _edge_weights(heads, nearest_ancestor, weights):
     """weights[h, d] of the edge from h to d: lexicographic components as digits of one number to the base n + 1.
 
@@ -166,7 +166,7 @@ def _edge_weights(heads, nearest_ancestor, weights):
         weights[heads[d], d] = gold
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _best_sum(a, b):
     best = a[0] + b[0]
     for x in range(1, len(a)):
@@ -174,7 +174,7 @@ def _best_sum(a, b):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_chart(n, weights, half, half_t, arc):
     """Tables 2 and 3. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
     for j in range(n + 1):
@@ -191,7 +191,7 @@ def _fill_chart(n, weights, half, half_t, arc):
                 half_t[i, j] = half[j, i]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _backtrace(heads, weights, half, half_t, arc):
     """Reads the best tree off the chart into ``heads``; of several the one with the leftmost parts."""
     n = len(heads) - 1

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 SWAP = 3
@@ -73,7 +73,7 @@ def buffers_of(query: Query, trees: Trees) -> np.ndarray:
     return np.tile(np.arange(width, dtype=np.int32), (len(query), 1))
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def fill_applicable(stack, size, buffered, score, scores):
     """Gives all applicable transitions of a configuration the same score.
 

@@ -37,10 +37,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.nederhof_cubic import best_derivation
 from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_orders
 from oracles.trees import Trees
@@ -67,7 +67,7 @@ class _BoundSwapDynamic(BoundOracle):
         return _score_batch(trees.heads, trees.offsets, self.ranks, *query.arrays, buffers_of(query, trees))
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _sort_by_swaps(ranks, stack, size, waiting, count):
     """Shifts, and swaps where the projective order says so, until the buffer is empty; in place.
 
@@ -95,7 +95,7 @@ def _sort_by_swaps(ranks, stack, size, waiting, count):
             return size
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, buffer_fronts, buffers):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
@@ -126,7 +126,8 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             front = buffer_fronts[row]
             new_size = size - 1
             edge = False
-            before[:size] = stack[:size]
+            for d in range(size):
+                before[d] = stack[d]
             count = 0
             if transition == SHIFT:
                 before[size] = buffers[row, front]
@@ -143,7 +144,8 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             if transition == SWAP:
                 waiting[count] = below
                 count += 1
-            after[:new_size] = before[:new_size]
+            for d in range(new_size):
+                after[d] = before[d]
             nodes = _sort_by_swaps(ranks, after, new_size, waiting, count)
             last = 0  # the last element of the stack that stays in its place
             while last + 1 < new_size and after[last + 1] == before[last + 1]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NO_NODE
+from oracles.kernel_cache import array_kernel
 
 
-@njit(cache=True)
+@array_kernel()
 def projective_orders(all_heads, offsets):
     """int32[total]: the place of each node in the inorder traversal of its gold tree, 0 for the artificial root.
 
@@ -43,7 +43,7 @@ def projective_orders(all_heads, offsets):
     return ranks
 
 
-@njit(cache=True)
+@array_kernel()
 def projective_components(all_heads, offsets):
     """int32[total]: for each node, the node that heads its maximal projective component (Nivre, Kuhlmann and Hall 2009).
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_components, projective_orders
 from oracles.trees import Trees
@@ -65,7 +65,7 @@ class _BoundSwapStatic(BoundOracle):
         return _score_batch(trees.heads, trees.offsets, self.ranks, self.components, self.lazy, *query.arrays, buffers)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks, stack_sizes, buffer_fronts, buffers):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NoReturn, TypeVar
 
 from parser.beam_settings import EXACT
+from parser.kernels.compilation import show_compilation
 
 Kind = TypeVar("Kind", bound=StrEnum)
 
@@ -44,6 +45,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     """
     _occupy_closed_streams()
     _write_utf8()
+    show_compilation()
     signal.signal(signal.SIGTERM, _terminate)
     threading.excepthook = _unless_told_here
     try:

@@ -17,7 +17,6 @@ from io import BufferedReader, BytesIO, FileIO
 from typing import BinaryIO
 
 import numpy as np
-from numba import njit
 
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
 from parser.conllu.formats import Layout
@@ -160,7 +159,7 @@ def find_words(chunk: Chunk) -> WordPositions | None:
     places = np.empty((3, at_most), np.int64)
     offsets = np.empty(at_most + 1, np.int64)
     begin = len(_BYTE_ORDER_MARK) if chunk.first and chunk.content.startswith(_BYTE_ORDER_MARK) else 0
-    n_words, n_sentences, n_lines = _find_words(text, begin, places, offsets)
+    n_words, n_sentences, n_lines = _find_words(text, begin, np.empty(N_COLUMNS, np.int64), places, offsets)
     if n_words < 0:
         return None
     forms, heads, miscs = places[:, :n_words]
@@ -195,17 +194,16 @@ class TreeWriter:
         return written[:end].data
 
 
-@njit(cache=True, nogil=True)
-def _find_words(text, begin, places, offsets):
+@kernel()
+def _find_words(text, begin, tabs, places, offsets):
     """Fills in ``places`` and ``offsets``; (words, sentences, lines), of which words = -1 if something is uncommon.
 
-    The checks are those of checks.check_columns and checks.sort_rows.
+    ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of checks.check_columns and checks.sort_rows.
     """
     uncommon = (-1, 0, 0)
     n_words = n_sentences = n_lines = 0
     offsets[0] = 0
     covered = 0  # the last word of the sentence's last multiword token
-    tabs = np.empty(N_COLUMNS, np.int64)
     position = begin
     size = len(text)
     while position < size:
@@ -289,8 +287,7 @@ def _number_at(text, begin, end):
 @kernel()
 def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends, written):
     """Fills in ``written``; the number of bytes."""
-    end = 0
-    copied = 0
+    end = copied = np.int64(0)
     for word in range(len(heads)):
         end = _copy(text, copied, head_places[word], written, end)
         head = heads[word]

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
 
 # Signatures that are computed together.
@@ -221,7 +220,7 @@ def _tanh(x):
     return numerator / (_B0 + y * (_B2 + y * (_B4 + y * _B6)))
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs):
     """All steps of both directions.
 

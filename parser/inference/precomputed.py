@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
@@ -149,7 +148,7 @@ class EmbeddedSlots:
             by_slot[:] = products[:, :, : self._hidden]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _multiply_by_slot(vectors, panels, products):
     """float32[slots, n, hidden] of float32[n, size], a multiple of WIDTH hidden units."""
     weights, start, scale, bias = panels

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.signature_rows import MAX_BYTES, SignatureRows
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
+from parser.kernels import kernel
 from parser.kernels.products import Panels, multiply, panels_of_floats, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import TOKEN, FeatureTable
@@ -217,10 +217,13 @@ class SummedActivations:
 
     def __call__(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, float32[signatures * positions or more, hidden], of int32[attributes, signatures]."""
+        hidden = self._absent.shape[1]
         for first in range(0, values.shape[1], _TOGETHER):
             some = np.ascontiguousarray(values[:, first : first + _TOGETHER])
+            products = np.empty((some.shape[1], hidden + (-hidden) % WIDTH), np.float32)  # as wide as the panels of a slot
             parts = [self._vectors(name, some) for name in self._maker.embedded] or [_NO_VECTORS]
-            _fill(some, tuple(parts), self._maker.one_hot, self._slots, self._absent, rows[first * len(self._absent) :])
+            to = rows[first * len(self._absent) :]
+            _fill(some, tuple(parts), self._maker.one_hot, self._slots, self._absent, products, to)
 
     def _vectors(self, name: str, values: np.ndarray) -> _Vectors:
         used, numbers = np.unique(values[self._maker.table.attributes.index(name)], return_inverse=True)
@@ -231,12 +234,13 @@ class SummedActivations:
 _NO_VECTORS = _Vectors(np.zeros((0, 1), np.float32), panels_of_floats(np.zeros((0, 1))), np.zeros(0, np.int32))
 
 
-@njit(cache=True, nogil=True)
-def _fill(values, parts, one_hot, slots, absent, rows):
-    """Fills in the first of ``rows``; the sums of a signature take what its slots add in the order of the slots."""
-    n_signatures, hidden = values.shape[1], absent.shape[1]
-    width = hidden + (-hidden) % WIDTH  # as wide as the panels of a slot
-    products = np.empty((n_signatures, width), np.float32)
+@kernel()
+def _fill(values, parts, one_hot, slots, absent, products, rows):
+    """Fills in the first of ``rows``; the sums of a signature take what its slots add in the order of the slots.
+
+    ``products`` is workspace, float32[signatures, hidden units in whole panels].
+    """
+    n_signatures, hidden, width = values.shape[1], absent.shape[1], products.shape[1]
     for p in range(len(absent)):
         for t in range(n_signatures):
             row = rows[t * len(absent) + p]

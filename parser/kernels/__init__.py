@@ -1,35 +1,21 @@
 """How kernels are compiled and found on disk; this package alone knows what numba, LLVM and torch do not make public.
 
-Kernels that make no arrays are compiled without counting the references to those they are given. Numba counts references to
-every array that a kernel reads out of a tuple or hands on, with an atomic operation each, and our kernels hand on dozens: with
-a beam of 8 that was two thirds of the time. What has called the kernel holds the arrays meanwhile.
+The decorators themselves are in oracles/kernel_cache.py, as the oracles need them, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from numba import njit
 from numba.core.caching import Cache
-from numba.core.options import DefaultOptions
 from numba.core.runtime import rtsys
 
-F = TypeVar("F", bound=Callable)
+from oracles.kernel_cache import array_kernel, kernel
 
-# Numba's own kernels are compiled so; a version that does not know the option counts, and all is as it was but slower.
-_UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+__all__ = ["array_kernel", "assign", "highest", "kernel", "load_kernels_directly", "lowest"]
 
 # What loads kernels from disk in numba; another version may not have them.
 _OF_CACHE = ("_load_overload", "_guard_against_spurious_io_errors")
-
-
-def kernel(**options: Any) -> Callable[[F], F]:
-    """Compiles a function that makes no arrays (no ``np.empty``, no copies of slices); see numba.njit for the options.
-
-    Compiled once and kept on disk; other threads run meanwhile.
-    """
-    return njit(cache=True, nogil=True, **_UNCOUNTED, **options)
 
 
 @kernel()

@@ -8,7 +8,6 @@ entries are not numbered but moved (linear/weights.py), or that make no arrays (
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parser.kernels import kernel
 
@@ -50,8 +49,11 @@ class ByteTable:
             int32[n].
         """
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
-        numbers, self._n, self.n_bytes = _look_up(
-            text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes
+        text = text.view()
+        text.flags.writeable = False  # as that of a file is: for another kind of array all would be compiled once more
+        numbers = np.empty(len(begins), np.int32)
+        self._n, self.n_bytes = _look_up(
+            text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes, numbers
         )
         return numbers
 
@@ -96,12 +98,12 @@ class VectorTable:
     def look_up(self, columns: np.ndarray) -> np.ndarray:
         """int32[n]: the numbers of the columns of int32[width, n]; those that are new get the next ones."""
         if (n := self._n + columns.shape[1]) > len(self.vectors):
-            vectors = np.empty((2 * n, self.vectors.shape[1]), np.int32)
-            vectors[: self._n] = self.vectors[: self._n]
-            self.vectors = vectors
-            self._slots = _free_slots(n)
-            _fill_slots_of_vectors(self.vectors, self._n, self._slots)
-        numbers, self._n = _look_up_columns(columns, self.vectors, self._slots, self._n)
+            vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
+            known = np.ascontiguousarray(self.vectors[: self._n].T)
+            _look_up_columns(known, vectors, slots, 0, np.empty(self._n, np.int32))  # they get the same numbers
+            self.vectors, self._slots = vectors, slots
+        numbers = np.empty(columns.shape[1], np.int32)
+        self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers)
         return numbers
 
 
@@ -117,10 +119,9 @@ def longer(array: np.ndarray, size: int) -> np.ndarray:
     return copy
 
 
-@njit(cache=True, nogil=True)
-def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes):
-    """The number of every string, and how many strings and bytes of keys there are now."""
-    numbers = np.empty(len(begins), np.int32)
+@kernel()
+def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes, numbers):
+    """Fills in the number of every string; how many strings and bytes of keys there are now."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
         begin, end = begins[i], ends[i]
@@ -147,7 +148,7 @@ def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes):
             n += 1
             starts[n] = n_bytes
         numbers[i] = number
-    return numbers, n, n_bytes
+    return n, n_bytes
 
 
 @kernel()
@@ -175,18 +176,18 @@ def _fill_slots(hashes, n, slots):
         slots[slot] = number
 
 
-@njit(cache=True, nogil=True)
-def _look_up_columns(columns, vectors, slots, n):
-    """The number of every column, and how many vectors there are now; new ones are added."""
-    numbers = np.empty(columns.shape[1], np.int32)
+@kernel()
+def _look_up_columns(columns, vectors, slots, n, numbers):
+    """Fills in the number of every column; how many vectors there are now. New ones are added."""
     for i in range(columns.shape[1]):
         slot = _slot_of_column(columns, i, vectors, slots)
         if slots[slot] == _FREE:
-            vectors[n] = columns[:, i]
+            for a in range(len(columns)):  # assigning a slice compiles the text of an error, which takes longer than all else
+                vectors[n, a] = columns[a, i]
             slots[slot] = n
             n += 1
         numbers[i] = slots[slot]
-    return numbers, n
+    return n
 
 
 @kernel()
@@ -205,10 +206,3 @@ def _slot_of_column(columns, i, vectors, slots):
             break
         slot = (slot + np.uint64(1)) & mask
     return slot
-
-
-@kernel()
-def _fill_slots_of_vectors(vectors, n, slots):
-    columns = vectors.T
-    for number in range(n):
-        slots[_slot_of_column(columns, number, vectors, slots)] = number

@@ -28,6 +28,7 @@ from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.probabilities import ProbabilityParser
+from parser.kernels.compilation import show_compilation
 from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
@@ -51,6 +52,7 @@ class Parser:
     def __init__(
         self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Search | None = None
     ) -> None:
+        show_compilation()
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder

@@ -7,20 +7,19 @@ and taken here (attardi_step, lr_spine_step); for others the caller does both, a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles import NOT_APPLICABLE
 from parser.data.sentences import NO_NODE
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.linear.templates import find_keys
 from parser.linear.weights import add_scores, entry_of
 from parser.transitions import attardi, lr_spine
-from parser.transitions.configurations import is_unfinished
+from parser.transitions.configurations import ONLY_ROW, is_unfinished
 
 FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def learn(
     now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
 ):
@@ -47,7 +46,7 @@ def learn(
     found, atoms = np.empty(templates, np.uint64), np.empty(len(programs.atoms), np.uint64)
     nodes = np.empty(len(programs.positions), np.int32)
     for r in range(len(candidate_nodes)):
-        find_keys(now, 0, candidate_nodes[r], values, start, programs, nodes, atoms, keys[r])
+        find_keys(now, ONLY_ROW, candidate_nodes[r], values, start, programs, nodes, atoms, keys[r])
         add_scores(weights, keys[r], found, scores[r])
 
     highest = NOT_APPLICABLE
@@ -106,7 +105,7 @@ def _change_row(weights, sums, used, keys, output, delta, steps):
             sums[entry] += np.float64(steps) * delta
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def attardi_step(now, degree, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
     """Learns from a configuration of Attardi's system, and takes the predicted transition, or else the right one."""
     shape = 1, 1 + 2 * degree
@@ -119,11 +118,11 @@ def attardi_step(now, degree, blocks, transition_scores, order, sentence, progra
         now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
     )
     taken = 0 if follows else 2
-    attardi.take_transition(now, 0, out[taken], out[taken + 1])
+    attardi.take_transition(now, ONLY_ROW, out[taken], out[taken + 1])
     out[8] = is_unfinished(now, 0)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def lr_spine_step(
     now, n_candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out
 ):

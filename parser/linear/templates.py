@@ -27,10 +27,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Sentences
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot, find_nodes
 from parser.transitions.system import Transitions, TransitionSystem
@@ -176,7 +175,7 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
     return atoms
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _extract(now, rows, candidate_nodes, values, starts, programs, keys):
     atoms = np.empty(len(programs.atoms), np.uint64)
     nodes = np.empty(len(programs.positions), np.int32)

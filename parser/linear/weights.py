@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 
 # A place in the table holds a key, and (first entry << _SIZE_BITS | entries). The capacity for entries is a power of 2.
 _SIZE_BITS = np.uint64(24)
@@ -173,7 +172,7 @@ def _insert(places, keys, starts):
         places[place, 1] = np.uint64(starts[f]) << _SIZE_BITS | np.uint64(starts[f + 1] - starts[f])
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def add_scores_of_rows(weights, keys, scores):
     """Adds the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
     found = np.empty(keys.shape[1], np.uint64)

@@ -108,6 +108,12 @@ class ShardParser:
         """The file of the tokenizer, of text."""
         return None if self._tokenizer is None else self._tokenizer.path
 
+    def warm_up(self) -> None:
+        """Compiles what parsing needs, for other processes, too, or loads it where it has been compiled before."""
+        from parser.decoding.files.file_parsing import warm_up
+
+        warm_up(self._model, self._beam)
+
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
         from parser.decoding.files.file_parsing import OnError, parse_file

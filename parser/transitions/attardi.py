@@ -96,10 +96,10 @@ def take_transition(now, row, column, relation):
         return
     depth = (column + 1) // 2
     last = now.stack_sizes[row] - 1
-    if column % 2 == 1:
-        attach(now, row, now.stacks[row, last - depth], remove(now, row, 0), relation)
-    else:
-        attach(now, row, now.stacks[row, last], remove(now, row, depth), relation)
+    top, below = now.stacks[row, last], now.stacks[row, last - depth]
+    of_top = column % 2 == 1
+    remove(now, row, 0 if of_top else depth)
+    attach(now, row, below if of_top else top, top if of_top else below, relation)
 
 
 @kernel()
@@ -171,4 +171,4 @@ def fill_transitions(now, rows, degree, single_root, feature_rows, blocks, heads
 @kernel()
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
-        take_transition(now, rows[r], columns[r], relations[r])
+        take_transition(now, rows[r], np.int64(columns[r]), np.int64(relations[r]))

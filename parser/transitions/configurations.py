@@ -9,6 +9,9 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
+# The only row, in a kernel. A plain 0 would be a type of its own to numba, for which it compiles once more all that takes rows.
+ONLY_ROW = np.int64(0)
+
 
 class Configurations(NamedTuple):
     """One configuration for each of a batch of sentences; width = the longest sentence + 1.

@@ -6,11 +6,10 @@ Compiled, for every system.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles import NOT_APPLICABLE, Query
 from parser.data.sentences import NO_NODE
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -83,7 +82,7 @@ def _can_bear(head, relation, root_relation):
     return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
     """best() for kernels; for ``root_relation`` see required_root_relation()."""
     columns = np.full(len(rows), NO_NODE, np.int32)
@@ -105,7 +104,7 @@ def best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, roo
     return columns, relations
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, root_relation, columns, relations):
     found = np.empty(len(rows), np.float64)
     for m in range(len(rows)):

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
@@ -30,9 +29,6 @@ TOKEN = "token"
 
 # Positions of a candidate transition, whose nodes a transition system fills in for each (lr_spine.py).
 CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
-
-# What find_nodes() takes for a system without such positions.
-NO_CANDIDATE_NODES = np.zeros(0, np.int32)
 
 _POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
@@ -186,8 +182,11 @@ class FeatureTable:
             if transitions is None or transitions.candidate_nodes is None
             else transitions.candidate_nodes
         )
-        values, offsets = self.values(sentences), sentences.offsets
-        return _extract(rows, numbers, configurations, candidate_nodes, values, offsets, self.programs, self.columns)
+        values, starts = self.values(sentences), sentences.offsets[numbers[rows]]
+        nodes = np.empty(len(self.programs), np.int32)
+        features = np.empty((len(rows), len(self.columns)), np.int32)
+        _extract(rows, starts, configurations, candidate_nodes, values, self.programs, self.columns, nodes, features)
+        return features
 
 
 def _base(position: str) -> str:
@@ -207,15 +206,11 @@ def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.nda
     return program
 
 
-@njit(cache=True, nogil=True)
-def _extract(rows, numbers, now, candidate_nodes, values, offsets, programs, columns):
-    features = np.empty((len(rows), len(columns)), np.int32)
-    nodes = np.empty(len(programs), np.int32)
+@kernel()
+def _extract(rows, starts, now, candidate_nodes, values, programs, columns, nodes, features):
     for r in range(len(rows)):
-        row = rows[r]
-        find_nodes(now, row, candidate_nodes[r], programs, nodes)
-        _read_slots(now, row, offsets[numbers[row]], nodes, values, columns, features[r])
-    return features
+        find_nodes(now, rows[r], candidate_nodes[r], programs, nodes)
+        _read_slots(now, rows[r], starts[r], nodes, values, columns, features[r])
 
 
 @kernel()

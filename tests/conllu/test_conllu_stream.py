@@ -211,6 +211,7 @@ def test_after_an_error_there_is_the_old_file_or_none(tmp_path, name):
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"old"]
 
 
+@pytest.mark.posix
 def test_output_keeps_the_permissions_and_follows_a_link(tmp_path):
     path, link = tmp_path / "f", tmp_path / "link"
     path.write_bytes(b"old")

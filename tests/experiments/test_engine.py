@@ -128,6 +128,7 @@ def test_the_progress_bar_names_the_jobs_that_run(monkeypatch):
     assert "hu column 2 seed 1" in terminal.getvalue()
 
 
+@pytest.mark.posix
 def test_a_job_that_fails_stops_the_others(tmp_path):
     """Also those that are under way, such as one that waits for a writer; without, this test would not end."""
     os.mkfifo(tmp_path / "pipe")

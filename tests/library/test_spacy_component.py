@@ -29,6 +29,8 @@ from spacy.training import Example  # noqa: E402
 
 import parser.library.spacy_component  # noqa: E402 - registers the factory
 
+pytestmark = pytest.mark.extras
+
 TEXTS = ["ab a éa bb. ba a!", "a", "", "  \n ", "ab  b\n ba. \n éab"]
 
 

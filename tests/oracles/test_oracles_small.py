@@ -36,13 +36,6 @@ EXACT: dict[str, Callable[[str], Oracle]] = {
 }
 
 
-def exact(name: str, strategy: str) -> Oracle:
-    try:
-        return EXACT[name](strategy)
-    except ValueError:
-        pytest.skip(f"{name} does not know {strategy}")
-
-
 @cache
 def everything(n: int) -> tuple[Trees, list]:
     """All trees of n tokens, and all configurations of each of them as (sentence, stack, front)."""
@@ -73,7 +66,7 @@ def test_brute_force_makes_all_projective_trees():
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_brute_force_everywhere(name, strategy, n):
-    oracle = exact(name, strategy)
+    oracle = EXACT[name](strategy)
     trees, cases = everything(n)
     expected = all_scores(n, strategy)
     if oracle.needs_projective_gold:

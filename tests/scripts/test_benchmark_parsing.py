@@ -148,6 +148,7 @@ def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path)
         parsing.run(tmp_path / "nomodel", [file])
 
 
+@pytest.mark.extras
 def test_spacy_is_measured_beside_it(model_and_file, tmp_path):
     pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
     model, file = model_and_file
@@ -158,6 +159,7 @@ def test_spacy_is_measured_beside_it(model_and_file, tmp_path):
         parsing.run(model, [file], times=1, spacy=tmp_path)
 
 
+@pytest.mark.extras
 def test_spacy_keeps_all_but_the_trees(tmp_path):
     pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
     rng = random.Random(0)

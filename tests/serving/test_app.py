@@ -19,7 +19,7 @@ from tests.serving.documents import document, model_of_kind, parsed
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
 pytest.importorskip("python_multipart", reason="python-multipart is not installed (extra serve)")
-pytest.importorskip("httpx", reason="httpx is not installed (extra dev)")
+pytest.importorskip("httpx2", reason="httpx2 is not installed (extra dev)")
 
 from fastapi.testclient import TestClient
 
@@ -162,12 +162,12 @@ def server(service):
 
 
 def test_clients_at_the_same_time(server, service):
-    import httpx
+    import httpx2
 
     texts = [document(seed) for seed in range(60)]
 
     def ask(text: str) -> str:
-        return httpx.post(f"{server}/process", data={"data": text, "parser": ""}, timeout=600).json()["result"]
+        return httpx2.post(f"{server}/process", data={"data": text, "parser": ""}, timeout=600).json()["result"]
 
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(ask, texts)) == [parsed(service.model, text) for text in texts]
@@ -187,6 +187,7 @@ def test_a_client_of_udpipe_works(server, service):
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 
 
+@pytest.mark.extras
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 def test_the_page_in_a_browser(server, tmp_path):
     picture = tmp_path / "page.png"

@@ -20,25 +20,12 @@ from pathlib import Path
 from typing import Any
 
 _MODULES = ("crypt", "fcntl", "grp", "nis", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty")
-_PROJECT = ("oracles", "parser", "scripts", "experiments", "__main__")
-# Without those that the standard library needs here: getpid's kin, uname, waitpid, what shutil.rmtree() opens folders with.
+_PROJECT = ("oracles", "parser", "experiments", "__main__")
+# Without those that libraries need here, such as getuid and uname; mypy looks for these, too.
 _OF_OS = (
-    *(
-        "fork",
-        "forkpty",
-        "geteuid",
-        "getuid",
-        "getgid",
-        "getegid",
-        "getgroups",
-        "getpgid",
-        "getpgrp",
-        "getsid",
-        "killpg",
-        "setsid",
-    ),
-    *("sched_getaffinity", "sched_setaffinity", "nice", "getloadavg", "getpriority", "mkfifo", "mknod", "chown", "fchown"),
-    *("lchown", "pread", "pwrite", "readv", "writev", "posix_fadvise", "posix_fallocate", "sendfile", "statvfs", "fstatvfs"),
+    *("fork", "forkpty", "getpgid", "getpgrp", "getsid", "killpg", "setsid", "mkfifo", "mknod"),
+    *("sched_getaffinity", "sched_setaffinity", "nice", "getloadavg", "getpriority"),
+    *("pread", "pwrite", "readv", "writev", "posix_fadvise", "posix_fallocate", "sendfile", "statvfs", "fstatvfs"),
 )
 _OF_SIGNAL = (
     *("SIGALRM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGXFSZ"),

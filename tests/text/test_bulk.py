@@ -39,9 +39,10 @@ from tests.text.dying import begin_nothing, die_at_times
 
 @pytest.fixture
 def forked(monkeypatch):
-    """Forks worker processes: loading what this one has loaded takes seconds."""
-    forking = multiprocessing.get_context("fork")
-    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
+    """Forks worker processes, where there is such a thing: loading what this one has loaded takes seconds."""
+    if hasattr(os, "fork"):
+        forking = multiprocessing.get_context("fork")
+        monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
 pytest.importorskip("ray.data")
 from parser.text.ray_engine import parse_shards  # noqa: E402
 
+pytestmark = pytest.mark.extras
+
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():

@@ -54,6 +54,7 @@ def test_one_process_at_a_time_holds_a_folder(tmp_path, treebank):
         pass
 
 
+@pytest.mark.posix
 def test_the_lock_dies_with_its_process(tmp_path):
     child = os.fork()
     if child == 0:

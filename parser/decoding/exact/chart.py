@@ -29,11 +29,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.scores import finite_number
-from parser.kernels import kernel
+from parser.kernels import array_kernel, kernel
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem
 
@@ -215,7 +214,7 @@ def _log_sum(left, right, highest):
     return highest + np.log(shares)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def fill_chart(n, shifts, pops, heads, sums):
     """The scores of all items.
 
@@ -257,7 +256,7 @@ def fill_chart(n, shifts, pops, heads, sums):
     return shifted, popped, items, splits
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def best_tree(n, n_relations, transitions, heads, relations):
     """Fills in the tree of the best computation of n tokens, and returns its score.
 
@@ -272,7 +271,7 @@ def best_tree(n, n_relations, transitions, heads, relations):
     return items[0, n * (n + 1) // 2]
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _read_tree(n, n_relations, outputs, splits, heads, relations):
     """Follows the splits from the last item down."""
     waiting = np.empty((n + 2, 3), np.int64)

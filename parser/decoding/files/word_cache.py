@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
-from numba import njit
 
 from parser.conllu.checks import FEATS, FORM
 from parser.conllu.chunks import WordPositions
 from parser.data.attributes import COLUMN_NUMBERS, AttributeColumns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
+from parser.kernels import kernel
 from parser.kernels.hash_tables import ByteTable, longer
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
@@ -67,7 +67,8 @@ class WordCache:
             self._encode_entries(before)
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
-        rows = _lay_out(values, self._root, entries, words.offsets)
+        rows = np.empty((len(values), len(entries) + len(words.offsets) - 1), np.int32)
+        _lay_out(values, self._root, entries, words.offsets, rows)
         n_rows = self._vocabularies.n_rows
         return Sentences(rows[:n_rows], offsets, unseen=rows[n_rows:])
 
@@ -88,7 +89,8 @@ class WordCache:
         if n > self._values.shape[1]:
             self._values = longer(self._values[:, :first], 2 * n)
         if n > first:
-            begins, ends = _find_columns(keys, self._entries.starts[first : n + 1])
+            begins, ends = np.empty((2, _N_COLUMNS, n - first), np.int64)
+            _find_columns(keys, self._entries.starts[first : n + 1], begins, ends)
             for column in self._columns:
                 if len(column.rows):
                     self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
@@ -131,17 +133,15 @@ def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
     return np.concatenate([encoded.values, encoded.unseen])
 
 
-@njit(cache=True, nogil=True)
-def _find_columns(keys, starts):
-    """int64[columns, entries], twice: where the columns of entries begin, and where they end.
+@kernel()
+def _find_columns(keys, starts, begins, ends):
+    """Fills in int64[columns, entries], twice: where the columns of entries begin, and where they end.
 
     Args:
         keys: uint8, the columns of entries; tabs are between them, and a newline is after the last one.
         starts: int64[entries + 1], where the entries begin.
     """
-    n = len(starts) - 1
-    begins, ends = np.empty((_N_COLUMNS, n), np.int64), np.empty((_N_COLUMNS, n), np.int64)
-    for entry in range(n):
+    for entry in range(len(starts) - 1):
         column = 0
         begins[0, entry] = starts[entry]
         for place in range(starts[entry], starts[entry + 1] - 1):
@@ -150,14 +150,12 @@ def _find_columns(keys, starts):
                 column += 1
                 begins[column, entry] = place + 1
         ends[column, entry] = starts[entry + 1] - 1
-    return begins, ends
 
 
-@njit(cache=True, nogil=True)
-def _lay_out(values, root, entries, offsets):
-    """int32[rows, words + sentences]: the values of the words, those of the root (int32[rows]) before each sentence."""
+@kernel()
+def _lay_out(values, root, entries, offsets, laid_out):
+    """Fills in int32[rows, words + sentences]: the values of words, those of the root (int32[rows]) before each sentence."""
     n_sentences = len(offsets) - 1
-    laid_out = np.empty((len(values), len(entries) + n_sentences), np.int32)
     for a in range(len(values)):
         place = 0
         for s in range(n_sentences):
@@ -166,4 +164,3 @@ def _lay_out(values, root, entries, offsets):
             for word in range(offsets[s], offsets[s + 1]):
                 laid_out[a, place] = values[a, entries[word]]
                 place += 1
-    return laid_out

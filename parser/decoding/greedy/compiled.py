@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
@@ -26,8 +25,8 @@ from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_transition, transition_of
-from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import NO_CANDIDATE_NODES, FeatureTable, find_nodes
+from parser.transitions.configurations import ONLY_ROW, Configurations, clear
+from parser.transitions.features import FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
 
 
@@ -191,46 +190,76 @@ class GreedyParser(CompiledParser):
     _system: Attardi
 
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
-        rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
-        _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
+        model, rules, now = self.model_on(words), AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
+        _parse(parses.offsets, model, rules, now, StepWorkspace.allocate(model), parses.heads, parses.relations)
 
 
-@njit(cache=True, nogil=True)
-def _parse(offsets, model, rules, now, all_heads, all_relations):
+class StepWorkspace(NamedTuple):
+    """Workspace of a step.
+
+    Attributes:
+        buffer_nodes, nodes: int32, the nodes at the positions in the buffer and at all others.
+        picked: int64, the rows to be added up.
+        buffer_sum, hidden: float32[hidden], what positions in the buffer add up to, and what all do.
+        active: int32[hidden], the units that are not zero.
+        scores: float32[1, outputs].
+    """
+
+    buffer_nodes: np.ndarray
+    nodes: np.ndarray
+    picked: np.ndarray
+    buffer_sum: np.ndarray
+    hidden: np.ndarray
+    active: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def allocate(cls, model: CompiledModel) -> StepWorkspace:
+        """For a classifier."""
+        in_buffer, elsewhere = len(model.of_buffer.programs), len(model.others.programs)
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        return cls(
+            buffer_nodes=np.empty(in_buffer, np.int32),
+            nodes=np.empty(elsewhere, np.int32),
+            picked=np.empty(max(in_buffer, 2 * elsewhere), np.int64),
+            buffer_sum=np.empty(units, np.float32),
+            hidden=np.empty(units, np.float32),
+            active=np.empty(units, np.int32),
+            scores=np.empty((1, outputs), np.float32),
+        )
+
+
+@kernel()
+def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
-    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
-    nodes = np.empty(len(others.programs), np.int32)
-    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
-    buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
-    hidden = np.empty(len(layers.hidden_bias), np.float32)
-    active = np.empty(len(layers.hidden_bias), np.int32)
-    scores = np.empty((1, len(layers.bias)), np.float32)
+    buffer_nodes, nodes, picked, buffer_sum, hidden, active, scores = workspace
+    no_candidate_nodes = nodes[:0]
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, 0, length)
+        clear(now, ONLY_ROW, length)
         summed = 0  # the buffer's front for which buffer_sum was added up
         for _ in range(2 * length):
-            size = now.stack_sizes[0]
+            size = np.int64(now.stack_sizes[0])
             front = now.buffer_fronts[0]
             buffered = front <= length
             output = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, ONLY_ROW, no_candidate_nodes, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                     sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, 0, NO_CANDIDATE_NODES, others.programs, nodes)
+                find_nodes(now, ONLY_ROW, no_candidate_nodes, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
                 sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
-                    scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
+                    scores, ONLY_ROW, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
                 )
             column, relation = transition_of(output, rules.n_relations)
-            take_transition(now, 0, column, relation)
+            take_transition(now, ONLY_ROW, column, relation)
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]

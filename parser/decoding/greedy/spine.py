@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses
 from parser.decoding.greedy.compiled import (
@@ -21,10 +20,11 @@ from parser.decoding.greedy.compiled import (
 )
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
+from parser.kernels import array_kernel
 from parser.kernels.active_units import activate_units, scores_of_units
-from parser.transitions.configurations import clear, shift
+from parser.transitions.configurations import ONLY_ROW, clear, shift
 from parser.transitions.decisions import best_transitions, required_root_relation
-from parser.transitions.features import NO_CANDIDATE_NODES, find_nodes
+from parser.transitions.features import find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_transitions, fill_transitions, take_transitions
 
 
@@ -69,7 +69,7 @@ class SpineParser(CompiledParser):
         )
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
@@ -90,11 +90,11 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, 0, length)
+        clear(now, ONLY_ROW, length)
         summed = 0  # the buffer's front for which buffer_sum was added up
         for _ in range(2 * length):
             if now.stack_sizes[0] == 1:  # shift alone
-                shift(now, 0)
+                shift(now, ONLY_ROW)
                 continue
             width = count_transitions(now, rows, rules.single_root, starts)
             feature_rows[0, :width] = NO_NODE
@@ -105,7 +105,7 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
             front = now.buffer_fronts[0]
             if summed != front:
                 summed = front
-                find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
+                find_nodes(now, ONLY_ROW, candidate_nodes[0], of_buffer.programs, buffer_nodes)
                 count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                 sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
             first_count = 0
@@ -116,7 +116,7 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
                 block = SHIFT if column == 0 else blocks[0, column]
                 begin, end = rules.padded_starts[block], rules.padded_starts[block + 1]
                 if row == 0:
-                    find_nodes(now, 0, candidate_nodes[0], others.programs, nodes)
+                    find_nodes(now, ONLY_ROW, candidate_nodes[0], others.programs, nodes)
                     count = pick(now, start, nodes, others, words, picked)
                     sum_rows(buffer_sum, words.activations, picked, count, first_hidden)
                     first_count = activate_units(first_hidden, layers.activation, first_active)
@@ -125,7 +125,7 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
                     for a in range(n_candidate_nodes):
                         same &= candidate_nodes[row, a] == candidate_nodes[0, a]
                     if not same:
-                        find_nodes(now, 0, candidate_nodes[row], others.programs, nodes)
+                        find_nodes(now, ONLY_ROW, candidate_nodes[row], others.programs, nodes)
                         count = pick(now, start, nodes, others, words, picked)
                         sum_rows(buffer_sum, words.activations, picked, count, hidden)
                         count = activate_units(hidden, layers.activation, active)

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.compiled import Scratch
@@ -32,7 +31,7 @@ from parser.decoding.sentence_parser import Tree, write_trees
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
-from parser.kernels import assign, highest, kernel
+from parser.kernels import array_kernel, assign, highest, kernel
 from parser.kernels.active_units import activate_units
 from parser.transitions.attardi import Attardi, forced_output, transition_of
 from parser.transitions.features import FeatureTable
@@ -200,7 +199,7 @@ def clear_candidates(candidates, buckets):
     candidates.state[1] = 0
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def candidates_in_order(candidates, bucket):
     """int32[m]: the candidates of a bucket, best first; of equal ones the one that was added first."""
     count, one = 0, candidates.lists[bucket, 0]
@@ -232,7 +231,7 @@ class LatticeWorkspace(NamedTuple):
     scratch: LatticeScratch
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def search_lattice(start, arcs, model, rules, options, workspace):
     """Fills in the items of a lattice; those of the last bucket are of whole parses. FULL if they do not fit, else 0.
 

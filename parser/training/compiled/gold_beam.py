@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
@@ -24,7 +23,7 @@ from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import FULL, clear
-from parser.kernels import highest, kernel, lowest
+from parser.kernels import array_kernel, highest, kernel, lowest
 from parser.transitions.attardi import transition_of
 
 
@@ -80,7 +79,7 @@ class OracleQueries(NamedTuple):
         return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, gold_beam, queries, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
@@ -136,7 +135,7 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
     return all_lost
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _attainable(sentence, gold, stacks, items, m, queries):
     """int16[items, 3]: the oracle's scores of the transitions of the items of step m."""
     count = items.counts[m]

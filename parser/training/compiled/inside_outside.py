@@ -9,13 +9,13 @@ sums of probabilities, and no logarithm of a small difference is needed. O(n^3) 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parser.decoding.beam.scores import finite_number
 from parser.decoding.exact.chart import can_be, fill_chart, makes, score_pop, score_shift
+from parser.kernels import array_kernel
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def add_posteriors(scores, n, rules, heads, relations, factor, slopes):
     """The logarithm of the sum over computations; adds ``factor`` times its derivatives to ``slopes``.
 
@@ -57,7 +57,7 @@ def add_posteriors(scores, n, rules, heads, relations, factor, slopes):
     return log_partition
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _outside(n, shifted, popped, items):
     """The posteriors of shifts, float64[2, n + 1, n + 2], and of pops, float64[2, states]."""
     of_shifts, of_pops = np.zeros(shifted.shape), np.zeros(popped.shape)

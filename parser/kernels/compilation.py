@@ -1,0 +1,85 @@
+"""What is said while kernels are compiled, which the first run with each kind of model has to wait for.
+
+On a terminal a bar on standard error counts the kernels and names the one at hand, as long as any is being compiled; elsewhere
+one line says so, once. Where all are found on disk, nothing is said.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from functools import cache
+from typing import Any
+
+from numba.core import event
+
+_PACKAGES = ("oracles", "parser")
+
+_LINE = "compiling kernels, which the first run with each kind of model does; it takes some ten seconds"
+_FORMAT = "compiling kernels for this and later runs: {n} done, {elapsed}{postfix}"
+
+
+@cache
+def show_compilation() -> None:
+    """Says from now on, in the whole process, that kernels are being compiled."""
+    event.register("numba:compile", Compilation())
+
+
+class Compilation(event.Listener):
+    """Hears of every kernel that numba compiles: one at a time, and within it those that it calls.
+
+    Meanwhile Python does not look for garbage in cycles: what a compiler holds is not garbage, but so much that looking through
+    it again and again takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        self._ours: list[bool] = []  # of the kernels that are being compiled, the innermost last, whether they are ours
+        self._done = 0
+        self._seconds = 0.0
+        self._said = False
+        self._bar: Any = None
+        self._collects = False
+
+    def on_start(self, event: event.Event) -> None:
+        """A kernel is begun."""
+        kernel = event.data["dispatcher"].py_func
+        self._ours.append(kernel.__module__.partition(".")[0] in _PACKAGES)
+        if not self._ours[-1]:
+            return
+        if len(self._ours) == 1:
+            self._begin()
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}")
+
+    def on_end(self, event: event.Event) -> None:
+        """A kernel is done, or has failed."""
+        if not self._ours.pop():
+            return
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update()
+        if not self._ours:
+            self._end()
+
+    def _begin(self) -> None:
+        self._collects = gc.isenabled()
+        gc.disable()
+        if sys.stderr is None:
+            return
+        if sys.stderr.isatty():
+            from tqdm import tqdm  # where all is compiled, nobody waits for it to load
+
+            # A bar for each kernel that Python has called, as in between other things are shown. Together they look like one.
+            self._bar = tqdm(initial=self._done, bar_format=_FORMAT, leave=False, delay=1e-9)  # not drawn before it is right
+            self._bar.start_t -= self._seconds
+        elif not self._said:
+            print(_LINE, file=sys.stderr, flush=True)
+            self._said = True
+
+    def _end(self) -> None:
+        if self._bar is not None:
+            self._seconds = self._bar.format_dict["elapsed"]
+            self._bar.close()
+            self._bar = None
+        if self._collects:
+            gc.enable()

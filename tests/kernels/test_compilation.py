@@ -1,0 +1,153 @@
+"""That kernels are being compiled is said: on a terminal by a bar that counts and names them, elsewhere by one line."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from parser.kernels.compilation import Compilation
+from tests.forgery import small_model
+from tests.jit import COMPILED
+from tests.toy import ROOT
+
+LINE = "compiling kernels, which the first run with each kind of model does; it takes some ten seconds\n"
+
+# Compiles a kernel of the user's, and two of ours, the second for two kinds of vectors.
+COMPILING = """
+import numba
+import numpy as np
+from parser.kernels import highest, lowest
+{show}
+numba.njit(lambda x: x + 1)(1)
+lowest(np.array([1.0, 2.0]))
+highest(np.array([1.0, 2.0]))
+highest(np.array([1, 2]))
+"""
+
+of_compilation = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def python(cache: Path, code: str, *arguments: Path) -> str:
+    """What a program says on standard error, whose kernels are kept in that folder."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", f"import sys{code}", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def of(name: str, package: str = "parser.decoding") -> Any:
+    """What numba tells of a kernel."""
+    function = SimpleNamespace(__name__=name, __module__=f"{package}.some")
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+def drawn(terminal: Terminal) -> list[str]:
+    return [line.strip() for line in terminal.getvalue().split("\r") if line.strip()]
+
+
+@of_compilation
+@pytest.mark.parametrize(
+    "show",
+    [
+        "from parser.kernels.compilation import show_compilation; show_compilation(); show_compilation()",
+        "",
+    ],
+)
+def test_one_line_says_it_where_there_is_no_terminal_and_none_where_all_is_there(tmp_path, show):
+    said = LINE if show else ""
+    assert [python(tmp_path, COMPILING.format(show=show)) for _ in range(2)] == [said, ""]
+
+
+@of_compilation
+def test_every_command_says_it(tmp_path):
+    code = """
+import numpy as np
+from parser.commands.command_line import run
+from parser.kernels import highest
+run(lambda: print(highest(np.array([1.0, 2.0]))))
+"""
+    assert [python(tmp_path, code) for _ in range(2)] == [LINE, ""]
+
+
+@of_compilation
+def test_the_library_says_it_once_and_compiles_no_texts_of_errors(tmp_path):
+    """Where slices are assigned to each other, numba compiles what writes about their lengths, which takes seconds."""
+    small_model("static").save(tmp_path / "model")
+    code = """
+from numba.core import event
+from parser import Parser
+with event.install_recorder("numba:compile") as compiled:
+    for _ in range(2):
+        Parser.load(sys.argv[1]).parse([["a", "b", "c"]], allow_missing_columns=True)
+names = {one.data["dispatcher"].py_func.__qualname__ for _, one in compiled.buffer}
+assert not [name for name in names if "shape" in name], names
+print(len(names), file=sys.stderr)
+"""
+    first, second = (python(tmp_path / "kernels", code, tmp_path / "model") for _ in range(2))
+    assert first.startswith(LINE)
+    assert int(first.removeprefix(LINE)) > 5
+    assert second == "0\n"
+
+
+def test_on_a_terminal_a_bar_counts_and_names_them(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    compilation = Compilation()
+    compilation.on_start(of("outer"))
+    compilation.on_start(of("inner"))
+    compilation.on_start(of("of_numba", "numba.np"))
+    compilation.on_end(of("of_numba", "numba.np"))
+    compilation.on_end(of("inner"))
+    compilation.on_end(of("outer"))
+    lines = drawn(terminal)
+    assert lines[0].startswith("compiling kernels for this and later runs: 0 done, 00:0")
+    assert lines[0].endswith(", some.outer")
+    assert any("0 done" in line and line.endswith(", some.inner") for line in lines)
+    assert not any("of_numba" in line for line in lines)
+    assert terminal.getvalue().endswith("\r")  # the bar is gone
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    compilation.on_start(of("another"))
+    assert "2 done" in drawn(terminal)[0]
+    compilation.on_end(of("another"))
+
+
+def test_kernels_of_others_are_theirs(monkeypatch):
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        compilation = Compilation()
+        compilation.on_start(of("theirs", "elsewhere"))
+        assert gc.isenabled()
+        compilation.on_end(of("theirs", "elsewhere"))
+        assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_meanwhile_no_garbage_is_looked_for(monkeypatch, collects):
+    monkeypatch.setattr(sys, "stderr", None)
+    compilation = Compilation()
+    (gc.enable if collects else gc.disable)()
+    try:
+        compilation.on_start(of("outer"))
+        compilation.on_start(of("inner"))
+        compilation.on_end(of("inner"))
+        assert not gc.isenabled()
+        compilation.on_end(of("outer"))
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
