@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -177,6 +178,9 @@ def _translated(error: Exception) -> str | None:
     if isinstance(error, OverrideParseException):
         quoted = "quote a value that has blanks or any of ,=:[]{}() in it: " + r"""KEY='"VALUE"'"""
         return f"{error.override} is not KEY=VALUE ({_first_line(error)}); {quoted}"
+    if found := re.match(r"Error resolving interpolation '(.*)', possible interpolation keys: (.*)", _first_line(error)):
+        there = found[2].split(", ")  # the groups that are chosen; others choose files by them
+        return f"give {' '.join(f'{name}=VALUE' for name in re.findall('[a-z]+', found[1]) if name not in there)}"
     given, settings = _override_of(error)
     if given is None or given.key_or_group.startswith("hydra."):
         return None
