@@ -14,8 +14,8 @@ a beam of 8 that was two thirds of the time. What has called the kernel holds th
 
 How long compiling takes depends less on how long a kernel is than on how many kinds of arguments it has, for each of which it
 is compiled: to numba a literal 0 or True, an array that may not be written to, one whose rows are columns, int32 and int64 are
-of different kinds. Each function of NumPy is a kernel, too, and where a slice is assigned to another, numba compiles what writes
-the message about their lengths, for two seconds; a loop over their elements does the same for nothing.
+of different kinds. Each function of NumPy is a kernel, too, and where a slice is assigned to another, numba compiles what
+writes the message about their lengths, for two seconds; a loop over their elements does the same for nothing.
 
 The oracles know nothing of the parser, and so do without parser/kernels, where all else is that touches the insides of numba.
 What is here must be done before numba is imported, or concerns all kernels.
@@ -90,8 +90,8 @@ def choose_kernel_cache(package: Path) -> None:
     if _TOLD not in os.environ:
         os.environ[_TOLD] = "1"
         log.warning(
-            "there is no folder to keep compiled kernels in, so every start takes some ten seconds; set %s to one that only you "
-            "can write to",
+            "there is no folder to keep compiled kernels in, so every start takes some ten seconds; set %s to one that only "
+            "you can write to",
             _PLACE,
         )
     _keep_no_kernels()
