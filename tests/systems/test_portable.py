@@ -35,7 +35,7 @@ def faults(path: Path) -> Iterator[str]:
         *_, module, name = ["", "", *ast.unparse(call.func).split(".")]
         given = {keyword.arg for keyword in call.keywords}
         opened: list[str] = []
-        if name == "fdopen" or (name == "open" and module not in ("os", "urllib")):
+        if name == "fdopen" or (name == "open" and module not in ("archive", "os", "urllib")):  # an archive's files are bytes
             of_function = not method or module in (*_COMPRESSED, "os")
             opened = modes(call, 1 if of_function else 0, "rb" if module in _COMPRESSED else "r")
         elif name in _TEMPORARY:
