@@ -28,11 +28,10 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
             f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}",
             *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
+            *(f"  {said}" for said in (_calibrated(step), _lost(step)) if said),
         ]
-        if step.lost:
-            lines.append(f"  lost: {step.lost} gold {'arc' if step.lost == 1 else 'arcs'}")
         paragraphs.append("\n".join(lines))
-    return "\n\n".join(paragraphs) + f"\n\n{_summary(trace)}\n"
+    return "\n\n".join([*paragraphs, _summary(trace), *legend(trace)]) + "\n"
 
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
@@ -51,9 +50,38 @@ def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
-        if step.lost:
-            parts.append(f'<p class="wrong">lost: {step.lost} gold {"arc" if step.lost == 1 else "arcs"}</p>')
+        if said := _calibrated(step):
+            parts.append(f"<p>{text(said)}</p>")
+        if said := _lost(step):
+            parts.append(f'<p class="wrong">{text(said)}</p>')
     return parts
+
+
+def legend(trace: Trace) -> list[str]:
+    """What the columns of a trace mean, a paragraph each."""
+    first = trace.steps[0]
+    said = ["*: the transition that is taken. The top of the stack is on its right, the front of the buffer on its left."]
+    if first.lost is not None:
+        said.append("gold arcs: how many arcs of the gold tree can still be made after the transition, its own included.")
+    if first.transitions[0].raw_probability is not None:
+        said.append(
+            "of all: the probability among all labelled transitions, by the classifier's softmax. of allowed: the same among "
+            "those that can be taken here; the parser takes the highest. Neither is calibrated."
+        )
+        said.append(
+            "calibrated: how probable it is that head and relation of the arc are right, as measured on the dev part."
+            if any(step.calibrated is not None for step in trace.steps)
+            else "This model has no calibrated probabilities, for it was trained without a dev part of sufficient size."
+        )
+    return said
+
+
+def _calibrated(step: Step) -> str:
+    return "" if step.calibrated is None else f"calibrated: {step.calibrated:.4f} that this arc is right"
+
+
+def _lost(step: Step) -> str:
+    return f"lost: {step.lost} gold {'arc' if step.lost == 1 else 'arcs'}" if step.lost else ""
 
 
 def _summary(trace: Trace) -> str:
@@ -65,8 +93,8 @@ def _summary(trace: Trace) -> str:
 
 
 def _head(step: Step) -> list[str]:
-    judged = ["probability"] if step.transitions[0].probability is not None else []
-    scored = ["gold arcs"] if step.transitions[0].gold_arcs is not None else []
+    judged = ["of all", "of allowed"] if step.transitions[0].raw_probability is not None else []
+    scored = ["gold arcs"] if step.lost is not None else []
     return ["", "transition", "arc", "relation", *scored, *judged]
 
 
@@ -78,10 +106,11 @@ def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
         else ""
     )
     cells = ["*" if i == step.taken else "", transition.name, arc, transition.relation or ""]
-    if transition.gold_arcs is not None:
-        cells.append(str(transition.gold_arcs))
-    if transition.probability is not None:
-        cells.append(f"{transition.probability:.4f}")
+    if step.lost is not None:
+        cells.append("" if transition.gold_arcs is None else str(transition.gold_arcs))
+    if transition.raw_probability is not None:
+        allowed = "not allowed" if transition.probability is None else f"{transition.probability:.4f}"
+        cells += [f"{transition.raw_probability:.4f}", allowed]
     return cells
 
 

@@ -21,8 +21,8 @@ from parser.serving.service import Service, TimedRequest, with_all_steps
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
 
-# Heads of a word besides the one that it got.
-_OTHERS = 3
+# Arcs of a word that are shown besides the one that it got, if they are at least so probable.
+_OTHERS, _FEW = 3, 0.0001
 
 # The answer may load nothing from anywhere and run no script, whatever stands in it.
 HEADERS = {
@@ -120,13 +120,25 @@ def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
 
 
 def _candidates(trace: Trace, forms: Sequence[str]) -> str:
-    head = ["", "word", "head", "relation", "probability", "other heads considered"]
+    found = candidates(trace)
+    calibrated = any(taken.calibrated is not None for taken, *_ in found)
     rows = []
-    for number, (form, found) in enumerate(zip(forms, candidates(trace), strict=True), 1):
-        taken, *others = found
-        shown = "; ".join(f"{_node(forms, one)} ({one.relation}) {one.probability:.4f}" for one in others[:_OTHERS])
-        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{taken.probability:.4f}", shown))
-    return table(head, rows)
+    for number, (form, (taken, *others)) in enumerate(zip(forms, found, strict=True), 1):
+        right = taken.calibrated if taken.calibrated is not None else taken.probability
+        shown = "; ".join(
+            f"{_node(forms, one)} ({one.relation}) {one.probability:.4f} at step {one.step}"
+            for one in others[:_OTHERS]
+            if one.probability >= _FEW
+        )
+        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{right:.4f}", str(taken.step), shown))
+    head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
+    first = (
+        "Probability: that head and relation are right, calibrated on the dev part."
+        if calibrated
+        else "Probability: of the step that made the arc, among the transitions allowed there; this model's are not calibrated."
+    )
+    others_note = "Those of other arcs are of the steps that could have made them, not calibrated: they do not add up to 1."
+    return f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
 
 
 def _node(forms: Sequence[str], candidate: Candidate) -> str:
