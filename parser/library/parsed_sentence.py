@@ -38,6 +38,11 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
     columns = WordColumns([], [], [], [], [])
     if isinstance(sentence, str):
         raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
+    if isinstance(sentence, tuple) and sentence and isinstance(sentence[0], str):
+        raise InputError(
+            f"sentence {number} is the tuple {shortened(repr(sentence))}, which is a word and its tags; give a list of sentences, "
+            "each a list of words: [[(form, upos), ...], ...]"
+        )
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {named(sentence)}; give a list of its words")
     for place, word in enumerate(sentence, 1):

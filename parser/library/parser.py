@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -47,11 +48,14 @@ class Parser:
 
     Raises:
         BeamError: the model cannot be searched with this beam.
+        TypeError: it is the path of a model.
     """
 
     def __init__(
         self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Search | None = None
     ) -> None:
+        if isinstance(model, str | PathLike):
+            raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
         show_compilation()
         self.model = model
         self._tokenizer = tokenizer
@@ -113,7 +117,7 @@ class Parser:
         """Parses sentences.
 
         Args:
-            sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
+            sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
             allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import conllu
 import numpy as np
@@ -198,6 +199,7 @@ def test_threads_share_a_parser(folder):
     ("sentences", "message"),
     [
         (["a b"], "sentence 1 is a str"),
+        ([("A", "DET"), ("dog", "NOUN")], r"sentence 1 is the tuple \('A', 'DET'\), which is a word .* list of sentences"),
         ([["a"], ["b", 3]], "sentence 2, word 2"),
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
@@ -217,6 +219,12 @@ def test_threads_share_a_parser(folder):
 def test_what_is_no_sentence(folder, sentences, message):
     with pytest.raises(InputError, match=message):
         Parser.load(folder).parse(sentences)
+
+
+def test_a_path_is_no_model():
+    for path in ("some/folder", Path("some/folder")):
+        with pytest.raises(TypeError, match=r"Parser\.load\('some/folder'\)"):
+            Parser(path)
 
 
 def test_a_column_that_the_model_reads_must_be_there():

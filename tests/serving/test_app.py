@@ -119,7 +119,7 @@ def test_the_page(client, service):
     for answer in (client.post("/", data={"data": text}), client.get("/", params={"data": text})):
         assert answer.status_code == 200
         assert answer.text.count("<svg") == answer.text.count("<details>") == 2
-        assert "other heads considered" in answer.text
+        assert "other arcs considered" in answer.text
         assert "&lt;c&gt;" in answer.text
         assert "<c>" not in answer.text
     # Nothing comes from anywhere else, and nothing is run.
