@@ -5,6 +5,7 @@
     parser = Parser.load("RUN_FOLDER/model")
     [sentence] = parser.parse([["A", "kutya", "ugat", "."]])
     print(sentence.heads, sentence.deprels, sentence.probabilities)
+    print(sentence.draw())
 
 A Parser may be shared by threads. It does what optimal-step parse does, and says besides how sure it is of each arc. One that
 was loaded from a folder can be pickled, and so sent to other processes; each loads it from the folder again.
@@ -110,6 +111,13 @@ class Parser:
         if self._options is None:
             raise TypeError("only a parser that Parser.load() has made can be pickled; save the model, and load it")
         return type(self).load, self._options
+
+    def __repr__(self) -> str:
+        return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
+
+    def __call__(self, given: str | Iterable[Iterable[Word]], **options: bool) -> list[ParsedSentence]:
+        """parse_text() of a str, parse() of anything else, with their options."""
+        return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
 
     def parse(
         self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True, allow_missing_columns: bool = False

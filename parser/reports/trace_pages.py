@@ -8,6 +8,8 @@ from parser.drawing.drawn_tree import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
 from parser.reports.trace import GoldTree, Step, Trace, Transition
 
+# What textbooks call transitions: an arc is named for the side of its child.
+_TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
 
@@ -35,18 +37,23 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
 
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
-    """The tree, and a part of a page for each step."""
-    return [drawing(tree), f"<p>{text(_summary(trace))}</p>", *steps_as_html(trace, tree.forms)]
+    """The tree and the steps; html.SCRIPT shows the steps one at a time."""
+    return [f"<p>{text(_summary(trace))}</p>", steps_as_html(trace, tree)]
 
 
-def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
-    """A part of a page for each step."""
-    parts = []
+def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
+    """The tree, a legend, and a section for each step, which names the words that have a head after it."""
+    forms = tree.forms
+    parts = ['<div class="steps">', drawing(tree)]
+    parts += ["<p hidden><button>previous</button> <button>next</button> The tree is the one after the step.</p>"]
+    made = ""
     for number, step in enumerate(trace.steps, 1):
+        if (child := step.transitions[step.taken].child) is not None:
+            made = f"{made} {child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
-            f"<h3>step {number}</h3>",
+            f'<section data-made="{made}"><h3>step {number} of {len(trace.steps)}</h3>',
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
@@ -54,7 +61,8 @@ def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
             parts.append(f"<p>{text(said)}</p>")
         if said := _lost(step):
             parts.append(f'<p class="wrong">{text(said)}</p>')
-    return parts
+        parts.append("</section>")
+    return "\n".join([*parts, *(f'<p class="note">{text(said)}</p>' for said in legend(trace)), "</div>"])
 
 
 def legend(trace: Trace) -> list[str]:
@@ -105,7 +113,9 @@ def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
         if transition.head is not None and transition.child is not None
         else ""
     )
-    cells = ["*" if i == step.taken else "", transition.name, arc, transition.relation or ""]
+    book = _TEXTBOOK.get(transition.name.rstrip("0123456789"))
+    name = transition.name if book is None else f"{transition.name} ({book})"
+    cells = ["*" if i == step.taken else "", name, arc, transition.relation or ""]
     if step.lost is not None:
         cells.append("" if transition.gold_arcs is None else str(transition.gold_arcs))
     if transition.raw_probability is not None:

@@ -31,6 +31,7 @@ class Request:
         parser: whether to write trees.
         input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
         allow_missing_columns: parse even if the document lacks tags that the model reads. No parameter says so, only the page.
+        way_to_allow: what errors call the way to ask for that.
     """
 
     data: str
@@ -43,6 +44,7 @@ class Request:
     input: str = "conllu"
     output: str = "conllu"
     allow_missing_columns: bool = False
+    way_to_allow: str = "the server's --allow-missing-columns"
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Request:
@@ -74,7 +76,8 @@ class Request:
             ranges=RANGES in options,
             tagger="tagger" in fields,
             parser="parser" in fields,
-            **formats,
+            input=formats["input"],
+            output=formats["output"],
         )
 
 

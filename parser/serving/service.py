@@ -127,7 +127,8 @@ class Service:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
         content = self._conllu(request).encode()
         if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
-            refuse_missing_columns(read_chunks(BytesIO(content)), self.model.vocabularies.by_attribute, "data")
+            known = self.model.vocabularies.by_attribute
+            refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
         for sentence in sentences:
             if len(sentence) > LONGEST:

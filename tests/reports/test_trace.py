@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 import torch
@@ -136,8 +137,34 @@ def test_pages(model):
     gold = GoldTree(toy.heads, toy.deprels)
     found = model_trace(model, toy, 3, oracles.create("context_rows"), gold)
     made = "".join(as_html(found, drawn(found, toy.forms, toy.upos, gold)))
-    assert made.count("<h3>") == len(found.steps)
+    assert made.count("<h3>") == made.count("<section") == len(found.steps)
+    sections = re.findall(r'<section data-made="([ \d]*)">.*?>\*</td><td>([^<]*)</td>', made, re.DOTALL)
+    heads = [(len(words.split()), name) for words, name in sections]
+    assert [n for n, _ in heads] == [sum("ARC" in name for _, name in heads[:step]) for step in range(1, len(heads) + 1)]
+    drawn_children = set(re.findall(r'<g data-child="(\d)"', made.partition("<section")[0]))
+    assert set(sections[-1][0].split()) == drawn_children == {"1", "2", "3"}
+    assert "of allowed: the same among those" in made
     assert "&lt;b&gt;_1" in made
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "side"),
+    [("arc_standard", "reduce_left (RIGHT-ARC)", 1), ("arc_standard", "reduce_right (LEFT-ARC)", -1)]
+    + [
+        (system, f"{name} ({side}-ARC)", place)
+        for system in ("arc_hybrid", "attardi", "lr_spine", "swap")
+        for name, side, place in (("la", "LEFT", -1), ("ra", "RIGHT", 1))
+    ],
+)
+def test_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system, name, side):
+    toy = sentence([2, 0, 2, 3])
+    made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
+    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0]))
+    lines = [line for line in as_text(found, toy.forms).splitlines() if name in line]
+    assert lines
+    for line in lines:
+        head, child = (int(end.replace("ROOT", "_0").rpartition("_")[2]) for end in re.findall(r"(\S+) -> (\S+)", line)[0])
+        assert (child > head) == (side > 0)
 
 
 def test_the_command(tmp_path, capsys, model):

@@ -110,7 +110,10 @@ def test_what_cannot_be_done(service, fields, told):
     ("fields", "told"),
     [
         ({}, "data is missing"),
-        ({"data": "", "tokenizer": "ranges;range"}, "tokenizer=range is not known; leave it empty, or say presegmented, ranges"),
+        (
+            {"data": "", "tokenizer": "ranges;range"},
+            "tokenizer=range is not known; leave it empty, or say pres",
+        ),
         ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
         ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
         ({"data": "", "output": "matxin"}, "output=matxin is not known"),
