@@ -17,7 +17,7 @@ table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em
 th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
 .bar { display: inline-block; height: .7em; background: #8fb3d9; }
-@media (max-width: 40em) { td { white-space: nowrap; } }
+@media (max-width: 40em) { th, td { white-space: nowrap; } }
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 

@@ -225,18 +225,20 @@ def _step(
         names = _ARC_STANDARD
     applicable = np.flatnonzero(transitions.rows[0] != NO_NODE).tolist()
 
-    def transition(c: int, relation: str | None, *probabilities: float | None) -> Transition:
+    def transition(
+        c: int, relation: str | None = None, raw: float | None = None, probability: float | None = None
+    ) -> Transition:
         head, child = int(transitions.heads[0, c]), int(transitions.children[0, c])
         has_arc = child != NO_NODE
         name = names[c] if names else ("la" if head > child else "ra") if has_arc else "shift"
         if has_arc and gold is not None:
             relation = gold.deprels[child - 1]
         arcs = None if edges is None or edges[c] == NOT_APPLICABLE else int(edges[c])
-        ends = (head, child) if has_arc else (None, None)
-        return Transition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, *probabilities)
+        ends: tuple[int | None, int | None] = (head, child) if has_arc else (None, None)
+        return Transition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
 
     if scored is None:
-        found, taken = [transition(c, None) for c in applicable], applicable.index(column)
+        found, taken = [transition(c) for c in applicable], applicable.index(column)
     else:
         listed = _listed(scored)
         taken = next(i for i, one in enumerate(listed) if one.probability is not None)

@@ -68,7 +68,10 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
 def legend(trace: Trace) -> list[str]:
     """What the columns of a trace mean, a paragraph each."""
     first = trace.steps[0]
-    said = ["*: the transition that is taken. The top of the stack is on its right, the front of the buffer on its left."]
+    said = [
+        "*: the transition that is taken. The top of the stack is on its right, the front of the buffer on its left. In "
+        "brackets is the textbook name: LEFT-ARC makes an arc to a child on the left, RIGHT-ARC on the right."
+    ]
     if first.lost is not None:
         said.append("gold arcs: how many arcs of the gold tree can still be made after the transition, its own included.")
     if first.transitions[0].raw_probability is not None:

@@ -206,11 +206,11 @@ def with_ranges(document: str, data: str) -> str:
     last = 0  # word of a multiword token
     for place, line in enumerate(lines):
         number, *columns = line.split("\t")
-        first, _, end = number.partition("-")
+        first, _, last_word = number.partition("-")
         if first.isdigit() and int(first) > last:
             places.append(place)
             tokens.append(Token(columns[0], (), True))
-            last = int(end or 0)
+            last = int(last_word or 0)
         elif not first.isdigit():
             last = 0
     for place, (start, end) in zip(places, spans(data, [tokens])[0], strict=True):
