@@ -14,7 +14,7 @@ body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; 
        padding: 0 1em; color: #222; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-size: 1em; margin: 1.5em 0 .3em; }
 table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
-th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { text-align: left; } td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
 .bar { display: inline-block; height: .7em; background: #8fb3d9; }
 @media (max-width: 40em) { th, td { white-space: nowrap; } }
