@@ -1,8 +1,8 @@
 """Writes a page about a run, or two runs compared: optimal-step report RUN [RUN2] [--part test] [-o report.html].
 
 RUN is a run's folder (or with --gold a model's). The page needs nothing else: scores with bootstrap intervals, two runs with a
-significance test, errors by relation, length, distance, depth and projectivity, the confusion of relations, and the worst
-sentences drawn.
+significance test, a histogram of the LAS of sentences, errors by relation, length, distance, depth and projectivity, the
+confusion of relations, and the worst sentences drawn; of two runs the settings and the sentences that differ.
 """
 
 from __future__ import annotations

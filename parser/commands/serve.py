@@ -8,6 +8,7 @@ reach it, unless --host says otherwise. Needs the extra serve: pip install '.[se
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 import socket
 import sys
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
         raise ServeError(f"{error.name} is not installed; {add}") from error
-    from parser.serving.limits import Limits
+    from parser.serving.limits import LOG, Limits
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
@@ -73,6 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
             print("warning: anyone who can reach this machine can use the parser", file=sys.stderr)
         host = f"[{given.host}]" if ":" in given.host else given.host
         print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        logging.basicConfig(format="%(asctime)s %(message)s")  # on standard error
+        LOG.setLevel(logging.INFO)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on")
         uvicorn.Server(config).run(sockets=[listening])
 

@@ -20,7 +20,7 @@ from parser.commands.command_line import run
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
-from parser.drawing.html import LEGEND, page
+from parser.drawing.html import LEGEND, SCRIPT, page
 from parser.reports.trace_pages import as_html, as_text, drawn
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     with open_output(given.output) as target:
         if given.output.endswith(".html"):
             legend = [LEGEND] if gold is not None else []
-            target.write(page(f"{given.file}, sentence {sentence.number}", [*legend, *as_html(found, tree)]))
+            target.write(page(f"{given.file}, sentence {sentence.number}", [*legend, *as_html(found, tree)], SCRIPT))
         else:
             target.write(as_text(found, forms))
 

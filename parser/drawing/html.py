@@ -14,10 +14,38 @@ body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; 
        padding: 0 1em; color: #222; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-size: 1em; margin: 1.5em 0 .3em; }
 table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
-th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { text-align: left; } td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
 .bar { display: inline-block; height: .7em; background: #8fb3d9; }
+@media (max-width: 40em) { th, td { white-space: nowrap; } }
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
+"""
+
+# What a page may run. It shows the steps of a computation one at a time, with the arcs that have been made by then, and copies.
+# Without it all steps are there, below the whole tree.
+SCRIPT = """
+for (const box of document.querySelectorAll(".steps")) {
+  const steps = [...box.querySelectorAll("section")], [back, on] = box.querySelectorAll("button");
+  let at = 0;
+  const show = () => {
+    const made = steps[at].dataset.made.split(" ");
+    steps.forEach((step, i) => { step.hidden = i !== at; });
+    for (const arc of box.querySelectorAll("g[data-child]"))
+      arc.style.visibility = made.includes(arc.dataset.child) ? "visible" : "hidden";
+    back.disabled = at === 0;
+    on.disabled = at === steps.length - 1;
+  };
+  back.onclick = () => { at -= 1; show(); };
+  on.onclick = () => { at += 1; show(); };
+  back.parentNode.hidden = false;
+  show();
+}
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const part = button.closest(".sentence").querySelector(button.dataset.copy);
+  const plain = () => part.tagName === "PRE" ? part.textContent : new XMLSerializer().serializeToString(part);
+  button.onclick = () => navigator.clipboard.writeText(plain()).then(() => { button.textContent += " \u2713"; });
+  button.hidden = !navigator.clipboard;
+}
 """
 
 LEGEND = (
@@ -27,12 +55,12 @@ LEGEND = (
 )
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """A page of parts that are HTML already; the title is text."""
-    body = "\n".join(parts)
+def page(title: str, parts: Iterable[str], script: str = "") -> str:
+    """A page of parts that are HTML already; the title is text. The script, if there is one, runs at the end."""
+    body = "\n".join([*parts, *([f"<script>{script}</script>"] if script else [])])
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{text(title)}</title>\n'
-        f"<style>{_STYLE}</style></head>\n<body>\n<h1>{text(title)}</h1>\n{body}\n</body>\n</html>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
+        f"<title>{text(title)}</title>\n<style>{_STYLE}</style></head>\n<body>\n<h1>{text(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
 

@@ -85,7 +85,8 @@ def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[Draw
 
 
 def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], base: float, edge: float, side: int) -> str:
-    """An arc with its relation; ``side`` is -1 above the words and 1 below them. That from the root is a line from the edge."""
+    """An arc with its relation, a group that names the child; ``side`` is -1 above the words and 1 below them. That from the
+    root is a line from the edge."""
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
     label = printable(arc.deprel)
@@ -93,7 +94,7 @@ def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], ba
     if not arc.head:
         x = ends[arc, arc.child]
         line = f'<path d="M{x:.1f},{edge:.1f} V{base:.1f}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
-        return line + _head(x, base, side, color) + _text(x, edge + (-4 if side < 0 else 12), label, 11, color)
+        return _group(arc, line + _head(x, base, side, color) + _text(x, edge + (-4 if side < 0 else 12), label, 11, color))
     start, end = ends[arc, arc.head], ends[arc, arc.child]
     bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
     turn = -side * 10.0
@@ -103,7 +104,12 @@ def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], ba
     )
     line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
     middle = (start + end) / 2
-    return line + _head(end, base, side, color) + _text(middle, level + (-4 if side < 0 else 12), label, 11, color)
+    label_at = middle, level + (-4 if side < 0 else 12)
+    return _group(arc, line + _head(end, base, side, color) + _text(*label_at, label, 11, color))
+
+
+def _group(arc: DrawnArc, parts: str) -> str:
+    return f'<g data-child="{arc.child}">{parts}</g>'
 
 
 def _head(x: float, y: float, side: int, color: str) -> str:

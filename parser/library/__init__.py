@@ -5,6 +5,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError as Missing
 from parser.inference.weights import Int8Error as Int8Error
 from parser.library.parsed_sentence import InputError as InputError
 from parser.library.parsed_sentence import ParsedSentence as ParsedSentence
+from parser.library.parsed_sentence import ParsedWord as ParsedWord
 from parser.library.parsed_sentence import Word as Word
 from parser.library.parser import Parser as Parser
 from parser.model_folder import ModelError as ModelError

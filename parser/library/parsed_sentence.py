@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.attributes import TAGS
+from parser.drawing.drawn_tree import DrawnTree
+from parser.drawing.html import drawing
+from parser.drawing.text import as_text
 from parser.text.tokens import Token, conllu_lines, text_of
 
 TAG_COLUMNS = tuple(TAGS)
@@ -38,6 +41,11 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
     columns = WordColumns([], [], [], [], [])
     if isinstance(sentence, str):
         raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
+    if isinstance(sentence, tuple) and sentence and isinstance(sentence[0], str):
+        raise InputError(
+            f"sentence {number} is the tuple {shortened(repr(sentence))}, which is a word and its tags; give a list of "
+            "sentences, each a list of words: [[(form, upos), ...], ...]"
+        )
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {named(sentence)}; give a list of its words")
     for place, word in enumerate(sentence, 1):
@@ -77,7 +85,27 @@ def named(value: object) -> str:
 _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
+class ParsedWord(NamedTuple):
+    """A word of a tree.
+
+    Attributes:
+        id: its number in the sentence, from 1.
+        form: the word.
+        upos: its part of speech, as given or predicted; ``_`` for none.
+        head: the number of its head, 0 for the root of the sentence.
+        deprel: its relation.
+        probability: of head and relation; see ParsedSentence.
+    """
+
+    id: int
+    form: str
+    upos: str
+    head: int
+    deprel: str
+    probability: float
+
+
+@dataclass(frozen=True, repr=False)
 class ParsedSentence:
     """A sentence with its tree. Word i is at index i - 1 of each list.
 
@@ -109,6 +137,29 @@ class ParsedSentence:
     def __len__(self) -> int:
         return len(self.forms)
 
+    def __repr__(self) -> str:
+        return f"ParsedSentence({len(self)} words: {shortened(' '.join(self.forms))!r})"
+
+    @property
+    def words(self) -> list[ParsedWord]:
+        """The words one by one; ``pandas.DataFrame(sentence.words)`` is a table of them."""
+        columns = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
+        return [ParsedWord(number, *values) for number, values in enumerate(zip(*columns, strict=True), 1)]
+
+    def draw(self) -> str:
+        """The tree as lines of text, to be printed."""
+        return as_text(self._drawn())
+
+    def _repr_html_(self) -> str:
+        """The tree as a picture, which notebooks show."""
+        return f'<div style="overflow-x: auto; background: #fff">{drawing(self._drawn())}</div>'
+
+    def _drawn(self) -> DrawnTree:
+        return DrawnTree(self.forms, self._tags("upos"), self.heads, self.deprels)
+
+    def _tags(self, column: str) -> list[str]:
+        return (self.tags | self.given).get(column, [EMPTY] * len(self))
+
     def conllu(self) -> str:
         """The sentence in CoNLL-U, with the blank line after it; nothing of a sentence without words.
 
@@ -120,7 +171,7 @@ class ParsedSentence:
         """
         if not self.forms:
             return ""
-        tags = [(self.tags | self.given).get(column, [EMPTY] * len(self)) for column in TAG_COLUMNS]
+        tags = [self._tags(column) for column in TAG_COLUMNS]
         for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
             for value in values:
                 if not value or _UNWRITABLE.search(value):

@@ -5,6 +5,7 @@
     parser = Parser.load("RUN_FOLDER/model")
     [sentence] = parser.parse([["A", "kutya", "ugat", "."]])
     print(sentence.heads, sentence.deprels, sentence.probabilities)
+    print(sentence.draw())
 
 A Parser may be shared by threads. It does what optimal-step parse does, and says besides how sure it is of each arc. One that
 was loaded from a folder can be pickled, and so sent to other processes; each loads it from the folder again.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -47,11 +49,14 @@ class Parser:
 
     Raises:
         BeamError: the model cannot be searched with this beam.
+        TypeError: it is the path of a model.
     """
 
     def __init__(
         self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Search | None = None
     ) -> None:
+        if isinstance(model, str | PathLike):
+            raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
         show_compilation()
         self.model = model
         self._tokenizer = tokenizer
@@ -107,13 +112,20 @@ class Parser:
             raise TypeError("only a parser that Parser.load() has made can be pickled; save the model, and load it")
         return type(self).load, self._options
 
+    def __repr__(self) -> str:
+        return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
+
+    def __call__(self, given: str | Iterable[Iterable[Word]], **options: bool) -> list[ParsedSentence]:
+        """parse_text() of a str, parse() of anything else, with their options."""
+        return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
+
     def parse(
         self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True, allow_missing_columns: bool = False
     ) -> list[ParsedSentence]:
         """Parses sentences.
 
         Args:
-            sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
+            sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
             allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.

@@ -6,7 +6,7 @@
 
 It parses the words that spaCy's tokenizer finds. Sentences are those that an earlier component has set; where none has, spaCy's
 Sentencizer is asked. Each gets one root, called ROOT as everywhere in spaCy. Whitespace that is a token of its own is not
-parsed: it hangs on the word before it, at the start of a sentence on the word after it.
+parsed: it hangs on the word before it, at the start of a sentence on the word after it, and begins no sentence but the first.
 
 nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. A pickled pipeline, as nlp.pipe(n_process=2) sends it
 to processes, names the model's folder, from which they load it; one of from_bytes() holds the files.
@@ -14,6 +14,7 @@ to processes, names the model's folder, from which they load it; one of from_byt
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -101,7 +102,7 @@ class OptimalStep(Pipe):
 
     Args:
         name: the component's in its pipeline.
-        model: the folder of a model, or of a run; it is loaded when the first text comes.
+        model: the folder of a model, or of a run; it is looked for at once, and loaded when the first text comes.
         beam: items of the beam to search with, or "exact"; None: as the model remembers.
         rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
         tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
@@ -126,6 +127,8 @@ class OptimalStep(Pipe):
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)
+        if self._folder is not None and not _a_pipeline_is_read():
+            find_model(self._folder)
         self._parts: dict[str, bytes] | None = None  # what from_bytes() took, in place of the folder
         self._beam, self._rerank, self._device = beam, rerank, device
         self._tags = TagUse(tags)
@@ -269,6 +272,7 @@ class OptimalStep(Pipe):
         """The words of each sentence that has any."""
         if not doc.has_annotation("SENT_START"):
             self._sentencizer(doc)
+            _whitespace_begins_no_sentence(doc)
         for sentence in doc.sents:
             if words := [token for token in sentence if not token.is_space]:
                 yield words
@@ -293,6 +297,23 @@ class OptimalStep(Pipe):
         if self._tags is TagUse.FILL:
             return not doc.has_annotation(ATTRIBUTES[column])
         return self._tags is TagUse.OVERWRITE
+
+
+def _a_pipeline_is_read() -> bool:
+    """Whether spaCy makes the component from a saved pipeline, whose copy of the model comes afterwards, with from_disk().
+
+    The settings may name a folder that is no longer there then. Nothing that spaCy gives a component tells it.
+    """
+    return any(frame.function == "from_config" for frame in inspect.stack(0))
+
+
+def _whitespace_begins_no_sentence(doc: Doc) -> None:
+    """Moves what whitespace begins to the word after it, as far as there is one: else a line break at the end is a sentence."""
+    begins = False
+    for token in doc[1:]:
+        begins = begins or bool(token.is_sent_start)
+        token.is_sent_start = begins and not token.is_space
+        begins = begins and token.is_space
 
 
 @Language.factory(

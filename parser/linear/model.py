@@ -65,6 +65,9 @@ class LinearModel:
     weights: HashedWeights
     beam: Search | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.system.name}, {len(self.relations.symbols)} relations)"
+
     @classmethod
     def new(
         cls,

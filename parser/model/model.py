@@ -98,6 +98,9 @@ class Model:
         self._tensors: dict[str, np.ndarray] = {}
         self._frozen: ClassifierWeights | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.system.name}, {len(self.relations.symbols)} relations)"
+
     @classmethod
     def new(
         cls,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
 from parser.drawing.drawn_tree import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
 from parser.drawing.svg import confusion_svg
-from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
+from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load_for_parsing
 
@@ -35,14 +37,18 @@ class Parsed:
     """A run, or a model, and what it makes of the gold file.
 
     Attributes:
-        name: for the page.
+        name: for the page; of two runs, A and B.
+        folder: the run's, as the page says which is which.
         metrics: of metrics.json; empty for a model without run.
+        settings: of run.json, by key; empty for a model without run.
         scores: those of evaluate_files.
         comparison: word by word.
     """
 
     name: str
+    folder: str
     metrics: dict[str, Any]
+    settings: dict[str, Any]
     scores: dict[str, Score]
     comparison: Comparison
 
@@ -75,30 +81,45 @@ def report(runs: Sequence[Path], gold: Path) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         outputs = [Path(folder) / f"{number}.conllu" for number in range(len(runs))]
-        parsed = [_parsed(run, gold, output) for run, output in zip(runs, outputs, strict=True)]
-        title = " against ".join(one.name for one in parsed)
-        return page(
-            f"{title} on {gold.name}", [*_head(parsed), *_groups(parsed), *_confusion(parsed), *_worst(parsed, gold, outputs)]
-        )
+        names = ("A", "B") if len(runs) == 2 else (_shown_folder(runs[0]),)
+        parsed = [_parsed(name, run, gold, output) for name, run, output in zip(names, runs, outputs, strict=True)]
+        parts = [*_head(parsed), *_histogram(parsed), *_groups(parsed), *_confusion(parsed), *_worst(parsed, gold, outputs)]
+        return page(f"{' against '.join(names)} on {gold.name}", parts)
 
 
-def _parsed(run: Path, gold: Path, output: Path) -> Parsed:
+def _shown_folder(run: Path) -> str:
+    absolute = run.resolve()
+    return f"{absolute.parent.name}/{absolute.name}"
+
+
+def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
     target = BytesIO()
     with open_input(gold) as source:
         model, beam = load_for_parsing(run)
         parse_file(model, source, target, str(gold), allow_missing_columns=True, beam=beam)
     output.write_bytes(target.getvalue())
-    path = run / "metrics.json"
-    metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    absolute = run.resolve()
-    return Parsed(f"{absolute.parent.name}/{absolute.name}", metrics, evaluate_files(gold, output), compare(gold, output))
+    metrics, made_from = (
+        json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        for path in (run / "metrics.json", run / "run.json")
+    )
+    settings = dict(_flat(made_from.get("settings", {})))
+    return Parsed(name, _shown_folder(run), metrics, settings, evaluate_files(gold, output), compare(gold, output))
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in settings.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _head(parsed: Sequence[Parsed]) -> list[str]:
     parts = []
-    if any(one.metrics for one in parsed):
-        rows = [(key, *(_shown(one.metrics.get(key)) for one in parsed)) for key in _SETTINGS]
-        parts.append(table(["setting", *(one.name for one in parsed)], rows))
+    if len(parsed) == 2:
+        parts += [table(["", "run"], ((one.name, one.folder) for one in parsed)), *_differing_settings(parsed)]
+    elif parsed[0].metrics:
+        parts.append(table(["setting", parsed[0].name], ((key, _shown(parsed[0].metrics.get(key))) for key in _SETTINGS)))
     titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
@@ -109,6 +130,38 @@ def _head(parsed: Sequence[Parsed]) -> list[str]:
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
     return [*parts, "<h2>Scores</h2>", table(titles, rows_of_scores), f'<p class="note">{note}.</p>']
+
+
+def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
+    first, second = (one.settings for one in parsed)
+    if not first or not second:
+        return []
+    keys = [key for key in first | second if first.get(key) != second.get(key)]
+    if not keys:
+        return ["<p>The settings are the same.</p>"]
+    rows = ((key, _shown(first.get(key)), _shown(second.get(key))) for key in keys)
+    return [table(["setting that differs", *(one.name for one in parsed)], rows)]
+
+
+def _histogram(parsed: Sequence[Parsed]) -> list[str]:
+    """How many sentences have which LAS, ten percent to a row; the last row is of those without a mistake."""
+    las = [f1(one.comparison.las_counts()) for one in parsed]
+    counts = [np.bincount(np.minimum(of_run // 10, 10).astype(int), minlength=11) for of_run in las]
+    rows: list[list[Cell]] = []
+    for number in range(11):
+        row: list[Cell] = [f"{10 * number} to < {10 * number + 10}" if number < 10 else "100"]
+        for of_run in counts:
+            row += [int(of_run[number]), Percentage(100.0 * of_run[number] / of_run.sum())]
+        rows.append(row)
+    titles = ["LAS", *(title for one in parsed for title in (f"sentences, {one.name}", "percent"))]
+    return ["<h2>LAS of sentences</h2>", table(titles, rows)]
+
+
+def _most_different(parsed: Sequence[Parsed]) -> list[int]:
+    """The sentences of which one run has more words right than the other, the largest differences first."""
+    first, second = (one.comparison.las_counts()[:, 0] for one in parsed)
+    difference = abs(first - second)
+    return [s for s in np.argsort(-difference, kind="stable").tolist() if difference[s]]
 
 
 def _shown(value: Any) -> str:
@@ -171,9 +224,10 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
 
 
 def _worst(parsed: Sequence[Parsed], gold: Path, outputs: Sequence[Path]) -> list[str]:
-    parts = ["<h2>The sentences with the most errors</h2>", LEGEND]
-    places = parsed[0].comparison.sentence_sizes()
-    worst = [s for s in parsed[0].comparison.worst(len(places)) if places[s] <= _LONGEST][:_WORST]
+    parts = [f"<h2>The sentences {'with the most errors' if len(parsed) == 1 else 'in which A and B differ most'}</h2>", LEGEND]
+    sizes = parsed[0].comparison.sentence_sizes()
+    order = parsed[0].comparison.worst(len(sizes)) if len(parsed) == 1 else _most_different(parsed)
+    worst = [s for s in order if sizes[s] <= _LONGEST][:_WORST]
     drawn: dict[int, list[str]] = {s: [] for s in worst}
     for one, output in zip(parsed, outputs, strict=True):
         for s, named in enumerate(islice(read_trees(output, gold), max(worst, default=-1) + 1)):

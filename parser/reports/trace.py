@@ -3,38 +3,43 @@
 With a model, the computation is the one that it makes; without one, it is a gold computation: of the optimal transitions the
 first in the system's eager order. The oracle's score of a transition is how many gold arcs can still be made if it is taken,
 its own included (Nederhof 2019, Section 4); a transition loses the difference to the best one.
+
+What a classifier chooses from are labelled transitions, each a transition with one relation, and so they are what a step lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
 from parser.data.attributes import AttributeColumns
 from parser.data.sentences import NO_NODE
+from parser.inference.calibration import Calibration
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, query
+from parser.transitions.decisions import best, log_probabilities, query, required_root_relation
 from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
+_TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allowed or not, if they are so probable
 
 
 @dataclass(frozen=True)
 class Transition:
-    """A transition that a configuration allows.
+    """A labelled transition.
 
     Attributes:
         name: what it is called.
-        head, child: the arc that it makes; None if it makes none.
-        relation: the relation of the arc: with a model the one that it would choose, else the gold one of the child.
+        head, child: the arc that it makes; None if it makes none, or cannot be taken here.
+        relation: the relation of the arc: with a model one of those that it chooses from, else the gold one of the child.
         gold_arcs: how many gold arcs can still be made after it, its own included; None without gold tree.
-        probability: of all its relations together, by the classifier; None without one.
+        raw_probability: by the softmax of the classifier over all labelled transitions that it scores; None without one.
+        probability: the same over those that are allowed here; None where this one is not, and without a classifier.
     """
 
     name: str
@@ -42,7 +47,8 @@ class Transition:
     child: int | None
     relation: str | None
     gold_arcs: int | None
-    probability: float | None
+    raw_probability: float | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,12 @@ class Step:
     Attributes:
         stack: a_0..a_k, the top last.
         buffer: its tokens, the first one first.
-        transitions: the applicable transitions.
-        taken: the index of the one that is taken.
+        transitions: the applicable transitions; with a model its most probable labelled transitions, allowed or not, the most
+            probable one first, and among them the most probable one of each applicable transition.
+        taken: the index of the one that is taken: of those allowed, the most probable.
         lost: the gold arcs that it loses; None without gold tree.
+        calibrated: 0 to 1, how probable it is that the arc is right, head and relation, as the library says it; None where no
+            arc is made, and without a model that is calibrated.
     """
 
     stack: list[int]
@@ -62,6 +71,7 @@ class Step:
     transitions: list[Transition]
     taken: int
     lost: int | None
+    calibrated: float | None = None
 
 
 @dataclass(frozen=True)
@@ -135,10 +145,12 @@ def model_trace(
         outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), transitions))
         columns, chosen = best(system, outputs, transitions, single_root)
         edges = None if bound is None else _edges(bound, now)
-        judged = _judged(system, transitions, outputs, relations)
-        steps.append(
-            _step(now, transitions, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0]))
-        )
+        scored = _scored(system, transitions, outputs, single_root)
+        step = _step(now, transitions, oracle, edges, int(columns[0]), scored=scored, relations=relations)
+        if chosen[0] != NO_NODE and model.calibration != Calibration():
+            arc = log_probabilities(system, outputs, transitions, columns, chosen, single_root)
+            step = replace(step, calibrated=float(model.calibration(arc)[0]))
+        steps.append(step)
         system.apply(now, at, transitions, columns, chosen)
     return _trace(steps, now, relations)
 
@@ -149,24 +161,50 @@ def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
     return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
 
 
-def _judged(
-    system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, relations: Sequence[str]
-) -> dict[int, tuple[float, str | None]]:
-    """By column of an applicable transition its probability, and the most probable of its relations."""
-    blocks = {}
-    for column in np.flatnonzero(transitions.rows[0] != NO_NODE).tolist():
-        block = transitions.blocks[0, column]
-        start = system.block_starts[block]
-        blocks[column] = outputs[transitions.rows[0, column], start : start + system.block_sizes[block]].astype(np.float64)
-    highest = max(block.max() for block in blocks.values())
-    total = sum(np.exp(block - highest).sum() for block in blocks.values())
-    return {
-        column: (
-            float(np.exp(block - highest).sum() / total),
-            relations[int(block.argmax())] if transitions.children[0, column] != NO_NODE else None,
-        )
-        for column, block in blocks.items()
-    }
+@dataclass(frozen=True)
+class _Scored:
+    """A labelled transition, by column and relation (NO_NODE: none), with its probabilities; see Transition."""
+
+    column: int
+    relation: int
+    raw_probability: float
+    probability: float | None
+
+
+def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, single_root: bool) -> list[_Scored]:
+    """All labelled transitions that have a score, the most probable one first; of equals, that which best() prefers."""
+    root = required_root_relation(system, single_root)
+    found, scores, allowed = [], [], []
+    for column, row in enumerate(transitions.rows[0].tolist()):
+        if row == NO_NODE and transitions.starts is not None:
+            continue  # its scores would stand in a row of its own
+        block, head = transitions.blocks[0, column], transitions.heads[0, column]
+        size = int(system.block_sizes[block])
+        for relation in range(size):
+            found.append((column, relation if size > 1 else NO_NODE))
+            scores.append(float(outputs[max(row, 0), system.block_starts[block] + relation]))
+            free = head == NO_NODE or root == NO_NODE or (head == 0) == (relation == root)
+            allowed.append(row != NO_NODE and free)
+    odds = np.exp(np.array(scores) - max(scores))
+    highest = max(score for score, may in zip(scores, allowed, strict=True) if may)
+    allowed_odds = np.where(allowed, np.exp(np.minimum(np.array(scores) - highest, 0.0)), 0.0)
+    raw, restricted = (odds / odds.sum()).tolist(), (allowed_odds / allowed_odds.sum()).tolist()
+    return [
+        _Scored(*found[i], raw[i], restricted[i] if allowed[i] else None)
+        for i in sorted(range(len(found)), key=lambda i: -scores[i])
+    ]
+
+
+def _listed(scored: Sequence[_Scored]) -> list[_Scored]:
+    """The first few, and the first of each transition that can be taken."""
+    seen: set[int] = set()
+    listed = []
+    for place, one in enumerate(scored):
+        if (place < _TOP and one.raw_probability >= _LEAST) or (one.probability is not None and one.column not in seen):
+            listed.append(one)
+        if one.probability is not None:
+            seen.add(one.column)
+    return listed
 
 
 def _step(
@@ -177,38 +215,36 @@ def _step(
     column: int,
     *,
     gold: GoldTree | None = None,
-    judged: dict[int, tuple[float, str | None]] | None = None,
-    relation: str | None = None,
+    scored: Sequence[_Scored] | None = None,
+    relations: Sequence[str] = (),
 ) -> Step:
-    """What there is to say of a configuration in which the transition of that column is taken, by a model with that
-    relation."""
+    """What there is to say of a configuration in which the transition of that column is taken; by a model, with its most
+    probable relation."""
     names = oracle.transition_names if len(oracle.transition_names) == transitions.rows.shape[1] else ()
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
     applicable = np.flatnonzero(transitions.rows[0] != NO_NODE).tolist()
-    found = []
-    for c in applicable:
+
+    def transition(
+        c: int, relation: str | None = None, raw: float | None = None, probability: float | None = None
+    ) -> Transition:
         head, child = int(transitions.heads[0, c]), int(transitions.children[0, c])
         has_arc = child != NO_NODE
-        name = names[c] if names else "arc" if has_arc else "shift"
-        probability, likely = judged[c] if judged is not None else (None, None)
+        name = names[c] if names else ("la" if head > child else "ra") if has_arc else "shift"
         if has_arc and gold is not None:
-            likely = gold.deprels[child - 1]
-        found.append(
-            Transition(
-                _WITHOUT_ARC.get(name, name),
-                head if has_arc else None,
-                child if has_arc else None,
-                relation if c == column and relation is not None else likely,
-                None if edges is None else int(edges[c]),
-                probability,
-            )
-        )
+            relation = gold.deprels[child - 1]
+        arcs = None if edges is None or edges[c] == NOT_APPLICABLE else int(edges[c])
+        ends: tuple[int | None, int | None] = (head, child) if has_arc else (None, None)
+        return Transition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
+
+    if scored is None:
+        found, taken = [transition(c) for c in applicable], applicable.index(column)
+    else:
+        listed = _listed(scored)
+        taken = next(i for i, one in enumerate(listed) if one.probability is not None)
+        found = [transition(one.column, _name(relations, one.relation), one.raw_probability, one.probability) for one in listed]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
-    taken = applicable.index(column)
-    reachable = [transition.gold_arcs for transition in found if transition.gold_arcs is not None]
-    taken_arcs = found[taken].gold_arcs
-    lost = None if taken_arcs is None else max(reachable) - taken_arcs
+    lost = None if edges is None else int(edges[applicable].max() - edges[column])
     return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
 
 
@@ -223,36 +259,40 @@ def _name(relations: Sequence[str], number: int) -> str | None:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A head that some step could have given a word.
+    """An arc that some step could have given a word.
 
     Attributes:
         head: the head, 0 = the artificial root.
-        relation: the most probable relation of such an arc.
-        probability: the highest that a step gave the transitions which make the arc; of the head that was taken, that of its
-            step.
+        relation: the relation.
+        probability: the highest that a step gave the labelled transition, among those allowed there; of the arc that was made,
+            that of its step. Those of other steps do not add up with it.
+        step: that step, from 1.
+        calibrated: see Step; None but for the arc that was made.
         taken: whether the word got it.
     """
 
     head: int
     relation: str
     probability: float
+    step: int
+    calibrated: float | None
     taken: bool
 
 
 def candidates(trace: Trace) -> list[list[Candidate]]:
-    """For each word its candidates: the head that it got, then the others, the most probable first.
+    """For each word its candidates among the listed transitions: the arc that was made, then the most probable others.
 
     Args:
         trace: a computation of a model.
     """
-    found: list[dict[int, Candidate]] = [{} for _ in trace.heads]
-    for step in trace.steps:
-        for number, transition in enumerate(step.transitions):
+    found: list[dict[tuple[int, str], Candidate]] = [{} for _ in trace.heads]
+    for number, step in enumerate(trace.steps, 1):
+        for place, transition in enumerate(step.transitions):
             if transition.child is None or transition.head is None or transition.probability is None:
                 continue
             of_word = found[transition.child - 1]
-            taken = number == step.taken
-            before = of_word.get(transition.head)
-            if taken or before is None or before.probability < transition.probability:
-                of_word[transition.head] = Candidate(transition.head, transition.relation or "_", transition.probability, taken)
-    return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.head)) for of_word in found]
+            arc = transition.head, transition.relation or "_"
+            taken = place == step.taken
+            if taken or arc not in of_word or of_word[arc].probability < transition.probability:
+                of_word[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
+    return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for of_word in found]

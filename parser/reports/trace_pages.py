@@ -8,6 +8,8 @@ from parser.drawing.drawn_tree import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
 from parser.reports.trace import GoldTree, Step, Trace, Transition
 
+# What textbooks call transitions: an arc is named for the side of its child.
+_TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
 
@@ -28,32 +30,69 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
             f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}",
             *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
+            *(f"  {said}" for said in (_calibrated(step), _lost(step)) if said),
         ]
-        if step.lost:
-            lines.append(f"  lost: {step.lost} gold {'arc' if step.lost == 1 else 'arcs'}")
         paragraphs.append("\n".join(lines))
-    return "\n\n".join(paragraphs) + f"\n\n{_summary(trace)}\n"
+    return "\n\n".join([*paragraphs, _summary(trace), *legend(trace)]) + "\n"
 
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
-    """The tree, and a part of a page for each step."""
-    return [drawing(tree), f"<p>{text(_summary(trace))}</p>", *steps_as_html(trace, tree.forms)]
+    """The tree and the steps; html.SCRIPT shows the steps one at a time."""
+    return [f"<p>{text(_summary(trace))}</p>", steps_as_html(trace, tree)]
 
 
-def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
-    """A part of a page for each step."""
-    parts = []
+def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
+    """The tree, a legend, and a section for each step, which names the words that have a head after it."""
+    forms = tree.forms
+    parts = ['<div class="steps">', drawing(tree)]
+    parts += ["<p hidden><button>previous</button> <button>next</button> The tree is the one after the step.</p>"]
+    made = ""
     for number, step in enumerate(trace.steps, 1):
+        if (child := step.transitions[step.taken].child) is not None:
+            made = f"{made} {child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
-            f"<h3>step {number}</h3>",
+            f'<section data-made="{made}"><h3>step {number} of {len(trace.steps)}</h3>',
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
-        if step.lost:
-            parts.append(f'<p class="wrong">lost: {step.lost} gold {"arc" if step.lost == 1 else "arcs"}</p>')
-    return parts
+        if said := _calibrated(step):
+            parts.append(f"<p>{text(said)}</p>")
+        if said := _lost(step):
+            parts.append(f'<p class="wrong">{text(said)}</p>')
+        parts.append("</section>")
+    return "\n".join([*parts, *(f'<p class="note">{text(said)}</p>' for said in legend(trace)), "</div>"])
+
+
+def legend(trace: Trace) -> list[str]:
+    """What the columns of a trace mean, a paragraph each."""
+    first = trace.steps[0]
+    said = [
+        "*: the transition that is taken. The top of the stack is on its right, the front of the buffer on its left. In "
+        "brackets is the textbook name: LEFT-ARC makes an arc to a child on the left, RIGHT-ARC on the right."
+    ]
+    if first.lost is not None:
+        said.append("gold arcs: how many arcs of the gold tree can still be made after the transition, its own included.")
+    if first.transitions[0].raw_probability is not None:
+        said.append(
+            "of all: the probability among all labelled transitions, by the classifier's softmax. of allowed: the same among "
+            "those that can be taken here; the parser takes the highest. Neither is calibrated."
+        )
+        said.append(
+            "calibrated: how probable it is that head and relation of the arc are right, as measured on the dev part."
+            if any(step.calibrated is not None for step in trace.steps)
+            else "This model has no calibrated probabilities, for it was trained without a dev part of sufficient size."
+        )
+    return said
+
+
+def _calibrated(step: Step) -> str:
+    return "" if step.calibrated is None else f"calibrated: {step.calibrated:.4f} that this arc is right"
+
+
+def _lost(step: Step) -> str:
+    return f"lost: {step.lost} gold {'arc' if step.lost == 1 else 'arcs'}" if step.lost else ""
 
 
 def _summary(trace: Trace) -> str:
@@ -65,8 +104,8 @@ def _summary(trace: Trace) -> str:
 
 
 def _head(step: Step) -> list[str]:
-    judged = ["probability"] if step.transitions[0].probability is not None else []
-    scored = ["gold arcs"] if step.transitions[0].gold_arcs is not None else []
+    judged = ["of all", "of allowed"] if step.transitions[0].raw_probability is not None else []
+    scored = ["gold arcs"] if step.lost is not None else []
     return ["", "transition", "arc", "relation", *scored, *judged]
 
 
@@ -77,11 +116,14 @@ def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
         if transition.head is not None and transition.child is not None
         else ""
     )
-    cells = ["*" if i == step.taken else "", transition.name, arc, transition.relation or ""]
-    if transition.gold_arcs is not None:
-        cells.append(str(transition.gold_arcs))
-    if transition.probability is not None:
-        cells.append(f"{transition.probability:.4f}")
+    book = _TEXTBOOK.get(transition.name.rstrip("0123456789"))
+    name = transition.name if book is None else f"{transition.name} ({book})"
+    cells = ["*" if i == step.taken else "", name, arc, transition.relation or ""]
+    if step.lost is not None:
+        cells.append("" if transition.gold_arcs is None else str(transition.gold_arcs))
+    if transition.raw_probability is not None:
+        allowed = "not allowed" if transition.probability is None else f"{transition.probability:.4f}"
+        cells += [f"{transition.raw_probability:.4f}", allowed]
     return cells
 
 

@@ -1,4 +1,4 @@
-"""The web application: /process and /models as UDPipe has them, and the page at /."""
+"""The web application: /process and /models as UDPipe has them, the page at /, and /health for what watches over servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from parser.serving.batching import Batcher
 from parser.serving.limits import Limited, Limits
-from parser.serving.page import HEADERS, error_part, form_page, page_request, result_parts
+from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
 from parser.serving.requests import Request, RequestError
 from parser.serving.service import Service, TimedRequest, TooLateError
 
@@ -48,6 +48,9 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
     async def models() -> Response:
         return _json({"models": {service.name: service.steps}, "default_model": service.name})
 
+    async def health() -> Response:
+        return _json({"status": "ok", "model": service.name})
+
     async def process(http: HttpRequest) -> Response:
         answer = await batcher.answer(job(Request.of(await _fields(http, limits))))
         if isinstance(answer, ValueError):
@@ -58,6 +61,8 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
         fields: dict[str, str] = {}
         try:
             fields = await _fields(http, limits)
+            if "example" in fields:
+                fields = example(service)
             if "data" not in fields:
                 return HTMLResponse(form_page(service, fields), headers=HEADERS)
             answer = await batcher.answer(job(page_request(service, fields)))
@@ -73,9 +78,10 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
 
     async def not_there(http: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        line = "only /, /models and /process exist" if error.status_code == 404 else str(error.detail)
+        line = "only /, /health, /models and /process exist" if error.status_code == 404 else str(error.detail)
         return PlainTextResponse(f"{line}\n", error.status_code, error.headers)
 
+    app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/models", models, methods=["GET", "POST"])
     app.add_api_route("/process", process, methods=["GET", "POST"])
     app.add_api_route("/", page, methods=["GET", "POST"])

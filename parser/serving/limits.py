@@ -1,11 +1,19 @@
-"""What a client can ask of the server at most: this many bytes and seconds for a request, this many requests at a time."""
+"""What a client can ask of the server at most: this many bytes and seconds for a request, this many requests at a time.
+
+Each request is a line of the log, without what was sent in it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
+
+LOG = logging.getLogger(__name__)
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -52,11 +60,11 @@ class Limited:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = False
+        status, start = 0, time.monotonic()  # no status: no answer has begun
 
         async def noting(message: Message) -> None:
-            nonlocal begun
-            begun = True
+            nonlocal status
+            status = message.get("status", status)
             await send(message)
 
         self._running += 1
@@ -67,14 +75,16 @@ class Limited:
                 body = await self._body(scope, receive)
                 await self._app(scope, _replayed(body, receive), noting)
         except TimeoutError:
-            if begun:
+            if status:
                 raise
             seconds = f"{self._limits.seconds:g} seconds"
-            await _answer(send, 408, f"there was no answer within {seconds}; send a shorter document, or try again later")
+            await _answer(noting, 408, f"there was no answer within {seconds}; send a shorter document, or try again later")
         except _RefusedError as refused:
-            await _answer(send, refused.status, str(refused))
+            await _answer(noting, refused.status, str(refused))
         finally:
             self._running -= 1
+            milliseconds = 1000 * (time.monotonic() - start)
+            LOG.info("%s %s %d, %.0f ms", scope.get("method", ""), quote(scope.get("path", "")), status, milliseconds)
 
     async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
         most = self._limits.bytes

@@ -1,8 +1,10 @@
-"""The page where a person types or pastes a sentence and sees what the parser makes of it. It needs no script."""
+"""The page where a person types or pastes a sentence and sees what the parser makes of it. It can do without its script."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from io import BytesIO
 
 import oracles
@@ -10,23 +12,29 @@ from parser import transitions
 from parser.conllu.checks import DEPREL, FORM, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
+from parser.decoding.files.missing_columns import read_columns
 from parser.drawing.drawn_tree import DrawnTree
-from parser.drawing.html import drawing, page, table, text
+from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, model_trace
-from parser.reports.trace_pages import steps_as_html
+from parser.reports.trace_pages import drawn, steps_as_html
 from parser.serving.requests import Request
 from parser.serving.service import Service, TimedRequest, with_all_steps
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
 
-# Heads of a word besides the one that it got.
-_OTHERS = 3
+# Arcs of a word that are shown besides the one that it got, if they are at least so probable.
+_OTHERS, _FEW = 3, 0.0001
 
-# The answer may load nothing from anywhere and run no script, whatever stands in it.
+# What the button for an example parses. (Nivre 2009, Figure 1)
+_EXAMPLE = "A/DET hearing/NOUN is/AUX scheduled/VERB on/ADP the/DET issue/NOUN today/NOUN"
+
+# The answer may load nothing from anywhere and run no script but this one, whatever stands in it.
+_HASH = b64encode(sha256(SCRIPT.encode()).digest()).decode()
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'",
+    "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
+    "form-action 'self'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -41,8 +49,19 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
         tokenizer=not is_conllu and service.tokenizer is not None,
         input="conllu" if is_conllu else "horizontal",
         allow_missing_columns="allow_missing_columns" in fields,
+        way_to_allow="the box below the text",
     )
     return with_all_steps(request, service)
+
+
+def example(service: Service) -> dict[str, str]:
+    """The fields of a form with an example: CoNLL-U with tags for a model that reads them, else words."""
+    words = [word.split("/") for word in _EXAMPLE.split()]
+    if not service.needs_tags:
+        return {"data": " ".join(form for form, _ in words)}
+    lines = ("\t".join([str(number), form, "_", tag, *"_" * 6]) + "\n" for number, (form, tag) in enumerate(words, 1))
+    more = read_columns(service.model.vocabularies.by_attribute) - {FORM, UPOS}
+    return {"data": "".join(lines)} | ({"allow_missing_columns": ""} if more else {})
 
 
 def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
@@ -62,10 +81,10 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
     form = (
         f'<form method="post" accept-charset="utf-8"><p class="note"><label for="data">{text(note)}</label></p>\n'
         '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
-        f"autofocus>\n{_in_textarea(fields.get('data', ''))}</textarea>\n"
-        f"<p><button>Parse</button>{checkbox}</p></form>"
+        f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
+        f'<p><button>Parse</button> <button name="example">An example</button>{checkbox}</p></form>'
     )
-    return page(service.name, [form, *parts])
+    return page(service.name, [form, *parts], SCRIPT)
 
 
 def warm_up(service: Service) -> None:
@@ -88,51 +107,73 @@ def result_parts(service: Service, conllu: str) -> list[str]:
         return ['<p class="note">There are no words here.</p>']
     parts = []
     for sentence in sentences[:SENTENCES]:
-        parts += _sentence(service, sentence, f"Sentence {sentence.number}")
+        parts.append(_sentence(service, sentence, f"Sentence {sentence.number}"))
     if len(sentences) > SENTENCES:
         parts.append(f'<p class="note">Of {len(sentences):,} sentences, the first {SENTENCES} are shown.</p>')
     return parts
 
 
-def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
+def _sentence(service: Service, sentence: RawSentence, title: str) -> str:
     forms = sentence.column(FORM)
     heads = sentence.heads(several_roots=True)
     tree = DrawnTree(forms, sentence.column(UPOS), heads, sentence.column(DEPREL))
-    parts = [f"<h2>{text(title)}</h2>", drawing(tree)]
+    copying = (
+        '<p><button hidden data-copy="pre">copy CoNLL-U</button> <button hidden data-copy="svg">copy SVG</button></p>\n'
+        f"<details><summary>CoNLL-U</summary>\n<pre>{_as_typed(''.join(sentence.lines).strip())}\n\n</pre></details>"
+    )
+    parts = [f"<h2>{text(title)}</h2>", drawing(tree), copying, *_computation(service, sentence, tree)]
+    return "\n".join(['<div class="sentence">', *parts, "</div>"])
+
+
+def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
+    """The candidates of the words, and the steps; or why there are none."""
     model = service.model
     if not isinstance(model, Model):
-        return [*parts, '<p class="note">A linear model has no probabilities to show.</p>']
-    if len(forms) > WORDS:
-        return [*parts, f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']
+        return ['<p class="note">A linear model has no probabilities to show.</p>']
+    if len(tree) > WORDS:
+        return [f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']
     oracle = oracles.create(transitions.system_class(model.system.name).oracles[0], None, **model.system.options)
-    trace = model_trace(model, RawColumns(sentence), len(forms), oracle)
-    if trace.heads != heads:
+    trace = model_trace(model, RawColumns(sentence), len(tree), oracle)
+    parts = []
+    if trace.heads != tree.heads:
         parts.append(
             '<p class="note">The parser is not greedy. What follows are the steps of a greedy one, which finds another '
             "tree.</p>"
         )
-    steps = "\n".join(steps_as_html(trace, forms))
+    steps = steps_as_html(trace, drawn(trace, tree.forms, tree.tags, None))
     return [
         *parts,
-        _candidates(trace, forms),
+        _candidates(trace, tree.forms),
         f"<details><summary>The computation in {len(trace.steps)} steps</summary>\n{steps}\n</details>",
     ]
 
 
 def _candidates(trace: Trace, forms: Sequence[str]) -> str:
-    head = ["", "word", "head", "relation", "probability", "other heads considered"]
+    found = candidates(trace)
+    calibrated = any(taken.calibrated is not None for taken, *_ in found)
     rows = []
-    for number, (form, found) in enumerate(zip(forms, candidates(trace), strict=True), 1):
-        taken, *others = found
-        shown = "; ".join(f"{_node(forms, one)} ({one.relation}) {one.probability:.4f}" for one in others[:_OTHERS])
-        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{taken.probability:.4f}", shown))
-    return table(head, rows)
+    for number, (form, (taken, *others)) in enumerate(zip(forms, found, strict=True), 1):
+        right = taken.calibrated if taken.calibrated is not None else taken.probability
+        shown = "; ".join(
+            f"{_node(forms, one)} ({one.relation}) {one.probability:.4f} at step {one.step}"
+            for one in others[:_OTHERS]
+            if one.probability >= _FEW
+        )
+        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{right:.4f}", str(taken.step), shown))
+    head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
+    first = (
+        "Probability: that head and relation are right, calibrated on the dev part."
+        if calibrated
+        else "Probability: of the step that made the arc, among the transitions allowed there; this model's are not calibrated."
+    )
+    others_note = "Those of other arcs are of the steps that could have made them, not calibrated: they do not add up to 1."
+    return f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
 
 
 def _node(forms: Sequence[str], candidate: Candidate) -> str:
     return f"{forms[candidate.head - 1]}_{candidate.head}" if candidate.head else "ROOT"
 
 
-def _in_textarea(data: str) -> str:
+def _as_typed(data: str) -> str:
     """Text as it was typed, line ends and tabs included."""
     return "\n".join("\t".join(map(text, line.split("\t"))) for line in data.replace("\r\n", "\n").split("\n"))

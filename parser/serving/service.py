@@ -1,7 +1,7 @@
 """A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products.
 
 Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its words separated by spaces;
-``vertical`` has one word per line and blank lines between sentences. Spaces within words are written as no-break spaces.
+``vertical`` has one word per line and blank lines between sentences. Spaces within words are no-break spaces there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 
 from parser.beam_settings import Search
-from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD
+from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
@@ -24,6 +24,7 @@ from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.serving.requests import Request, RequestError
 from parser.text.tokenizer import Tokenizer
+from parser.text.tokens import Token, spans
 
 # Words of a sentence. UDPipe's service takes 1000; no sentence of a treebank is near it, but text without full stops is.
 LONGEST = 2000
@@ -126,7 +127,8 @@ class Service:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
         content = self._conllu(request).encode()
         if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
-            refuse_missing_columns(read_chunks(BytesIO(content)), self.model.vocabularies.by_attribute, "data")
+            known = self.model.vocabularies.by_attribute
+            refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
         for sentence in sentences:
             if len(sentence) > LONGEST:
@@ -141,7 +143,8 @@ class Service:
         if self.tokenizer is None:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
         pieces = self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented)
-        return b"".join(pieces).decode()
+        document = b"".join(pieces).decode()
+        return with_ranges(document, request.data) if request.ranges else document
 
     def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
         if parser:
@@ -195,19 +198,41 @@ def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def with_ranges(document: str, data: str) -> str:
+    """CoNLL-U of text with TokenRange=START:END in MISC, where the token stands in the text, in characters from 0."""
+    lines = document.split("\n")
+    places: list[int] = []
+    tokens: list[Token] = []
+    last = 0  # word of a multiword token
+    for place, line in enumerate(lines):
+        number, *columns = line.split("\t")
+        first, _, last_word = number.partition("-")
+        if first.isdigit() and int(first) > last:
+            places.append(place)
+            tokens.append(Token(columns[0], (), True))
+            last = int(last_word or 0)
+        elif not first.isdigit():
+            last = 0
+    for place, (start, end) in zip(places, spans(data, [tokens])[0], strict=True):
+        before, _, misc = lines[place].rpartition("\t")
+        lines[place] = f"{before}\t{'' if misc == EMPTY else f'{misc}|'}TokenRange={start}:{end}"
+    return "\n".join(lines)
+
+
 def read_words(data: str, layout: str) -> list[list[str]]:
     """The sentences of a document in ``horizontal`` or ``vertical`` layout.
 
-    A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line.
+    A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line. A no-break space is
+    a space within a word.
     """
     lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
     if layout == "horizontal":
-        return [[word for word in line.replace("\t", " ").split(" ") if word] for line in lines]
+        return [[w.replace(_NO_BREAK, " ") for w in line.replace("\t", " ").split(" ") if w] for line in lines]
     sentences: list[list[str]] = [[]]
     for line in lines:
         word = line.split("\t")[0].strip(" ")
         if word:
-            sentences[-1].append(word.replace(" ", _NO_BREAK))
+            sentences[-1].append(word.replace(_NO_BREAK, " "))
         elif sentences[-1]:
             sentences.append([])
     return sentences

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import conllu
 import numpy as np
@@ -24,6 +25,7 @@ from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.random_models import random_text_model
+from tests.text import fake_udpipe
 from tests.toy import ROOT, sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]
@@ -168,6 +170,41 @@ def test_a_sentence_is_written_as_conllu(folder):
     assert nothing.conllu() == ""
 
 
+def test_what_is_printed_is_short(folder):
+    parser = Parser.load(folder)
+    [found] = parser.parse([["ab"] * 1000], allow_missing_columns=True)
+    assert repr(parser) == f"Parser({str(folder)!r}, arc_standard)"
+    assert repr(parser.model).startswith("Model(arc_standard, ")
+    assert repr(small_linear_model()).startswith("LinearModel(arc_standard, ")
+    assert repr(found).startswith("ParsedSentence(1000 words: 'ab ab ")
+    assert max(len(repr(one)) for one in (parser.model, small_linear_model(), found)) < 150
+
+
+def test_words_one_by_one_and_the_tree_drawn(folder):
+    [found, nothing] = Parser.load(folder).parse([[("a<b", "DET"), "b"], []])
+    assert [word.form for word in found.words] == ["a<b", "b"]
+    for word, head, deprel, probability in zip(found.words, found.heads, found.deprels, found.probabilities, strict=True):
+        assert (word.head, word.deprel, word.probability) == (head, deprel, probability)
+    assert (found.words[0].id, found.words[0].upos) == (1, "DET")
+    drawn = found.draw().splitlines()
+    assert len(drawn) == 2
+    assert all(word.deprel in line and line.endswith(word.form) for word, line in zip(found.words, drawn, strict=True))
+    picture = found._repr_html_()
+    assert picture.count("<svg") == 1
+    assert "a&lt;b</text>" in picture
+    assert nothing.words == []
+    assert nothing._repr_html_().count("<svg") == 1
+
+
+def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+    parser = Parser.load(folder, tokenizer=tmp_path / "tokenizer")
+    assert parser(FORMS, single_root=False) == parser.parse(FORMS, single_root=False)
+    assert parser("a b. b") == parser.parse_text("a b. b")
+    assert len(parser("a b. b")) == 2
+
+
 @pytest.mark.parametrize("form", ["", "a\tb", "a\nb", "\r", "\ud800"])
 def test_what_conllu_cannot_hold(folder, form):
     [found] = Parser.load(folder).parse([["a", form]])
@@ -198,6 +235,7 @@ def test_threads_share_a_parser(folder):
     ("sentences", "message"),
     [
         (["a b"], "sentence 1 is a str"),
+        ([("A", "DET"), ("dog", "NOUN")], r"sentence 1 is the tuple \('A', 'DET'\), which is a word .* list of sentences"),
         ([["a"], ["b", 3]], "sentence 2, word 2"),
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
@@ -217,6 +255,12 @@ def test_threads_share_a_parser(folder):
 def test_what_is_no_sentence(folder, sentences, message):
     with pytest.raises(InputError, match=message):
         Parser.load(folder).parse(sentences)
+
+
+def test_a_path_is_no_model():
+    for path in ("some/folder", Path("some/folder")):
+        with pytest.raises(TypeError, match=r"Parser\.load\('some/folder'\)"):
+            Parser(path)
 
 
 def test_a_column_that_the_model_reads_must_be_there():

@@ -84,6 +84,19 @@ def test_whitespace_hangs_on_the_word_before_it(folder):
     assert (first.is_space, first.head, first.dep_) == (True, word, "dep")
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("a bb.\n", ["a bb.\n"]),
+        ("a bb.\n\nba!\n", ["a bb.\n\n", "ba!\n"]),
+        ("\na bb. ba", ["\na bb.", "ba"]),
+        ("a", ["a"]),
+    ],
+)
+def test_whitespace_begins_no_sentence_but_the_first(folder, text, sentences):
+    assert [sentence.text_with_ws.strip(" ") for sentence in pipeline(folder)(text).sents] == sentences
+
+
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_pipe_gives_the_same_documents(folder, size):
     nlp = pipeline(folder)
@@ -142,9 +155,9 @@ def test_bytes_hold_the_model(folder, tmp_path):
     expected = trees(nlp(TEXTS[0]))
     written, of_component = nlp.to_bytes(), nlp.get_pipe("optimal_step").to_bytes()
     shutil.rmtree(tmp_path / "model")
-    for given in ({}, {"model": str(tmp_path / "model")}):
-        taken = spacy.blank("hu")
-        taken.add_pipe("optimal_step", config={"allow_missing_columns": True, **given})
+    without = spacy.blank("hu")
+    without.add_pipe("optimal_step", config={"allow_missing_columns": True})
+    for taken in (without, type(nlp).from_config(nlp.config)):  # which names the folder that is gone
         taken.from_bytes(written)
         assert trees(taken(TEXTS[0])) == expected
         assert taken.get_pipe("optimal_step").to_bytes() == of_component
@@ -242,7 +255,7 @@ def test_displacy_draws_it(folder):
 def test_what_is_wrong_is_said(folder, tmp_path):
     small_model("static").save(tmp_path / "static")
     with pytest.raises(ModelError, match="no such model folder"):
-        pipeline(tmp_path / "nowhere")("a")
+        pipeline(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="has no model"):
         spacy.blank("hu").add_pipe("optimal_step")(Doc(spacy.blank("hu").vocab, ["a"]))
     with pytest.raises(ValueError, match="tags='all' of optimal_step"):
@@ -255,7 +268,9 @@ def test_what_is_wrong_is_said(folder, tmp_path):
 
 
 def test_an_error_handler_leaves_documents_out(tmp_path):
-    nlp = pipeline(tmp_path / "nowhere")
+    random_text_model().save(tmp_path / "model")
+    nlp = pipeline(tmp_path / "model")
+    (tmp_path / "model").rename(tmp_path / "elsewhere")
     failed = []
     nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, len(docs), type(error))))
     assert list(nlp.pipe(["a", "b"], batch_size=1)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ import torch
 from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.drawing.svg import confusion_svg
+from parser.evaluation.comparison import compare
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
-from parser.reports.run_report import ReportError, gold_file
+from parser.reports.run_report import Parsed, ReportError, _histogram, gold_file, report
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
@@ -27,7 +29,9 @@ def run_folder(folder: Path, gold: Path, seed: int) -> Path:
     slots = slots_of({"upos": ["s0", "s1", "b0"]})
     Model.new(tags, relations, slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
     (folder / "metrics.json").write_text(json.dumps({"treebank": "toy", "seed": seed}))
-    (folder / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": str(gold), "dev": None}}, "files": {}}))
+    (folder / "run.json").write_text(
+        json.dumps({"settings": {"seed": seed, "treebank": {"test": str(gold), "dev": None}}, "files": {}})
+    )
     return folder
 
 
@@ -46,7 +50,8 @@ def test_a_page_about_one_run_and_about_two(runs, tmp_path):
     main([str(one), str(two), "-o", str(tmp_path / "two.html")])
     for name in ("one", "two"):
         made = (tmp_path / f"{name}.html").read_text()
-        for heading in ("Scores", "LAS by relation", "LAS by projectivity", "Confused relations", "most errors"):
+        last = "with the most errors" if name == "one" else "in which A and B differ most"
+        for heading in ("Scores", "LAS of sentences", "LAS by relation", "LAS by projectivity", "Confused relations", last):
             assert heading in made, heading
         assert "http" not in made.replace("http://www.w3.org/2000/svg", "")
         assert "95% interval" in made
@@ -54,6 +59,31 @@ def test_a_page_about_one_run_and_about_two(runs, tmp_path):
         assert ("<th>p</th>" in made) == (name == "two")
     assert (tmp_path / "one.html").read_text().count("<h3>sentence ") == 10
     assert (tmp_path / "two.html").read_text().count("<h3>sentence ") == 20
+    assert re.findall(r"<h3>sentence \d+(.*?)</h3>", (tmp_path / "two.html").read_text())[:3] == [", A", ", B", ", A"]
+
+
+def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(runs, tmp_path):
+    one, two, _ = runs
+    made = report([one, two], gold_file(one, "test"))
+    assert "<title>A against B on gold.conllu</title>" in made
+    assert f"<td>A</td><td>{tmp_path.name}/one</td>" in made
+    assert f"<td>B</td><td>{tmp_path.name}/two &lt;b&gt;</td>" in made
+    assert made.count("two &lt;b&gt;") == 1  # elsewhere it is B
+    [differing] = re.findall(r"<tr><th>setting that differs.*?</table>", made, re.DOTALL)
+    assert re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", differing) == [("seed", "1", "2")]
+    assert "The settings are the same." in report([one, one], gold_file(one, "test"))
+
+
+def test_the_histogram_counts_each_sentence_once(runs):
+    one, _, gold = runs
+    [shown] = re.findall(r"<h2>LAS of sentences</h2>(.*?)</table>", report([one], gold), re.DOTALL)
+    rows = re.findall(r'<tr><td>(.*?)</td><td class="number">(\d+)</td><td class="number">.*?</span> ([\d.]+)</td>', shown)
+    n = gold.read_text().count("\n\n")
+    assert [sum(int(count) for _, count, _ in rows), len(rows)] == [n, 11]
+    assert sum(float(percent) for *_, percent in rows) == pytest.approx(100, abs=0.1)
+    assert int(rows[-1][1]) < n  # the weights are random
+    perfect = Parsed("A", "", {}, {}, {}, compare(gold, gold))
+    assert f'<td>100</td><td class="number">{n}</td>' in "".join(_histogram([perfect]))
 
 
 def test_what_there_is_no_report_about(runs, tmp_path):

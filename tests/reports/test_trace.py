@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 import torch
 
 import oracles
-from parser import transitions
+from parser import Parser, transitions
 from parser.commands import trace as command
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
+from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
-from parser.reports.trace import GoldTree, gold_trace, model_trace
+from parser.reports import trace
+from parser.reports.trace import GoldTree, candidates, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
@@ -23,12 +26,16 @@ from tests.toy import sentence, write_conllu
 RELATIONS = ["det", "nsubj", "obj", "punct", "root"]
 
 
-@pytest.fixture(scope="module")
-def model() -> Model:
+def new_model() -> Model:
     torch.manual_seed(1)
     slots = slots_of({"upos": ["s0", "s1", "b0"], "deprel": ["s0.l1"]})
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
     return Model.new(tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {}))
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return new_model()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -56,8 +63,53 @@ def test_a_models_computation_is_that_of_parsing_and_scored_as_by_the_oracle(mod
     for step in found.steps:
         scores = dict(zip(names, oracle.step_scores(toy.heads, step.stack, step.buffer), strict=True))
         assert all(scores[transition.name] == transition.gold_arcs for transition in step.transitions)
-        assert sum(transition.probability or 0 for transition in step.transitions) == pytest.approx(1)
         assert step.lost == max(s for s in scores.values() if s is not None) - scores[step.transitions[step.taken].name]
+
+
+def test_the_transition_that_is_taken_is_the_most_probable_of_those_allowed(model, monkeypatch):
+    monkeypatch.setattr(trace, "_TOP", 1000)
+    monkeypatch.setattr(trace, "_LEAST", 0.0)
+    found = model_trace(model, sentence([2, 0, 2, 3]), 4, oracles.create("context_rows"))
+    outputs = 1 + 2 * len(RELATIONS)
+    for step in found.steps:
+        listed = step.transitions
+        allowed = {i: one.probability for i, one in enumerate(listed) if one.probability is not None}
+        assert (len(listed), max(allowed, key=allowed.__getitem__)) == (outputs, step.taken)
+        raw = sum(one.raw_probability for one in listed)
+        assert (raw, sum(allowed.values())) == (pytest.approx(1), pytest.approx(1))
+        share = sum(listed[i].raw_probability for i in allowed)  # what is not allowed leaves its share to the others
+        assert all(listed[i].raw_probability == pytest.approx(share * allowed[i]) for i in allowed)
+    last = found.steps[-1]
+    assert [one.relation for one in last.transitions if one.probability is not None] == ["root"]
+    assert last.transitions[last.taken].probability == 1.0 > last.transitions[last.taken].raw_probability
+
+
+def test_a_step_lists_a_few_labelled_transitions_and_one_of_each_that_is_allowed(model):
+    found = model_trace(model, sentence([2, 0, 2, 3]), 4, oracles.create("context_rows"))
+    for step in found.steps:
+        assert len(step.transitions) <= trace._TOP + 2
+        assert {one.name for one in step.transitions if one.probability is not None} == {
+            name
+            for name, there in {
+                "shift": step.buffer,
+                "reduce_left": len(step.stack) > 2 or not step.buffer,
+                "reduce_right": len(step.stack) > 2,
+            }.items()
+            if there
+        }
+
+
+def test_the_calibrated_probability_is_that_of_the_library(model):
+    toy = sentence([2, 0, 2, 3])
+    calibrated = new_model()
+    calibrated.calibration = Calibration((-2.0, 2.0), (0.25, 0.75), 0.875)
+    found = model_trace(calibrated, toy, 4, oracles.create("context_rows"))
+    [parsed] = Parser(calibrated).parse([list(zip(toy.forms, toy.upos, strict=True))])
+    assert [of_word[0].calibrated for of_word in candidates(found)] == pytest.approx(parsed.probabilities)
+    assert [of_word[0].probability for of_word in candidates(found)] != pytest.approx(parsed.probabilities)
+    assert "calibrated: 0.8750 that this arc is right" in as_text(found, toy.forms)
+    plain = model_trace(model, toy, 4, oracles.create("context_rows"))
+    assert "This model has no calibrated probabilities" in as_text(plain, toy.forms)
 
 
 def test_without_a_gold_tree_there_is_nothing_to_lose(model):
@@ -85,17 +137,43 @@ def test_pages(model):
     gold = GoldTree(toy.heads, toy.deprels)
     found = model_trace(model, toy, 3, oracles.create("context_rows"), gold)
     made = "".join(as_html(found, drawn(found, toy.forms, toy.upos, gold)))
-    assert made.count("<h3>") == len(found.steps)
+    assert made.count("<h3>") == made.count("<section") == len(found.steps)
+    sections = re.findall(r'<section data-made="([ \d]*)">.*?>\*</td><td>([^<]*)</td>', made, re.DOTALL)
+    heads = [(len(words.split()), name) for words, name in sections]
+    assert [n for n, _ in heads] == [sum("ARC" in name for _, name in heads[:step]) for step in range(1, len(heads) + 1)]
+    drawn_children = set(re.findall(r'<g data-child="(\d)"', made.partition("<section")[0]))
+    assert set(sections[-1][0].split()) == drawn_children == {"1", "2", "3"}
+    assert "of allowed: the same among those" in made
     assert "&lt;b&gt;_1" in made
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "side"),
+    [("arc_standard", "reduce_left (RIGHT-ARC)", 1), ("arc_standard", "reduce_right (LEFT-ARC)", -1)]
+    + [
+        (system, f"{name} ({side}-ARC)", place)
+        for system in ("arc_hybrid", "attardi", "lr_spine", "swap")
+        for name, side, place in (("la", "LEFT", -1), ("ra", "RIGHT", 1))
+    ],
+)
+def test_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system, name, side):
+    toy = sentence([2, 0, 2, 3])
+    made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
+    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0]))
+    lines = [line for line in as_text(found, toy.forms).splitlines() if name in line]
+    assert lines
+    for line in lines:
+        head, child = (int(end.replace("ROOT", "_0").rpartition("_")[2]) for end in re.findall(r"(\S+) -> (\S+)", line)[0])
+        assert (child > head) == (side > 0)
 
 
 def test_the_command(tmp_path, capsys, model):
     path = write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2]), sentence([0])])
     command.main([str(path), "--sentence", "2"])
-    assert capsys.readouterr().out.endswith("2 steps, 0 of them not optimal; 0 gold arcs lost\n")
+    assert "\n2 steps, 0 of them not optimal; 0 gold arcs lost\n" in capsys.readouterr().out
     model.save(tmp_path / "model")
     command.main([str(path), "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a.html")])
-    assert "probability" in (tmp_path / "a.html").read_text()
+    assert "of allowed" in (tmp_path / "a.html").read_text()
     with pytest.raises(ValueError, match=r"swap_lazy .*arc_standard.*: context_rows"):
         command.main([str(path), "--oracle", "swap_lazy"])
     with pytest.raises(SystemExit):

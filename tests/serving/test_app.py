@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
 import socket
 import subprocess
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from threading import Thread
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -38,6 +42,18 @@ def service() -> Service:
 def client(service):
     with TestClient(create_app(service, Limits(bytes=100_000, seconds=600))) as client:
         yield client
+
+
+def test_health(client):
+    assert client.get("/health").json() == {"status": "ok", "model": "toy"}
+
+
+def test_a_request_is_a_line_of_the_log(client, caplog):
+    with caplog.at_level("INFO", "parser.serving.limits"):
+        client.post("/process?model=secret", data={"data": document(1), "parser": ""})
+        client.get("/a%0Ab")
+    lines = [record.getMessage() for record in caplog.records if record.name == "parser.serving.limits"]
+    assert [line.rpartition(",")[0] for line in lines] == ["POST /process 400", "GET /a%0Ab 404"]
 
 
 def test_models(client):
@@ -86,8 +102,8 @@ def test_get_and_post_forms_and_files(client, service):
             "the multipart form cannot be read: Missing boundary",
         ),
         (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
-        (lambda c: c.get("/etc/passwd"), 404, "only /, /models and /process exist"),
-        (lambda c: c.get("/docs"), 404, "only /, /models and /process exist"),
+        (lambda c: c.get("/etc/passwd"), 404, "only /, /health, /models and /process exist"),
+        (lambda c: c.get("/docs"), 404, "only /, /health, /models and /process exist"),
         (lambda c: c.put("/process"), 405, "Method Not Allowed"),
     ],
 )
@@ -118,16 +134,42 @@ def test_the_page(client, service):
     text = document(4, 2)
     for answer in (client.post("/", data={"data": text}), client.get("/", params={"data": text})):
         assert answer.status_code == 200
-        assert answer.text.count("<svg") == answer.text.count("<details>") == 2
-        assert "other heads considered" in answer.text
+        assert answer.text.count("<svg") == answer.text.count("<details>") == 4
+        assert "other arcs considered" in answer.text
         assert "&lt;c&gt;" in answer.text
         assert "<c>" not in answer.text
-    # Nothing comes from anywhere else, and nothing is run.
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert not re.search(r"<script|<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(", answer.text)
+    # Nothing comes from anywhere else, and nothing is run but one script, which the policy knows by its hash.
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert not re.search(r"<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(|\bon\w+=", answer.text)
+    [script] = re.findall("<script>(.*?)</script>", answer.text, re.DOTALL)
+    assert answer.text.count("<script") == 1
+    assert f"script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}';" in policy
     words = client.post("/", data={"data": "a b <c>\r\n"})
-    assert words.text.count("<svg") == 1
+    assert words.text.count("<svg") == 2
     assert ">\na b &lt;c&gt;\n</textarea>" in words.text
+
+
+def test_the_page_has_an_example_and_the_conllu(client, service):
+    assert '<button name="example">' in client.get("/").text
+    answer = client.get("/", params={"data": "", "example": ""})
+    assert answer.text.count("<svg") == 2
+    assert "\n2\thearing\t_\tNOUN\t_" in answer.text.partition("</textarea>")[0]
+    assert " checked>" in answer.text  # for this model reads FEATS, too
+    [conllu] = re.findall("<pre>(.*?)</pre>", answer.text, re.DOTALL)
+    assert html.unescape(conllu) == parsed(service.model, page.example(service)["data"] + "\n")
+    assert page.example(SimpleNamespace(needs_tags=False))["data"] == "A hearing is scheduled on the issue today"
+
+
+def test_the_page_speaks_of_its_box_where_tags_are_missing():
+    with TestClient(create_app(Service(model_of_kind(), "strict"), Limits(seconds=600))) as client:
+        many = "a " * 100
+        told = client.get("/", params={"data": many}).text
+        assert "parse it anyway, far less accurately, with the box below the text" in told
+        assert "--allow-missing-columns" not in told
+        assert 'type="checkbox" name="allow_missing_columns">' in told
+        answer = client.get("/process", params={"data": many, "input": "horizontal", "parser": ""})
+        assert "with the server's --allow-missing-columns" in answer.text
 
 
 def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
@@ -140,7 +182,8 @@ def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
 
 def test_the_page_shows_what_the_parser_found(service):
     (answer,) = service.answers([page.TimedRequest(page.page_request(service, {"data": document(5, 1)}))])
-    [sentence] = [part for part in page.result_parts(service, answer) if "probability</th>" in part and "<details" not in part]
+    [sentence] = page.result_parts(service, answer)
+    sentence = sentence.partition("<summary>The computation")[0]
     rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)
     columns = [line.split("\t") for line in answer.splitlines() if line[:1].isdigit()]
     assert [(number, head.rpartition("_")[2].replace("ROOT", "0"), deprel) for number, head, deprel in rows] == [
@@ -196,7 +239,10 @@ def test_the_page_in_a_browser(server, tmp_path):
     command += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=900,1200", "--dump-dom"]
     done = subprocess.run([*command, f"{server}/?data={quote('a b é a')}"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("<svg") == 1
+    assert done.stdout.count("<svg") == 2
+    assert done.stdout.count('<section data-made="" hidden="">') >= 1  # the script has run
+    assert len(re.findall(r'<section data-made="[ \d]*">', done.stdout)) == 1
+    assert done.stdout.count('<g data-child="1" style="visibility: hidden;">') == 1
     assert re.search(r"<summary>The computation in \d+ steps</summary>", done.stdout)
     assert "Refused to" not in done.stderr  # by the policy of the page
     subprocess.run([*command[:-1], f"--screenshot={picture}", f"{server}/?data={quote('a b é a')}"], capture_output=True)

@@ -11,7 +11,9 @@ from parser.decoding.files.tag_writing import TagUse
 from parser.serving import service as module
 from parser.serving.requests import Request, RequestError
 from parser.serving.service import Service, TimedRequest, TooLateError
+from parser.text.tokenizer import Tokenizer
 from tests.serving.documents import WORD, document, job, model_of_kind, parsed
+from tests.text import fake_udpipe
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ def test_simple_formats(service):
     (found,) = service.answers([job(data="a b  c\n\nd\u00a0e\n", input="horizontal", parser="")])
     lines = "".join(WORD.format(i, w, "_").replace("X", "_").replace("0\tdep", "_\t_") for i, w in enumerate("abc", 1))
     assert found.startswith("# sent_id = 1\n# text = a b c\n")
-    rest = "# sent_id = 2\n# text = d\u00a0e\n" + WORD.format(1, "d\u00a0e", "_").replace("X", "_").replace("0\tdep", "_\t_")
+    rest = "# sent_id = 2\n# text = d e\n" + WORD.format(1, "d e", "_").replace("X", "_").replace("0\tdep", "_\t_")
     assert found == parsed(service.model, f"# sent_id = 1\n# text = a b c\n{lines}\n{rest}\n")
     vertical, horizontal, back = service.answers(
         [
@@ -108,15 +110,45 @@ def test_what_cannot_be_done(service, fields, told):
     ("fields", "told"),
     [
         ({}, "data is missing"),
-        ({"data": "", "tokenizer": "ranges"}, "tokenizer=ranges is not known; leave it empty, or say tokenizer=presegmented"),
+        (
+            {"data": "", "tokenizer": "ranges;range"},
+            "tokenizer=range is not known; leave it empty, or say pres",
+        ),
         ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
         ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
         ({"data": "", "output": "matxin"}, "output=matxin is not known"),
+        ({"data": "", "output": "conllu=v3"}, "output=conllu=v3 is not known"),
     ],
 )
 def test_what_cannot_be_asked(fields, told):
     with pytest.raises(RequestError, match=told):
         Request.of(fields)
+
+
+def test_what_clients_of_udpipe_send(tmp_path, monkeypatch):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+    service = Service(model_of_kind(), "toy", Tokenizer(tmp_path / "tokenizer"), allow_missing_columns=True)
+    text = "1  du a.  b."
+    plain, ranges, lines = service.answers(
+        [
+            job(data=text, tokenizer="", output="conllu=v2"),
+            job(data=text, tokenizer="ranges"),
+            job(data=text, tokenizer="presegmented;ranges"),
+        ]
+    )
+    assert [columns[9] for columns in columns_of(ranges)] == [
+        "TokenRange=0:1",
+        "TokenRange=3:5",  # of a multiword token; its words have none
+        "_",
+        "_",
+        "SpaceAfter=No|TokenRange=6:7",
+        "TokenRange=7:8",
+        "SpaceAfter=No|TokenRange=10:11",
+        "TokenRange=11:12",
+    ]
+    assert [columns[:9] for columns in columns_of(ranges)] == [columns[:9] for columns in columns_of(plain)]
+    assert (plain.count("# text"), ranges.count("# text"), lines.count("# text")) == (2, 2, 1)
 
 
 def test_input_without_tags_is_refused():

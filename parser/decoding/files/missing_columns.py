@@ -23,7 +23,12 @@ class MissingColumnsError(ConlluError):
     """A column that the model reads is empty in the input. The message names the column and the fix."""
 
 
-def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, Vocabulary], name: str) -> Iterator[Chunk]:
+_OPTION = "--allow-missing-columns"
+
+
+def refuse_missing_columns(
+    chunks: Iterator[Chunk], vocabularies: Mapping[str, Vocabulary], name: str, option: str = _OPTION
+) -> Iterator[Chunk]:
     """The same chunks, after a look at the words in the first of them.
 
     A column is missing where it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there.
@@ -32,6 +37,7 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
         chunks: the input.
         vocabularies: by attribute that the model reads.
         name: what errors call the input.
+        option: what errors call the option to parse it anyway.
 
     Raises:
         MissingColumnsError: a column that the model reads is missing.
@@ -52,7 +58,7 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
                 break
         if not empty or n_words == _LOOKED_AT:
             break
-    check_columns(empty, n_words, vocabularies, name)
+    check_columns(empty, n_words, vocabularies, name, option)
     return chain(begun, chunks)
 
 
@@ -61,7 +67,7 @@ def check_columns(
     n_words: int,
     vocabularies: Mapping[str, Vocabulary],
     name: str,
-    option: str = "--allow-missing-columns",
+    option: str = _OPTION,
 ) -> None:
     """Refuses input without a column that a model reads.
 
