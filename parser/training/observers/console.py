@@ -27,12 +27,13 @@ class ProgressBar(Observer):
 
     def __init__(self) -> None:
         self._bar: tqdm | None = None
-        self._in_epoch = 0.0  # how far the bar is within the epoch
+        self._done = 0  # epochs
         self._examples = math.inf  # of an epoch: of the last one, or what is expected
 
     def on_start(self, start: RunStart) -> None:
         """Starts the bar."""
         self.close()
+        self._done = start.epochs_done
         self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
 
     def on_pass_start(self, start: PassStart) -> None:
@@ -44,7 +45,7 @@ class ProgressBar(Observer):
     def on_update(self, update: Update) -> None:
         """Advances the bar within the epoch."""
         if self._bar is not None and not self._bar.disable:
-            self._to(min(self._in_epoch + update.examples / self._examples, _NEARLY))
+            self._to(min(self._bar.n + update.examples / self._examples, self._done + _NEARLY))
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Advances the bar to the end of the epoch."""
@@ -55,13 +56,13 @@ class ProgressBar(Observer):
         if epoch.dev is not None:
             shown["dev LAS"] = f"{epoch.dev['las']:.2f}"
         self._bar.set_postfix(shown, refresh=False)
-        self._to(1.0)
-        self._in_epoch = 0.0
+        self._done += 1
+        self._to(self._done)
 
-    def _to(self, in_epoch: float) -> None:
+    def _to(self, epochs: float) -> None:
+        """Moves the bar to a number of epochs, which the sum of the steps towards it would miss by rounding."""
         assert self._bar is not None
-        self._bar.update(in_epoch - self._in_epoch)
-        self._in_epoch = in_epoch
+        self._bar.update(epochs - self._bar.n)
 
     def close(self) -> None:
         """Leaves the bar as it is."""
