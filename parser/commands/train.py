@@ -34,8 +34,6 @@ from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
 
-_GROUPS = ("treebank", "recipe", "system", "model", "oracle", "beam")
-
 register()
 
 
@@ -165,9 +163,6 @@ def command() -> NoReturn:
 
 
 def _run() -> None:
-    for group in _GROUPS:
-        if f"{group}=null" in sys.argv:  # hydra's words for this name neither the key nor what to do
-            raise ValueError(f"{group}=null: there must be one; name one that --help lists, or leave {group}= out")
     if offered := completions(sys.argv):
         print(" ".join(offered))
         return
@@ -178,7 +173,7 @@ def _run() -> None:
         main()
     except JobError:
         pass  # the table says it
-    except (AssertionError, AttributeError, CompactHydraException, OmegaConfBaseException) as error:
+    except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

@@ -69,9 +69,11 @@ def numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
     """What a setting names that may name several: by the setting alone if it is one, else by the setting and a number.
 
     Raises:
-        SettingsError: the value is neither a path nor a list of paths.
+        SettingsError: the value is neither a path nor a list of paths, or a path is empty.
     """
     named = [] if value is None else [value] if isinstance(value, str) else value
+    if isinstance(named, Sequence) and "" in named:
+        raise SettingsError(f"{key} is empty; write {key}=null for none")
     if not isinstance(named, Sequence) or not all(isinstance(one, str) for one in named):
         raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
     return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": one for i, one in enumerate(named)}

@@ -100,6 +100,8 @@ def check_files(files: FilesPlan) -> None:
         SettingsError: names the file, the key and what to set.
     """
     for key, name in files.named.items():
+        if Path(name).is_dir():
+            raise SettingsError(f"{key}={name}: this is a folder; name a file in it")
         if not Path(name).is_file():
             known = f"{Path(files.treebanks).as_posix()}/" in Path(name).as_posix()
             fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"

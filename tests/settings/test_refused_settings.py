@@ -38,6 +38,9 @@ REFUSED = [
     ("optimizer.lr=0.1", "optimizer.lr optimizer.learning_rate"),
     ("+optimizer.lr=0.1", "optimizer.lr optimizer.learning_rate"),
     ("treebnk=hu", "treebnk treebank"),
+    ("optimzer.lr=0.1", "optimzer.lr optimizer.learning_rate"),
+    ("beam.sze=4", "beam.sze beam.size"),
+    ("~sead", "sead seed"),
     ("second_pass.follow=0.9", "second_pass.follow second_pass.exploration_probability"),
     ("+online.follow=0.9 model=linear", "online.follow online.exploration_probability"),
     ("+experiment=table7", "experiment"),
@@ -66,7 +69,17 @@ REFUSED = [
     ("optimizer=adam", "optimizer.KEY=VALUE name learning_rate"),
     (f"{BILSTM} encoder=null", "encoder.KEY=VALUE layers hidden"),
     ("beam=global beam.training=null", "beam.training.KEY=VALUE start epochs"),
-    ("first_pass.epochs=many", "first_pass.epochs=many Integer"),
+    ("first_pass.epochs=many", "first_pass.epochs=many whole 1 100,000"),
+    ("seed=a", "seed=a whole 0 4,294,967,295"),
+    ("vectors.limit=1.5", "vectors.limit=1.5 whole 1 1,000,000,000"),
+    ("classifier.dropout=x", "classifier.dropout=x number 0 1"),
+    ("beam=8", "beam=8 beam=local beam.size=8"),
+    ("beam=null", "beam=null --help beam="),
+    ("treebank=2018", "treebank=2018 --help treebank="),
+    ("treebank=my.conllu", "treebank=my.conllu sample treebank.train=my.conllu"),
+    ("treebank=../my.conllu", "treebank=../my.conllu sample treebank.train=../my.conllu"),
+    ("treebank.dev=", "treebank.dev treebank.dev=null"),
+    ("treebank.train=[a.conllu,'']", "treebank.train treebank.train=null"),
     ("beam=local beam.size=null", "beam.size=null null"),
     ("seed=null", "seed=null null"),
     # Words.
@@ -243,6 +256,12 @@ def test_settings_that_cannot_be(overrides, named):
     assert "\n" not in message
 
 
+def test_a_file_without_a_key(tmp_path):
+    (tmp_path / "my.conllu").touch()
+    with pytest.raises(SettingsError, match=rf"^{tmp_path}/my\.conllu is not .* give treebank\.train={tmp_path}/my\.conllu$"):
+        planned(f"{tmp_path}/my.conllu")
+
+
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -275,6 +294,7 @@ def test_a_teacher_has_no_pass_to_teach_in():
     [
         (["treebank.train=nowhere.conllu"], r"^treebank\.train=nowhere\.conllu: there is no such file$"),
         (["treebank.train=[nowhere,there]"], r"^treebank\.train\.0=nowhere: there is no such file$"),
+        (["treebank.dev=/"], r"^treebank\.dev=/: this is a folder; name a file in it$"),
         (["treebank=hu"], r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data must be the folder "),
     ],
 )
