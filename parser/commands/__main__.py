@@ -13,6 +13,7 @@ from parser.commands import command_line
 
 # By name, what it does; the module of that name is imported when it is run.
 COMMANDS = {
+    "check": "list the faults of files of trees",
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U, or text",
     "parse_many": "parse many files in parallel",

@@ -20,8 +20,8 @@ from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.networks.build import check_device
-from parser.settings import held_out_of, vocabulary_is_of_subset
-from parser.settings.choices import ExampleUse, Policy, SettingsError, Tokenizer, TrainingTrees
+from parser.settings import training_part, vocabulary_is_of_subset
+from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, Tokenizer, TrainingTrees
 from parser.settings.groups import (
     BEAMS,
     BiLSTMSettings,
@@ -212,8 +212,11 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
         return
     if not isinstance(made.treebank.train, str):
         yield "lattice.train belongs to one file of trees: give one treebank.train"
-    if held_out_of(made.treebank):
+    if any((files := training_part(made)).held_out):
         yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev, and lattice.dev"
+    for key, given in (("folds", made.treebank.folds), ("on_error", OnFault.skip if files.skip else None)):
+        if given is not None:
+            yield f"treebank.{key}={given} is not supported with lattices; leave it out"
     fix = "or lattice.choices=false"
     if lattice.choices and made.second_pass.policy == Policy.beam:
         yield f"lattice.choices=true learns along single computations, not second_pass.policy=beam; choose another, {fix}"

@@ -105,7 +105,7 @@ def _read_back(folder: Path) -> None:
 
 
 def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:
-    train, dev = list(plan.files.train), plan.files.dev
+    train, dev = list(plan.files.train.paths), plan.files.dev
     train_tokenizer_apart(train, dev, target)
     if wanted.segmenter:
         train_segmenter(train, dev, target, plan.seed)
