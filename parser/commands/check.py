@@ -1,8 +1,8 @@
 """Checks files of trees: optimal-step check FILE... [--level N] [--lang CODE].
 
-Lists what training refuses, the first fault of each sentence, and says which of it parsing refuses, too. With --level, also what
-the validator of Universal Dependencies finds up to that level (1 to 5; from 4 on, --lang says by which language's lists). The
-exit status is 1 if there is a fault.
+Lists what training refuses, the first fault of each sentence, and says how much of it parsing refuses, too. With --level, also
+what the validator of Universal Dependencies finds up to that level (1 to 5; from 4 on, --lang says by which language's lists).
+The exit status is 1 if there is a fault.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
-    parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none in particular)")
+    parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none)")
     given = parser.parse_args(arguments)
     if given.lang and not given.level:
         parser.error("--lang is only for UD's validator; give --level, too")
@@ -66,7 +66,7 @@ def _in_parsing(faults: Sequence[Fault]) -> int:
 
 
 def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tuple[bool, str, str]]:
-    """What the validator of Universal Dependencies says of files that are one treebank: whether it is an error, its kind, a line.
+    """What UD's validator says of files that are one treebank: whether it is an error, its kind, a line to print.
 
     Raises:
         ValueError: the validator is not installed.
@@ -78,7 +78,7 @@ def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tupl
         fix = "pip install udtools, or in a checkout of the source pip install -e '.[check]'"
         raise ValueError(f"{error.name} is not installed, which --level needs: {fix}") from error
     validator, state = Validator(lang=language, level=level, output=None), State()
-    places = []
+    places: list[str] = []
     for file in files:
         state.current_file_name = file
         with open_input(file) as stream:

@@ -23,11 +23,12 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.columns import completions, with_columns
+from parser.commands.columns import completions, with_columns, with_shares
 from parser.commands.configs import CONFIGS, HOME
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
+from parser.storage.atomic import write_json
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
@@ -73,26 +74,48 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
-    check_given(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
+    check_given(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
+    folds = settings.treebank.folds if settings.treebank.fold is None else None
+    runs = []
+    for number in range(1, (folds or 1) + 1):
+        run_folder, given = folder, list(job.overrides.task)
+        if folds is not None:
+            log.info("fold %d of %d", number, folds)
+            settings.treebank.fold = number
+            run_folder, given = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
+        runs.append(_train_one(settings, run_folder, observers, given))
+
+    from parser.training.folds import together
+    from parser.training.observers.console import final_table
+    from parser.training.run_folder import METRICS
+
+    metrics, written = runs[0], "model, metrics.json and TensorBoard events"
+    if folds is not None:
+        metrics, written = together(runs), "metrics.json, and a folder for each fold, with its model"
+        write_json(folder / METRICS, metrics)
+    shown = final_table(metrics)
+    results.debug("\n%s", shown)
+    print(f"\n{shown}\n\n{written}: {folder}")
+    return metrics
+
+
+def _train_one(settings: Settings, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
+    """A run into a folder; ``given``: the overrides that lead to its settings."""
+    job = HydraConfig.get()
     try:
         with background_vectors(vectors_to_train(settings)) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
-            from parser.training.observers.console import final_table
             from parser.training.run import train
 
-            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
-            metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
+            card = ModelCard(shlex.join(["optimal-step", "train", *given]))
+            return train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
-    shown = final_table(metrics)
-    results.debug("\n%s", shown)
-    print(f"\n{shown}\n\nmodel, metrics.json and TensorBoard events: {folder}")
-    return metrics
 
 
 class _HydraFiles(Observer):
@@ -169,7 +192,7 @@ def _run() -> None:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
     try:
-        sys.argv[1:] = with_columns(sys.argv[1:])
+        sys.argv[1:] = with_shares(with_columns(sys.argv[1:]))
         main()
     except JobError:
         pass  # the table says it

@@ -282,7 +282,7 @@ def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treeba
     if len(treebank) < every:
         fix = "raise treebank.held_out" if len(treebank) > 1 else "leave treebank.held_out= out, or give more sentences"
         few = f"{treebank.path}: of {counted(len(treebank), 'sentence')} none is the {every}th"
-        raise TreebankError(f"{few}, to be held out; {fix}")
+        raise TreebankError(f"{few}; {fix}")
     return _taken(treebank, every, every, f"every {every}th sentence, held out")
 
 

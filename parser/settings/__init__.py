@@ -24,6 +24,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "check_column",
+    "held_out_of",
     "named_files",
     "numbered",
     "register",
@@ -87,25 +88,34 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
 
 
 def training_part(settings: Settings) -> TrainingFiles:
-    """Where the training sentences are read, and which of them are held out: for parts that have no file of their own.
+    """Where the training sentences are read, and which of them are held out.
 
     Raises:
-        SettingsError: treebank.held_out is not a share, nor two; or there is no such fold.
+        SettingsError: see held_out_of(); or there is no such fold.
     """
-    treebank: TreebankFiles = settings.treebank
-    given = treebank.held_out
-    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not 1 <= len(shares) <= 2 or not all(isinstance(one, int | float) and 0 <= one <= 0.5 for one in shares) or sum(shares) >= 1:
-        what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
-        raise SettingsError(f"treebank.held_out={given} is out of range; {what}")
-    dev, test = (*shares, 0.0)[:2]
-    held_out = (0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test)
-    fold = None
+    treebank, fold = settings.treebank, None
     if treebank.folds is not None and treebank.fold is not None:
         if treebank.fold > treebank.folds:
             raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
         fold = (treebank.fold, treebank.folds)
-    return TrainingFiles(tuple(training_files(settings)), treebank.on_error == OnFault.skip, held_out, fold)
+    skip = treebank.on_error == OnFault.skip
+    return TrainingFiles(tuple(training_files(settings)), skip, held_out_of(treebank), fold)
+
+
+def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
+    """The shares of the training sentences that are held out for dev and test; 0 where there is such a part already.
+
+    Raises:
+        SettingsError: treebank.held_out is not a share, nor two.
+    """
+    given = treebank.held_out
+    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
+    if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
+        what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
+        raise SettingsError(f"treebank.held_out={given} is out of range; {what}")
+    dev, test = (*shares, 0.0)[:2]
+    return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 
 
 def vector_training(vectors: VectorSettings) -> VectorTraining:

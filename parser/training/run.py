@@ -193,6 +193,12 @@ class Run:
         with self._stopwatch("evaluate"):
             return self.evaluation.scores(part, search)
 
+    def _test_words(self) -> dict[str, int]:
+        """By how many words the scores of a fold count; see folds.py."""
+        test = self._corpus.test
+        assert test is not None
+        return {"words": len(test.heads), "words_nopunct": int((~test.punctuation).sum())}
+
     def _cpu_seconds(self) -> float:
         return _cpu_seconds() - self._cpu_begun
 
@@ -206,6 +212,7 @@ class Run:
             "test": last["test"],
             "after_first_pass": first,
             **({"after_second_pass": between[0]} if between else {}),
+            **({} if self._plan.files.train.fold is None else {"test_part": self._test_words()}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
             "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),

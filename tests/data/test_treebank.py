@@ -217,7 +217,15 @@ def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
 
 
 FAULTY = "\n".join(
-    [WORDS, with_heads(0, 0), WORDS, with_heads(0, "_"), WORDS.replace("2\tb", "x\tb"), WORDS + WORDS, "0.1\tab" + "\t_" * 8 + "\n"]
+    [
+        WORDS,
+        with_heads(0, 0),
+        WORDS,
+        with_heads(0, "_"),
+        WORDS.replace("2\tb", "x\tb"),
+        WORDS + WORDS,
+        "0.1\tab" + "\t_" * 8 + "\n",
+    ]
 )
 
 

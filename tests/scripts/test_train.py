@@ -138,6 +138,24 @@ def test_it_starts_from_any_folder(tmp_path):
     assert len(list((tmp_path / "runs").glob("sample-column1-paper-seed1/*/metrics.json"))) == 1
 
 
+def test_folds(tmp_path):
+    folds = "treebank.folds=2", "treebank.held_out=0.1", f"hydra.run.dir={tmp_path}/run"
+    arguments = (FILES[0], "column=1", *TINY, *NO_VECTORS, *folds)
+    done = train(*arguments)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    of_folds = [json.loads((tmp_path / "run" / f"fold-{k}" / "metrics.json").read_text()) for k in (1, 2)]
+    assert metrics["folds"] == [fold["test"] for fold in of_folds]
+    assert [fold["train"]["sentences"] for fold in of_folds] == [68, 68]
+    words = [fold["test_part"]["words"] for fold in of_folds]
+    right = [n * fold["test"]["las"] for n, fold in zip(words, of_folds, strict=True)]
+    assert metrics["test"]["las"] == pytest.approx(sum(right) / sum(words))
+    assert "\nall sentences together  " in done.stdout
+    assert "treebank.fold=2" in (tmp_path / "run" / "fold-2" / "model" / "README.md").read_text()
+    again = train(*arguments)
+    assert "fold-2: the run is finished" in again.stderr
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

@@ -94,28 +94,37 @@ def tag_scores(metrics: Metrics) -> str:
     return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in TAGS if column in metrics)
 
 
+_SCORES = {
+    "uas": "UAS",
+    "las": "LAS",
+    "las_universal": "LAS univ.",
+    "uas_nopunct": "UAS no punct.",
+    "las_nopunct": "LAS no punct.",
+}
+
+
 def final_table(metrics: dict[str, Any]) -> str:
     """The metrics of a run as a table, percentages with two digits; or why there is none."""
-    keys = {
-        "uas": "UAS",
-        "las": "LAS",
-        "las_universal": "LAS univ.",
-        "uas_nopunct": "UAS no punct.",
-        "las_nopunct": "LAS no punct.",
-    }
-    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
     if not metrics["dev"] and not metrics["test"]:
-        parts = "treebank.dev=FILE, treebank.test=FILE, or treebank.held_out=0.1"
-        return f"nothing was measured, as there is neither a dev nor a test part: give {parts}"
+        return (
+            "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE and treebank.test=FILE, or "
+            "treebank.held_out=0.1,0.1 for a tenth each; of a small treebank, treebank.folds=10 tests on all sentences"
+        )
+    if "folds" in metrics:
+        rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
+        rows |= {"mean": metrics["test_mean"], "standard deviation": metrics["test_standard_deviation"]}
+        return _table(rows | {"all sentences together": metrics["test"]})
     stages = {"after the first pass": metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics
-    for stage, parts in stages.items():
-        for part in ("dev", "test"):
-            if parts[part]:
-                label = f"{part} {stage}"
-                lines.append(f"{label:<26}"[:26] + "".join(f"{parts[part][key]:>15.2f}" for key in keys)[4:])
+    rows = {f"{part} {stage}": parts[part] for stage, parts in stages.items() for part in ("dev", "test") if parts[part]}
     tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
-    lines += [f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores]
+    return "\n".join([_table(rows), *(f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores)])
+
+
+def _table(rows: dict[str, Metrics]) -> str:
+    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in _SCORES.values())]
+    for label, scores in rows.items():
+        lines.append(f"{label:<26}"[:26] + "".join(f"{scores[key]:>15.2f}" for key in _SCORES)[4:])
     return "\n".join(lines)
