@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.commands import command_line
 from parser.commands.columns import completions, with_columns, with_shares
 from parser.commands.configs import CONFIGS, HOME
+from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
@@ -34,6 +36,12 @@ from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, 
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
+
+# A run of the default recipe says so, for it is not the best parser that can be had.
+_REPRODUCTION = (
+    "recipe=paper reproduces Nederhof (2019); a parser to use is trained with recipe=accurate, for input that has tags, or "
+    "with recipe=text, for input without"
+)
 
 register()
 
@@ -57,8 +65,12 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
+            _remove_if_refused(folder, job)
             sys.exit(f"error: {command_line.described(error)}")
 
+    for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
+        made = handler.formatter or logging.Formatter()
+        handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{made._fmt}"))
     begun, number, overrides = time.perf_counter(), int(job.job.num), list(job.overrides.task)
     try:
         metrics = _train(settings, folder, observers)
@@ -71,6 +83,20 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     return _las(metrics, "dev")
 
 
+def _remove_if_refused(folder: Path, job: HydraConf) -> None:
+    """Removes the folder that hydra has made for a run that never began, unless it is one that the user named."""
+    written = {path.name for path in folder.iterdir()} - {f"{job.job.name}.log", ".lock"}
+    if written or any(given.startswith("hydra.run.dir=") for given in job.overrides.hydra):
+        return
+    for handler in logging.getLogger().handlers:
+        handler.close()  # Windows removes no open file
+    shutil.rmtree(folder, ignore_errors=True)
+    for above in folder.parents:
+        if above == Path(job.runtime.cwd) or any(above.iterdir()):
+            return
+        above.rmdir()
+
+
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
@@ -78,6 +104,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     check_given(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
+    reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
+    observers = [*([_Reproduction()] if reproduces else []), *observers]
     folds = settings.treebank.folds if settings.treebank.fold is None else None
     runs = []
     for number in range(1, (folds or 1) + 1):
@@ -99,6 +127,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     shown = final_table(metrics)
     results.debug("\n%s", shown)
     print(f"\n{shown}\n\n{written}: {folder}")
+    if reproduces:
+        print(_REPRODUCTION)
     return metrics
 
 
@@ -131,6 +161,18 @@ class _HydraFiles(Observer):
         parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
+
+
+class _Reproduction(Observer):
+    """Says once that this is no parser to use."""
+
+    _said = False
+
+    def on_start(self, start: RunStart) -> None:
+        """Says it; of folds, in the first one."""
+        if not self._said:
+            log.info("%s", _REPRODUCTION)
+        self._said = True
 
 
 class _Interruptible(Observer):
@@ -186,6 +228,9 @@ def command() -> NoReturn:
 
 
 def _run() -> None:
+    if {"-h", "--help"} & set(sys.argv):
+        print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
+        return
     if offered := completions(sys.argv):
         print(" ".join(offered))
         return

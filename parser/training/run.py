@@ -83,6 +83,7 @@ def train(
             run = Run(planned, manifest, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
+            log.info("finishing: calibration, if there is a dev part, and saving")
             metrics |= run.evaluation.finish(planned.search)
             run.model.save(folder / MODEL)
             if planned.tokenizer is not None:
@@ -162,6 +163,8 @@ class Run:
             if self._plan.keep_best and best:
                 one.put_weights(best)
         search = self._plan.search if one.name == self._names[-1] else None
+        if measured := [part for part in ("dev", "test") if getattr(self._corpus, part) is not None]:
+            log.info("%s: parsing %s", one.name.replace("_", " "), " and ".join(measured))
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
         self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
@@ -173,6 +176,7 @@ class Run:
         if saved:
             one.restore(saved, done)
         else:
+            log.info("%s: making ready what it learns from", one.name.replace("_", " "))
             one.begin()
         self._saved = {}
         number = self._names.index(one.name) + 1

@@ -120,6 +120,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
 
     ``background``: the word vectors, if another process trains them already.
     """
+    log.info("reading the treebank")
     lattices, files = _lattices(plan), plan.files
     train = lattices["train"].treebank if "train" in lattices else read_treebanks(files.train.paths, files.train.skip)
     train, dev, test = files.train.split(train)
@@ -237,6 +238,7 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
 
 
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+    log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
         of_training = set(chain.from_iterable(values)) if wanted.restrict else None
         return WordVectors.read(Path(wanted.file), wanted.limit, of_training)

@@ -107,7 +107,7 @@ def final_table(metrics: dict[str, Any]) -> str:
     """The metrics of a run as a table, percentages with two digits; or why there is none."""
     if not metrics["dev"] and not metrics["test"]:
         return (
-            "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE and treebank.test=FILE, or "
+            "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE and treebank.test=FILE; "
             "treebank.held_out=0.1,0.1 for a tenth each; of a small treebank, treebank.folds=10 tests on all sentences"
         )
     if "folds" in metrics:
