@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 
 from experiments import command as experiment
-from parser.commands import fetch_treebanks
+from parser.commands import fetch_treebanks, settings_help
 from parser.conllu.stream import read_raw_sentences
 from parser.training import run as training_run
 from parser.training.observers.console import final_table
@@ -296,7 +296,7 @@ def test_every_key_is_explained():
     rows = [line for line in made.splitlines() if line.startswith("| `")]
     named = [line.split("`")[1] for line in rows]
     assert len(named) == len(set(named))
-    assert {*documentation.schema_keys(), *documentation.GROUPS} == set(named)
+    assert {*settings_help.schema_keys(), *settings_help.GROUPS} == set(named)
     assert not [line for line in rows if line.endswith("|  |")]
 
 

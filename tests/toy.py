@@ -37,7 +37,7 @@ def settings(*overrides: str) -> Settings:
     """
     try:
         return composed("tensorboard.figures=false", *overrides)
-    except (AssertionError, AttributeError, HydraException, OmegaConfBaseException) as error:
+    except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

@@ -1,18 +1,20 @@
 """usage: optimal-step COMMAND [ARGUMENTS]
 
-Run optimal-step COMMAND --help for details.
+Run optimal-step COMMAND --help for details, optimal-step --version for the version.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from typing import NoReturn
 
 from parser.commands import command_line
 
 # By name, what it does; the module of that name is imported when it is run.
 COMMANDS = {
+    "check": "list the faults of files of trees",
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U, or text",
     "parse_many": "parse many files in parallel",
@@ -40,6 +42,8 @@ def main() -> NoReturn:
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help"):
         command_line.run(lambda: print(usage()))
+    if words[0] == "--version":
+        command_line.run(lambda: print(f"optimal-step {version('optimal-step')}"))
     if words[0] not in COMMANDS:
         sys.exit(f"error: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
     sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]

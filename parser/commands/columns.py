@@ -7,6 +7,7 @@ would expand ``glob(*)`` to nothing, and complete nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -16,6 +17,7 @@ from omegaconf import OmegaConf
 from parser.commands.configs import CONFIGS
 
 _KEY = "column="
+_SHARES = "treebank.held_out="
 
 
 def columns() -> list[str]:
@@ -31,6 +33,13 @@ def with_columns(arguments: Sequence[str]) -> list[str]:
         CompactHydraException: hydra cannot read it.
     """
     return [_listed(argument) if argument.startswith(f"{_KEY}glob(") else argument for argument in arguments]
+
+
+def with_shares(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command, ``treebank.held_out=DEV,TEST`` as a list of two; but in a sweep these are two jobs."""
+    if {"-m", "--multirun"} & set(arguments):
+        return [*arguments]
+    return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
 
 
 def _listed(argument: str) -> str:

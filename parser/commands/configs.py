@@ -38,7 +38,7 @@ def training_settings(overrides: Sequence[str]) -> Settings:
     register()
     try:
         return composed("train", overrides)  # type: ignore[return-value]
-    except (AssertionError, AttributeError, HydraException, OmegaConfBaseException) as error:
+    except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

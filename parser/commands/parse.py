@@ -26,8 +26,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from parser.beam_settings import Search, searching
 from parser.commands.command_line import number_of_threads, positive, run
@@ -39,7 +40,7 @@ from parser.commands.parsing_options import (
     write_bytecode,
 )
 from parser.conllu.checks import ConlluError, describe_file
-from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
+from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
@@ -82,21 +83,42 @@ def main() -> int:
     start = time.perf_counter()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
         source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input))
-        parsed = parse_file(
-            model,
-            source,
-            target,
-            given.input,
-            single_root=not given.several_roots,
-            threads=given.threads,
-            on_error=given.on_error,
-            report=_warn,
-            allow_missing_columns=given.allow_missing_columns,
-            beam=beam,
-            k_best=given.k_best,
-            tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP,
-        )
+        with with_progress(target, given.input, given.output, comparable=not given.text and given.k_best is None) as shown:
+            parsed = parse_file(
+                model,
+                source,
+                shown,
+                given.input,
+                single_root=not given.several_roots,
+                threads=given.threads,
+                on_error=given.on_error,
+                report=_warn,
+                allow_missing_columns=given.allow_missing_columns,
+                beam=beam,
+                k_best=given.k_best,
+                tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP,
+            )
     return _told(parsed, given.input, time.perf_counter() - start)
+
+
+def with_progress(target: BinaryIO, read: str, written: str, comparable: bool) -> AbstractContextManager[BinaryIO]:
+    """The target, and where standard error is a terminal a bar of what has been written to it; gone at the end.
+
+    Args:
+        target: what is written to.
+        read, written: names of the input and the output.
+        comparable: whether the output is about as long as the input.
+    """
+    if not sys.stderr.isatty() or (written == STANDARD_STREAM and sys.stdout.isatty()):
+        return nullcontext(target)
+    from tqdm import tqdm  # which others need not load
+
+    plain = comparable and Path(read).is_file() and Path(read).suffix not in COMPRESSED
+    total = Path(read).stat().st_size if plain else None
+    bar: AbstractContextManager[BinaryIO] = tqdm.wrapattr(
+        target, "write", total=total, desc="written", unit="B", unit_scale=True, leave=False
+    )
+    return bar
 
 
 def _check(given: argparse.Namespace) -> None:

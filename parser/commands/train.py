@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -23,18 +24,24 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.columns import completions, with_columns
+from parser.commands.columns import completions, with_columns, with_shares
 from parser.commands.configs import CONFIGS, HOME
+from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
+from parser.storage.atomic import write_json
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
 
-_GROUPS = ("treebank", "recipe", "system", "model", "oracle", "beam")
+# A run of the default recipe says so, for it is not the best parser that can be had.
+_REPRODUCTION = (
+    "recipe=paper reproduces Nederhof (2019); a parser to use is trained with recipe=accurate, for input that has tags, or "
+    "with recipe=text, for input without"
+)
 
 register()
 
@@ -58,8 +65,12 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
+            _remove_if_refused(folder, job)
             sys.exit(f"error: {command_line.described(error)}")
 
+    for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
+        made = handler.formatter or logging.Formatter()
+        handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{made._fmt}"))
     begun, number, overrides = time.perf_counter(), int(job.job.num), list(job.overrides.task)
     try:
         metrics = _train(settings, folder, observers)
@@ -72,29 +83,69 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     return _las(metrics, "dev")
 
 
+def _remove_if_refused(folder: Path, job: HydraConf) -> None:
+    """Removes the folder that hydra has made for a run that never began, unless it is one that the user named."""
+    written = {path.name for path in folder.iterdir()} - {f"{job.job.name}.log", ".lock"}
+    if written or any(given.startswith("hydra.run.dir=") for given in job.overrides.hydra):
+        return
+    for handler in logging.getLogger().handlers:
+        handler.close()  # Windows removes no open file
+    shutil.rmtree(folder, ignore_errors=True)
+    for above in folder.parents:
+        if above == Path(job.runtime.cwd) or any(above.iterdir()):
+            return
+        above.rmdir()
+
+
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
-    check_given(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
+    check_given(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
+    reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
+    observers = [*([_Reproduction()] if reproduces else []), *observers]
+    folds = settings.treebank.folds if settings.treebank.fold is None else None
+    runs = []
+    for number in range(1, (folds or 1) + 1):
+        run_folder, given = folder, list(job.overrides.task)
+        if folds is not None:
+            log.info("fold %d of %d", number, folds)
+            settings.treebank.fold = number
+            run_folder, given = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
+        runs.append(_train_one(settings, run_folder, observers, given))
+
+    from parser.training.folds import together
+    from parser.training.observers.console import final_table
+    from parser.training.run_folder import METRICS
+
+    metrics, written = runs[0], "model, metrics.json and TensorBoard events"
+    if folds is not None:
+        metrics, written = together(runs), "metrics.json, and a folder for each fold, with its model"
+        write_json(folder / METRICS, metrics)
+    shown = final_table(metrics)
+    results.debug("\n%s", shown)
+    print(f"\n{shown}\n\n{written}: {folder}")
+    if reproduces:
+        print(_REPRODUCTION)
+    return metrics
+
+
+def _train_one(settings: Settings, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
+    """A run into a folder; ``given``: the overrides that lead to its settings."""
+    job = HydraConfig.get()
     try:
         with background_vectors(vectors_to_train(settings)) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
-            from parser.training.observers.console import final_table
             from parser.training.run import train
 
-            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
-            metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
+            card = ModelCard(shlex.join(["optimal-step", "train", *given]))
+            return train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
-    shown = final_table(metrics)
-    results.debug("\n%s", shown)
-    print(f"\n{shown}\n\nmodel, metrics.json and TensorBoard events: {folder}")
-    return metrics
 
 
 class _HydraFiles(Observer):
@@ -110,6 +161,18 @@ class _HydraFiles(Observer):
         parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
+
+
+class _Reproduction(Observer):
+    """Says once that this is no parser to use."""
+
+    _said = False
+
+    def on_start(self, start: RunStart) -> None:
+        """Says it; of folds, in the first one."""
+        if not self._said:
+            log.info("%s", _REPRODUCTION)
+        self._said = True
 
 
 class _Interruptible(Observer):
@@ -165,20 +228,20 @@ def command() -> NoReturn:
 
 
 def _run() -> None:
-    for group in _GROUPS:
-        if f"{group}=null" in sys.argv:  # hydra's words for this name neither the key nor what to do
-            raise ValueError(f"{group}=null: there must be one; name one that --help lists, or leave {group}= out")
+    if {"-h", "--help"} & set(sys.argv):
+        print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
+        return
     if offered := completions(sys.argv):
         print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
     try:
-        sys.argv[1:] = with_columns(sys.argv[1:])
+        sys.argv[1:] = with_shares(with_columns(sys.argv[1:]))
         main()
     except JobError:
         pass  # the table says it
-    except (AssertionError, AttributeError, CompactHydraException, OmegaConfBaseException) as error:
+    except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

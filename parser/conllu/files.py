@@ -26,6 +26,8 @@ from parser.storage.atomic import replacing
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
+# By ending of a name, what opens a file for reading.
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # Names that promise a compression which is not written here.
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
@@ -44,8 +46,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
         return
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-    opener = openers.get(Path(name).suffix, open)
+    opener = COMPRESSED.get(Path(name).suffix, open)
     try:
         opened = cast(BinaryIO, opener(name, "rb"))
         empty = Path(name).is_file() and Path(name).stat().st_size == 0

@@ -27,7 +27,7 @@ import numpy as np
 
 from parser.child_process import end_with_parent
 from parser.data.attributes import attribute_values
-from parser.data.treebank import read_treebanks, without_held_out
+from parser.data.treebank import TrainingFiles, read_treebanks
 from parser.data.vocabularies import Vocabulary
 from parser.data.word_vectors import VectorTraining, WordVectors
 
@@ -39,16 +39,14 @@ class VectorRequest:
     """Which word vectors to train.
 
     Attributes:
-        files: the training part.
-        held_out: the share of its sentences that are left out, see without_held_out().
+        files: of the training part.
         subset: whether only the sentences with projective trees are read.
         attribute: whose values get vectors.
         training: how.
         seed: of the run.
     """
 
-    files: tuple[str, ...]
-    held_out: float
+    files: TrainingFiles
     subset: bool
     attribute: str
     training: VectorTraining
@@ -84,7 +82,7 @@ class BackgroundVectors:
 @contextmanager
 def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVectors | None]:
     """Begins to train the word vectors of a run; None if none are wanted, or the training part is not there."""
-    if request is None or not all(Path(file).is_file() for file in request.files):
+    if request is None or not all(Path(file).is_file() for file in request.files.paths):
         yield None
         return
     # -P: a file parser.py in the folder where the user stands is not ours.
@@ -103,8 +101,9 @@ def _answer(request: str) -> None:
     """What the process does."""
     end_with_parent()
     fields = json.loads(request)
-    wanted = VectorRequest(**(fields | {"training": VectorTraining(**fields["training"])}))
-    train, _ = without_held_out(read_treebanks(wanted.files), wanted.held_out)
+    parts = {"files": TrainingFiles(**fields["files"]), "training": VectorTraining(**fields["training"])}
+    wanted = VectorRequest(**(fields | parts))
+    train, _, _ = wanted.files.split(read_treebanks(wanted.files.paths, wanted.files.skip))
     values = attribute_values(train.projective_subset if wanted.subset else train.sentences, wanted.attribute)
     vectors = WordVectors.train(values, wanted.training, wanted.seed)
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)

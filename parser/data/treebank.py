@@ -1,19 +1,21 @@
 """Gold data: sentences with their trees, read from CoNLL-U as strictly as what is parsed (conllu/stream.py).
 
 Beyond what parsing asks for, gold data is text in UTF-8, its trees have exactly one root, and every sentence has words. Words
-alone are kept: multiword tokens and empty nodes are not nodes of the tree; they are counted and left out.
+alone are kept: multiword tokens and empty nodes are not nodes of the tree; they are counted and left out. Sentences with faults
+are, too, if that is asked for.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, is_blank
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
 
@@ -28,6 +30,10 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
     "roots have a DEPREL other than root": lambda form, deprel, head: head == 0 and deprel != "root",
     "words have the DEPREL root but are not the root": lambda form, deprel, head: head != 0 and deprel == "root",
 }
+
+
+# An error lists as many faults.
+_LISTED = 20
 
 
 class TreebankError(ConlluError):
@@ -59,6 +65,28 @@ class Sentence:
         return len(self.forms)
 
 
+class Fault(NamedTuple):
+    """Why a sentence is not gold data.
+
+    Attributes:
+        message: with the place.
+        in_parsing: whether parsing refuses it, too.
+        leaves_out: whether the sentence is left out; one that is only not separated from the next can be used.
+        ends: whether nothing after it was read.
+    """
+
+    message: str
+    in_parsing: bool
+    leaves_out: bool = True
+    ends: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The message without its place, numbers, quotations and fix."""
+        message = re.sub(r"^.*?, line \d+(, sentence \d+( \(sent_id .*?\))?)?: ", "", self.message, flags=re.DOTALL)
+        return re.sub(r"'.*?'|\d[\d,.-]*", "...", re.split(r"[:;(]", message, maxsplit=1)[0], flags=re.DOTALL).strip()
+
+
 @dataclass
 class Treebank:
     """The sentences of a file, in order, and what was left out of it."""
@@ -67,6 +95,7 @@ class Treebank:
     sentences: list[Sentence] = field(default_factory=list)
     n_multiword_tokens: int = 0
     n_empty_nodes: int = 0
+    faults: list[Fault] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -108,7 +137,13 @@ class Treebank:
             "nonprojective_percent": self.nonprojective_percent,
             "multiword_tokens_skipped": self.n_multiword_tokens,
             "empty_nodes_skipped": self.n_empty_nodes,
+            "sentences_skipped": self.n_left_out,
         }
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of sentences that were left out for their faults."""
+        return sum(fault.leaves_out for fault in self.faults)
 
     def oddities(self) -> str:
         """What is read, but is probably a mistake: how many words, and where the first one is; empty if nothing is odd."""
@@ -123,38 +158,70 @@ class Treebank:
     def __str__(self) -> str:
         read = f"{len(self):,} sentences, {self.n_words:,} words, {self.nonprojective_percent:.1f}% non-projective trees"
         skipped = f"{self.n_multiword_tokens:,} multiword tokens, {self.n_empty_nodes:,} empty nodes"
+        if self.n_left_out:
+            skipped += f", {counted(self.n_left_out, 'faulty sentence')}"
         return f"{self.path}: {read} (skipped: {skipped})"
 
 
-def read_treebank(path: str | Path) -> Treebank:
-    """Reads a file of gold trees: CoNLL-U in UTF-8, plain or by its name ``.gz`` or ``.xz``; BOM and CRLF are fine.
+def read_treebank(path: str | Path, skip: bool = False) -> Treebank:
+    """Reads a file of gold trees: CoNLL-U in UTF-8, plain or compressed as its name says; BOM and CRLF are fine.
+
+    Args:
+        path: of the file.
+        skip: whether sentences with faults are left out.
 
     Raises:
-        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence.
+        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. It lists
+            the first faults.
     """
-    treebank = Treebank(str(path))
-    try:
-        with open_input(path) as stream:
-            for sentence in read_raw_sentences(_text_lines(stream, treebank.path), treebank.path):
-                treebank.n_multiword_tokens += len(sentence.multiwords)
-                treebank.n_empty_nodes += len(sentence.empty_nodes)
-                if len(sentence):
-                    treebank.sentences.append(_gold_sentence(sentence))
-                elif sentence.empty_nodes:
-                    place = sentence.place(sentence.empty_nodes[0])
-                    raise TreebankError(f"{place}: a sentence without words; a sentence needs at least one word")
-    except TreebankError:
-        raise
-    except ConlluError as error:
-        raise TreebankError(str(error)) from error
+    treebank = with_faults(path)
+    if treebank.faults and not (skip and treebank.sentences and not treebank.faults[-1].ends):
+        raise TreebankError(listed(treebank.faults))
     if not treebank.sentences:
         raise TreebankError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
     return treebank
 
 
-def read_treebanks(paths: Sequence[str | Path]) -> Treebank:
-    """Several files as one treebank, in their order; raises what read_treebank raises."""
-    parts = [read_treebank(path) for path in paths]
+def with_faults(path: str | Path) -> Treebank:
+    """What can be used of a file, perhaps nothing, with the faults of the rest: the first one of each sentence."""
+    treebank = Treebank(str(path))
+    faults = treebank.faults
+    try:
+        with open_input(path) as stream:
+            for sentence in read_raw_sentences(_text_lines(stream, treebank.path), treebank.path, strict=False):
+                if sentence.glued is not None:
+                    faults.append(Fault(str(sentence.glued), True, leaves_out=False))
+                if sentence.error is not None:
+                    faults.append(Fault(str(sentence.error), True))
+                elif len(sentence):
+                    try:
+                        treebank.sentences.append(_gold_sentence(sentence))
+                    except ConlluError as error:
+                        faults.append(Fault(str(error), False))
+                        continue
+                    treebank.n_multiword_tokens += len(sentence.multiwords)
+                    treebank.n_empty_nodes += len(sentence.empty_nodes)
+                elif sentence.empty_nodes:
+                    place = sentence.place(sentence.empty_nodes[0])
+                    faults.append(Fault(f"{place}: a sentence without words; a sentence needs at least one word", False))
+    except ConlluError as error:
+        faults.append(Fault(str(error), not isinstance(error, TreebankError), ends=True))
+    return treebank
+
+
+def listed(faults: Sequence[Fault]) -> str:
+    """The first faults, a line each, and how many there are."""
+    lines = [fault.message for fault in faults[:_LISTED]]
+    if len(faults) > 1:
+        first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
+        fix = "optimal-step check FILE lists all; treebank.on_error=skip trains without these sentences"
+        lines.append(f"{len(faults):,} faults{first}; {fix}")
+    return "\n".join(lines)
+
+
+def read_treebanks(paths: Sequence[str | Path], skip: bool = False) -> Treebank:
+    """Several files as one treebank, in their order; otherwise as read_treebank()."""
+    parts = [read_treebank(path, skip) for path in paths]
     if len(parts) == 1:
         return parts[0]
     return Treebank(
@@ -162,7 +229,43 @@ def read_treebanks(paths: Sequence[str | Path]) -> Treebank:
         [sentence for part in parts for sentence in part],
         sum(part.n_multiword_tokens for part in parts),
         sum(part.n_empty_nodes for part in parts),
+        [fault for part in parts for fault in part.faults],
     )
+
+
+@dataclass(frozen=True)
+class TrainingFiles:
+    """Where training sentences are read, and which of them become other parts; the same whoever reads them.
+
+    Attributes:
+        paths: files of CoNLL-U, one at least.
+        skip: whether sentences with faults are left out.
+        held_out: the shares of the sentences that are the dev part and the test part.
+        fold: k and n: the test part is the k-th of every n sentences, k from 1; None: there are no folds.
+    """
+
+    paths: Sequence[str]
+    skip: bool = False
+    held_out: Sequence[float] = (0.0, 0.0)
+    fold: Sequence[int] | None = None
+
+    def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
+        """What of the sentences is the training part, and those held out of it for dev and test, None if there are none.
+
+        Raises:
+            TreebankError: there are not enough sentences.
+        """
+        test = None
+        if self.fold is not None:
+            number, folds = self.fold
+            if len(treebank) < folds:
+                few = f"{treebank.path}: {counted(len(treebank), 'sentence')} cannot be {folds} folds"
+                raise TreebankError(f"{few}; lower treebank.folds")
+            treebank, test = _taken(treebank, folds, number, f"fold {number} of {folds}")
+        treebank, dev = without_held_out(treebank, self.held_out[0])
+        if test is None:
+            treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
+        return treebank, dev, test
 
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:
@@ -176,12 +279,19 @@ def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treeba
     if not share:
         return treebank, None
     every = max(2, round(1 / share))
-    held = treebank.sentences[every - 1 :: every]
-    if not held:
-        raise TreebankError(f"{treebank.path}: of {len(treebank)} sentences none is the {every}th; raise treebank.held_out")
-    kept = [sentence for number, sentence in enumerate(treebank.sentences, 1) if number % every]
-    train = Treebank(treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes)
-    return train, Treebank(f"{treebank.path} (every {every}th sentence, held out)", held)
+    if len(treebank) < every:
+        fix = "raise treebank.held_out" if len(treebank) > 1 else "leave treebank.held_out= out, or give more sentences"
+        few = f"{treebank.path}: of {counted(len(treebank), 'sentence')} none is the {every}th"
+        raise TreebankError(f"{few}; {fix}")
+    return _taken(treebank, every, every, f"every {every}th sentence, held out")
+
+
+def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Treebank, Treebank]:
+    """The treebank without the given one of ``every`` sentences, counted from 1, and those as a treebank with this name."""
+    taken = treebank.sentences[number - 1 :: every]
+    kept = [sentence for place, sentence in enumerate(treebank.sentences, 1) if (place - number) % every]
+    train = Treebank(treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes, treebank.faults)
+    return train, Treebank(f"{treebank.path} ({name})", taken)
 
 
 def _text_lines(stream: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -13,8 +13,9 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.data.background_vectors import VectorRequest
+from parser.data.treebank import TrainingFiles
 from parser.data.word_vectors import VectorTraining
-from parser.settings.choices import SettingsError, TrainingTrees, VocabularySource
+from parser.settings.choices import OnFault, SettingsError, TrainingTrees, VocabularySource
 from parser.settings.groups import BEAMS, MODELS, Settings, TreebankFiles, VectorSettings
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "numbered",
     "register",
     "training_files",
+    "training_part",
     "vector_training",
     "vectors_to_train",
     "vocabulary_is_of_subset",
@@ -69,9 +71,11 @@ def numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
     """What a setting names that may name several: by the setting alone if it is one, else by the setting and a number.
 
     Raises:
-        SettingsError: the value is neither a path nor a list of paths.
+        SettingsError: the value is neither a path nor a list of paths, or a path is empty.
     """
     named = [] if value is None else [value] if isinstance(value, str) else value
+    if isinstance(named, Sequence) and "" in named:
+        raise SettingsError(f"{key} is empty; write {key}=null for none")
     if not isinstance(named, Sequence) or not all(isinstance(one, str) for one in named):
         raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
     return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": one for i, one in enumerate(named)}
@@ -83,9 +87,35 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
     return source == VocabularySource.first_pass and trees == TrainingTrees.projective_subset
 
 
-def held_out_of(treebank: TreebankFiles) -> float:
-    """The share of the training sentences that are held out as the dev part; 0 where there is a dev part already."""
-    return 0.0 if treebank.dev is not None else treebank.held_out
+def training_part(settings: Settings) -> TrainingFiles:
+    """Where the training sentences are read, and which of them are held out.
+
+    Raises:
+        SettingsError: see held_out_of(); or there is no such fold.
+    """
+    treebank, fold = settings.treebank, None
+    if treebank.folds is not None and treebank.fold is not None:
+        if treebank.fold > treebank.folds:
+            raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
+        fold = (treebank.fold, treebank.folds)
+    skip = treebank.on_error == OnFault.skip
+    return TrainingFiles(tuple(training_files(settings)), skip, held_out_of(treebank), fold)
+
+
+def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
+    """The shares of the training sentences that are held out for dev and test; 0 where there is such a part already.
+
+    Raises:
+        SettingsError: treebank.held_out is not a share, nor two.
+    """
+    given = treebank.held_out
+    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
+    if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
+        what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
+        raise SettingsError(f"treebank.held_out={given} is out of range; {what}")
+    dev, test = (*shares, 0.0)[:2]
+    return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 
 
 def vector_training(vectors: VectorSettings) -> VectorTraining:
@@ -95,11 +125,11 @@ def vector_training(vectors: VectorSettings) -> VectorTraining:
 
 def vectors_to_train(settings: Settings) -> VectorRequest | None:
     """The word vectors that the run trains; None if none are read, or all are read from a file."""
-    vectors, files = settings.vectors, tuple(training_files(settings))
-    if vectors.file is not None or vectors.attribute is None or not settings.features.get(vectors.attribute) or not files:
+    vectors, files = settings.vectors, training_part(settings)
+    if vectors.file is not None or vectors.attribute is None or not settings.features.get(vectors.attribute) or not files.paths:
         return None
-    held_out, subset = held_out_of(settings.treebank), vocabulary_is_of_subset(settings)
-    return VectorRequest(files, held_out, subset, vectors.attribute, vector_training(vectors), settings.seed)
+    subset = vocabulary_is_of_subset(settings)
+    return VectorRequest(files, subset, vectors.attribute, vector_training(vectors), settings.seed)
 
 
 def register() -> None:

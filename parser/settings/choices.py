@@ -18,6 +18,9 @@ Schedule = StrEnum("Schedule", ["constant", "cosine", "linear"])
 ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 """Whether the learning rate falls over each pass, or over the first two together."""
 
+OnFault = StrEnum("OnFault", ["stop", "skip"])
+"""What becomes of a sentence of the treebank that cannot be used: it ends the run, or is left out."""
+
 Tokenizer = StrEnum("Tokenizer", ["none", "udpipe"])
 Segmenter = StrEnum("Segmenter", ["none", "bilstm"])
 

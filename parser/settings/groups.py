@@ -22,6 +22,7 @@ from parser.settings.choices import (
     ExampleUse,
     Keep,
     Mode,
+    OnFault,
     OnlineSentences,
     OptimizerName,
     Over,
@@ -83,14 +84,18 @@ class Paths:
 class TreebankFiles:
     """The parts of a treebank; null where there is none.
 
-    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is.
+    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is,
+    or a list of two, for dev and test. ``fold``: of ``folds``, the one that is the test part; null: each in its turn.
     """
 
     name: str = MISSING
     train: Any = None  # str | list[str] | None, for which OmegaConf has no type
     dev: str | None = None
     test: str | None = None
-    held_out: float = number(0, 0.5, "a share of sentences", default=0.0)
+    held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
+    folds: int | None = number(2, 1000, "the number of folds", default=None, read="treebank.test=null")
+    fold: int | None = number(1, 1000, "the number of a fold", default=None, read="treebank.folds=N")
+    on_error: OnFault = setting(OnFault.stop)
 
 
 @dataclass

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import logging
+import math
 import re
+import shlex
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from hydra.core.override_parser.types import Override
@@ -24,6 +27,8 @@ log = logging.getLogger(__name__)
 
 # Between conditions that all must hold.
 _AND = ", and "
+
+_TREEBANK = "treebank"
 
 # Settings of older versions, and their names.
 RENAMED = {
@@ -148,16 +153,22 @@ def absent(key: str, settings: Any, given: str) -> str:
         return f"there is no setting {key} any more; its name is {RENAMED[key]}"
     known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
     if known is None:
-        # The last part decides: of optimizer.lr the nearest key is one of the optimizer.
+        # First the group, then the last part decides: of optimzer.lr the nearest key is one of the optimizer.
         group, _, name = key.rpartition(".")
-        beside = [other for other in keys() if other.rpartition(".")[0] == group] or list(keys())
-        nearest = max(beside, key=lambda other: difflib.SequenceMatcher(None, name, other.rpartition(".")[2]).ratio())
+        groups = {other: other.rpartition(".")[0] for other in keys()}
+        nearest_group = _nearest(group, groups.values())
+        beside = {other.rpartition(".")[2]: other for other, of in groups.items() if of == nearest_group}
+        nearest = beside[_nearest(name, beside)]
         return f"there is no setting {key}; the nearest is {nearest}; --help lists them all"
     missing = [one for one in _and_above(known) if keys()[one].choices and (one == key or _select(settings, one) is None)]
     if not missing:  # in a dictionary, whose keys are its user's
         return f"there is no {key} yet; write +{given}"
     choices = " or ".join(keys()[missing[-1]].choices)
     return f"{given}: there is no {missing[-1]} in this run; leave it out, or choose {choices}"
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    return max(known, key=lambda other: difflib.SequenceMatcher(None, word, other).ratio() if word else not other)
 
 
 def explained(error: Exception) -> SettingsError | None:
@@ -172,10 +183,14 @@ def explained(error: Exception) -> SettingsError | None:
 
 def _translated(error: Exception) -> str | None:
     if isinstance(error, MissingConfigException):
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        missing = str(error.missing_cfg_file)
+        group, _, name = missing.partition("/") if missing.startswith(f"{_TREEBANK}/") else missing.rpartition("/")
         known = ", ".join(error.options or [])
-        return f"{group}={name} is unknown; known: {known}" if group and known else None
+        fix = f"; if it is a file, give {_to_train_on(name)}" if group == _TREEBANK else ""
+        return f"{group}={name} is unknown; known: {known}{fix}" if group and known else None
     if isinstance(error, OverrideParseException):
+        if "=" not in str(error.override) and Path(error.override).is_file():
+            return f"{error.override} is not KEY=VALUE; to train on this file, give {_to_train_on(error.override)}"
         quoted = "quote a value that has blanks or any of ,=:[]{}() in it: " + r"""KEY='"VALUE"'"""
         return f"{error.override} is not KEY=VALUE ({_first_line(error)}); {quoted}"
     if found := re.match(r"Error resolving interpolation '(.*)', possible interpolation keys: (.*)", _first_line(error)):
@@ -185,6 +200,10 @@ def _translated(error: Exception) -> str | None:
     if given is None or given.key_or_group.startswith("hydra."):
         return None
     override, name = str(given.input_line), given.key_or_group
+    if str(error).startswith("Config group override"):  # of null, or a number
+        size = f"; for a beam with {given.value()} items, give beam=local beam.size={given.value()}"
+        fix = size if name == "beam" and given.value() is not None else ""
+        return f"{override}: there must be one, given by its name; give one that --help lists, or leave {name}= out{fix}"
     if given.is_sweep_override():
         value = override.partition("=")[2]
         return (
@@ -193,7 +212,7 @@ def _translated(error: Exception) -> str | None:
         )
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
-    if isinstance(error, AssertionError | AttributeError) or str(error).startswith("Could not override"):
+    if isinstance(error, AssertionError | AttributeError) or str(error).startswith(("Could not override", "Could not delete")):
         return absent(name, settings, override)
     if name not in keys():
         return None
@@ -202,7 +221,16 @@ def _translated(error: Exception) -> str | None:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(inside)}"
     if words := _words(keys()[name].type):
         return f"{override} is unknown; known: {', '.join(words)}"
-    return f"{override}: it cannot be null" if given.value() is None else f"{override}: {_first_line(error.__cause__ or error)}"
+    if given.value() is None:
+        return f"{override}: it cannot be null"
+    if (allowed := keys()[name].range) is not None:
+        kind = "a whole number" if int in (keys()[name].type, *get_args(keys()[name].type)) else "a number"
+        return f"{override} is not {kind}; {allowed.violation(math.nan)}"
+    return f"{override}: {_first_line(error.__cause__ or error)}"
+
+
+def _to_train_on(file: str) -> str:
+    return shlex.quote(f"treebank.train={file}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import oracles
 from parser.beam_settings import Beam, Search
+from parser.data.treebank import TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import ClassifierSpec
@@ -258,20 +259,18 @@ class LinearPlan:
 
 @dataclass(frozen=True)
 class FilesPlan:
-    """What a run reads: the parts of the treebank, and how many of the training sentences are held out as the dev part.
+    """What a run reads.
 
     Attributes:
-        train: files of CoNLL-U, one at least.
-        dev, test: None where there is no such part.
-        held_out: the share of the training sentences that are the dev part; 0 where ``dev`` is given.
+        train: the files of the training sentences, and which of these are held out.
+        dev, test: files; None where there is none.
         named: by setting, every file that is read, the lattices and word vectors, too.
         treebanks: the folder of the treebanks known by name.
     """
 
-    train: tuple[str, ...]
+    train: TrainingFiles
     dev: str | None = None
     test: str | None = None
-    held_out: float = 0.0
     named: Mapping[str, str] = field(default_factory=dict)
     treebanks: str = ""
 

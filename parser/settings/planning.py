@@ -10,10 +10,11 @@ from omegaconf.errors import OmegaConfBaseException
 
 import oracles
 from parser.beam_settings import Beam, Exact, Merge, Scores, Search
+from parser.data.treebank import TrainingFiles
 from parser.lattices.gold_paths import MissingPath
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
-from parser.settings import check_column, held_out_of, named_files, training_files, vector_training, vocabulary_is_of_subset
+from parser.settings import check_column, named_files, training_files, training_part, vector_training, vocabulary_is_of_subset
 from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, Tokenizer, TrainingTrees
 from parser.settings.groups import (
     BeamTrainingSettings,
@@ -73,7 +74,7 @@ def plan(settings: Settings) -> Plan:
         raise SettingsError(message)
     return Plan(
         labels=_labels(made),
-        files=_files(made, tuple(training_files(settings)), named_files(settings)),
+        files=_files(made, training_part(settings), named_files(settings)),
         system=SystemPlan(made.system, system_options(made)),
         oracle=oracle_of(made),
         projectivization=made.projectivization,
@@ -100,6 +101,8 @@ def check_files(files: FilesPlan) -> None:
         SettingsError: names the file, the key and what to set.
     """
     for key, name in files.named.items():
+        if Path(name).is_dir():
+            raise SettingsError(f"{key}={name}: this is a folder; name a file in it")
         if not Path(name).is_file():
             known = f"{Path(files.treebanks).as_posix()}/" in Path(name).as_posix()
             fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"
@@ -117,9 +120,8 @@ def _labels(made: Settings) -> dict[str, str | int | None]:
     }
 
 
-def _files(made: Settings, train: tuple[str, ...], named: Mapping[str, str]) -> FilesPlan:
-    treebank = made.treebank
-    return FilesPlan(train, treebank.dev, treebank.test, held_out_of(treebank), named, made.paths.treebanks)
+def _files(made: Settings, train: TrainingFiles, named: Mapping[str, str]) -> FilesPlan:
+    return FilesPlan(train, made.treebank.dev, made.treebank.test, named, made.paths.treebanks)
 
 
 def _linear(made: LinearSettings) -> LinearPlan:

@@ -21,7 +21,7 @@ from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.networks.build import check_device
 from parser.settings import held_out_of, vocabulary_is_of_subset
-from parser.settings.choices import ExampleUse, Policy, SettingsError, Tokenizer, TrainingTrees
+from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, Tokenizer, TrainingTrees
 from parser.settings.groups import (
     BEAMS,
     BiLSTMSettings,
@@ -65,6 +65,9 @@ def check_values(settings: Settings, made: Any, prefix: str = "") -> None:
 
 def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     """Violations of the rules, in order: later rules assume that earlier ones hold."""
+    if made.treebank.folds is not None and made.treebank.fold is None:
+        fix = "optimal-step train trains one for each; or give treebank.fold=K"
+        yield f"treebank.folds={made.treebank.folds} needs as many runs, and this is one; {fix}"
     yield from _wrong_oracle(made)
     if isinstance(made, LinearSettings):
         if made.device != "cpu":
@@ -212,8 +215,11 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
         return
     if not isinstance(made.treebank.train, str):
         yield "lattice.train belongs to one file of trees: give one treebank.train"
-    if held_out_of(made.treebank):
+    if any(held_out_of(made.treebank)):
         yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev, and lattice.dev"
+    for key, given in (("folds", made.treebank.folds), ("on_error", made.treebank.on_error)):
+        if given not in (None, OnFault.stop):
+            yield f"treebank.{key}={given} is not supported with lattices; leave it out"
     fix = "or lattice.choices=false"
     if lattice.choices and made.second_pass.policy == Policy.beam:
         yield f"lattice.choices=true learns along single computations, not second_pass.policy=beam; choose another, {fix}"

@@ -164,6 +164,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
     ends = [torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs]
     n_tokens = sum(map(len, tokens))
     epochs = min(how.most_epochs, max(1, how.tokens // max(n_tokens, 1)))
+    log.info("training the segmenter: %d epochs of %s tokens", epochs, f"{n_tokens:,}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = SegmenterNetwork(how.spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})

@@ -10,7 +10,6 @@ import json
 import logging
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,7 +63,7 @@ def train_tokenizer(
 def train_tokenizer_apart(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
 ) -> None:
-    """Trains a tokenizer; see train_tokenizer(). UDPipe's own words on its epochs are not shown.
+    """Trains a tokenizer; see train_tokenizer(). What UDPipe says of its epochs is logged.
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
@@ -74,20 +73,23 @@ def train_tokenizer_apart(
     request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
     # -P: a file parser.py in the folder where the user stands is not ours.
     command = [sys.executable, "-P", "-m", "parser.text.tokenizer_training", json.dumps(request)]
-    with (
-        tempfile.TemporaryFile() as messages,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=messages) as process,
-    ):
+    said = ""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
         try:
+            for raw in process.stderr:
+                line = raw.decode(errors="replace").strip()
+                if line.startswith("Epoch "):
+                    log.info("tokenizer, e%s", line.removeprefix("E"))
+                elif line:
+                    said += f"{line}\n"
             status = process.wait()
         finally:
             process.kill()
-        messages.seek(0)
-        said = messages.read().decode(errors="replace").strip()
     if status == _REFUSED:
         raise UdpipeError(said.splitlines()[-1])
     if status:
-        raise ChildProcessError(f"training the tokenizer failed:\n{said}")
+        raise ChildProcessError(f"training the tokenizer failed:\n{said.strip()}")
 
 
 def _text(path: str | Path) -> str:

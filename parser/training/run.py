@@ -83,6 +83,7 @@ def train(
             run = Run(planned, manifest, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
+            log.info("finishing: calibration, if there is a dev part, and saving")
             metrics |= run.evaluation.finish(planned.search)
             run.model.save(folder / MODEL)
             if planned.tokenizer is not None:
@@ -105,7 +106,7 @@ def _read_back(folder: Path) -> None:
 
 
 def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:
-    train, dev = list(plan.files.train), plan.files.dev
+    train, dev = list(plan.files.train.paths), plan.files.dev
     train_tokenizer_apart(train, dev, target)
     if wanted.segmenter:
         train_segmenter(train, dev, target, plan.seed)
@@ -162,6 +163,8 @@ class Run:
             if self._plan.keep_best and best:
                 one.put_weights(best)
         search = self._plan.search if one.name == self._names[-1] else None
+        if measured := [part for part in ("dev", "test") if getattr(self._corpus, part) is not None]:
+            log.info("%s: parsing %s", one.name.replace("_", " "), " and ".join(measured))
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
         self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
@@ -173,6 +176,7 @@ class Run:
         if saved:
             one.restore(saved, done)
         else:
+            log.info("%s: making ready what it learns from", one.name.replace("_", " "))
             one.begin()
         self._saved = {}
         number = self._names.index(one.name) + 1
@@ -193,6 +197,12 @@ class Run:
         with self._stopwatch("evaluate"):
             return self.evaluation.scores(part, search)
 
+    def _test_words(self) -> dict[str, int]:
+        """By how many words the scores of a fold count; see folds.py."""
+        test = self._corpus.test
+        assert test is not None
+        return {"words": len(test.heads), "words_nopunct": int((~test.punctuation).sum())}
+
     def _cpu_seconds(self) -> float:
         return _cpu_seconds() - self._cpu_begun
 
@@ -206,6 +216,7 @@ class Run:
             "test": last["test"],
             "after_first_pass": first,
             **({"after_second_pass": between[0]} if between else {}),
+            **({} if self._plan.files.train.fold is None else {"test_part": self._test_words()}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
             "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, ClassVar
 
 from hydra.experimental.callback import Callback
@@ -68,7 +69,10 @@ def read_jobs(sweep: Path) -> list[SweepJob]:
 
 
 def table(jobs: list[SweepJob]) -> str:
-    """A line for each job: number, the settings in which the jobs differ, dev and test LAS, seconds; or why it failed."""
+    """A line for each job: number, the settings in which the jobs differ, dev and test LAS, seconds; or why it failed.
+
+    Where jobs differ only in their seeds, a line for them together follows: mean and standard deviation.
+    """
     common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
     settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]
     width = max([len("settings"), *map(len, settings)])
@@ -76,7 +80,26 @@ def table(jobs: list[SweepJob]) -> str:
     for job, own in zip(jobs, settings, strict=True):
         scores = f"{_shown(job.dev_las, 2)}  {_shown(job.test_las, 2)}  {_shown(job.seconds, 1)}"
         lines.append(f"{job.number:>4}  {own:{width}}  " + (scores if job.error is None else f"failed: {job.error}"))
-    return "\n".join(lines)
+    return "\n".join([*lines, *_over_seeds(jobs, common)])
+
+
+def _over_seeds(jobs: list[SweepJob], common: set[str]) -> list[str]:
+    """Of jobs that differ only in their seeds, a line for each group of several."""
+    groups: dict[str, list[SweepJob]] = {}
+    for job in jobs:
+        if job.error is None:
+            others = [override for override in job.overrides if override not in common and not override.startswith("seed=")]
+            groups.setdefault(" ".join(others), []).append(job)
+    lines = []
+    for own, group in groups.items():
+        parts = {"dev": [job.dev_las for job in group], "test": [job.test_las for job in group]}
+        found = {part: [score for score in scores if score is not None] for part, scores in parts.items()}
+        shown = "".join(
+            f"; {part} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}" for part, scores in found.items() if len(scores) > 1
+        )
+        if shown:
+            lines.append(f"{own or 'all jobs'}: {len(group)} seeds{shown}")
+    return ["", *lines] if lines else []
 
 
 def _shown(number: float | None, digits: int) -> str:

@@ -94,6 +94,7 @@ def test_where_and_report(tmp_path):
         "nonprojective_percent": 0.0,
         "multiword_tokens_skipped": 1,
         "empty_nodes_skipped": 1,
+        "sentences_skipped": 0,
     }
     assert "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword tokens, 1 empty nodes)" in str(treebank)
 
@@ -213,6 +214,55 @@ def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
         read_treebank(written(tmp_path, "# a\n" + one + "# b\n" + two))
     with pytest.raises(TreebankError, match="line 3, sentence 1: the head 3"):
         read_treebank(written(tmp_path, "1-2\tab" + "\t_" * 8 + "\n" + one + two))
+
+
+FAULTY = "\n".join(
+    [
+        WORDS,
+        with_heads(0, 0),
+        WORDS,
+        with_heads(0, "_"),
+        WORDS.replace("2\tb", "x\tb"),
+        WORDS + WORDS,
+        "0.1\tab" + "\t_" * 8 + "\n",
+    ]
+)
+
+
+def test_all_faults_are_told(tmp_path):
+    path = written(tmp_path, FAULTY)
+    with pytest.raises(TreebankError) as raised:
+        read_treebank(path)
+    *faults, summary = str(raised.value).splitlines()
+    assert [re.sub(r".*, line (\d+), sentence (\d+): ", r"\1 \2 ", fault)[:20] for fault in faults] == [
+        "5 2 several roots: t",
+        "11 4 the head '_' is",
+        "14 5 'x' is not an i",
+        "18 6 word 1 where wo",
+        "21 8 a sentence with",
+    ]
+    assert re.match(r"5 faults; .*treebank\.on_error=skip", summary)
+    many = written(tmp_path, "\n".join([with_heads(0, 0)] * 70))
+    with pytest.raises(TreebankError, match=r"line 59, sentence 20: .*\n70 faults, of which these are the first 20; "):
+        read_treebank(many)
+
+
+def test_faulty_sentences_can_be_left_out(tmp_path):
+    treebank = read_treebank(written(tmp_path, FAULTY), skip=True)
+    assert [len(sentence) for sentence in treebank] == [2] * 4  # those without an empty line between them are both there
+    assert (treebank.n_left_out, len(treebank.faults)) == (4, 5)
+    assert treebank.summary["sentences_skipped"] == 4
+    assert ", 4 faulty sentences)" in str(treebank)
+    assert [fault.kind for fault in treebank.faults] == [
+        "several roots",
+        "the head ... is not a number",
+        "... is not an id",
+        "word ... where word ... is expected",
+        "a sentence without words",
+    ]
+    for content in (with_heads(0, 0), FAULTY.encode() + b"\n\xff\n"):  # no sentence is left, or what follows cannot be read
+        with pytest.raises(TreebankError, match=r"several roots"):
+            read_treebank(written(tmp_path, content), skip=True)
 
 
 def test_what_is_odd_is_counted(tmp_path):

@@ -94,7 +94,9 @@ def fuzz_gold(rng: Random, folder: Path) -> None:
         treebank = read_treebank(path)
     except TreebankError as error:
         assert str(error).startswith(str(path))
-        assert len(str(error)) < 2000
+        lines = str(error).split("\n")
+        assert len(lines) <= 21
+        assert max(map(len, lines)) < 2000
         return
     content.decode("utf-8")
     raw = [s for s in read_raw_sentences(io.BytesIO(content)) if len(s)]

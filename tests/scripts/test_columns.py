@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from parser.commands import train
-from parser.commands.columns import columns, with_columns
+from parser.commands.columns import columns, with_columns, with_shares
 from parser.training.sweeps import CurrentSweep
 from tests.toy import forget_what_is_stored, settings
 
@@ -29,6 +29,12 @@ def command(monkeypatch):
 
 def test_they_are_those_of_the_settings():
     assert columns() == [*settings().table7] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_two_shares_are_a_list_but_in_a_sweep():
+    assert with_shares(["treebank.held_out=0.1,0.2", "seed=1,2"]) == ["treebank.held_out=[0.1,0.2]", "seed=1,2"]
+    for plain in (["treebank.held_out=0.1"], ["treebank.held_out=[0.1,0.1]"], ["-m", "treebank.held_out=0.1,0.2"]):
+        assert with_shares(plain) == plain
 
 
 def test_patterns_become_lists():

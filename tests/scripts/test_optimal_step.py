@@ -36,6 +36,11 @@ def test_it_lists_its_commands():
     )
 
 
+def test_it_says_its_version():
+    done = optimal_step("--version")
+    assert (done.returncode, done.stdout) == (0, f"optimal-step {PYPROJECT['project']['version']}\n")
+
+
 def test_every_command_has_a_script_and_a_module():
     for name in COMMANDS:
         assert (ROOT / "scripts" / f"{name}.py").is_file()

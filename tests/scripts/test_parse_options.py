@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge, searching
@@ -56,3 +59,27 @@ def test_a_greedy_parser_merges_nothing():
         with pytest.raises(BeamError, match="merge=none needs a beam"):
             searching(own, size, Merge.NONE)
     assert searching(Beam(8), None, Merge.NONE) == Beam(8, Merge.NONE)
+
+
+def test_a_terminal_shows_how_much_is_written(tmp_path, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    (tmp_path / "in.conllu").write_bytes(bytes(1000))
+    shown = {("in.conllu", True): "| 0.00/1.00k [", ("in.conllu", False): " 0.00B [", ("-", True): " 0.00B ["}
+    for (name, comparable), first in shown.items():
+        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+        target = io.BytesIO()
+        with parse.with_progress(target, str(tmp_path / name), "out.conllu", comparable) as progress:
+            progress.write(bytes(1000))
+        assert target.getvalue() == bytes(1000)
+        assert "written: " in terminal.getvalue()
+        assert first in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with parse.with_progress(target, "-", "out.conllu", True) as progress:
+        assert progress is target
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with parse.with_progress(target, "-", "-", True) as progress:
+        assert progress is target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -43,6 +44,9 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     assert [job.number for job in jobs] == [0, 1, 2, 3]
     assert [job.error is None for job in jobs] == [True, False, False, False]
     assert ": there is no such file" in str(jobs[1].error)
+    assert re.search(r"^\[job 0\]\[.*first pass, epoch 1 of 1", done.stderr, re.MULTILINE)
+    assert "[job 2]" in done.stderr
+    assert "reproduces" not in done.stderr
     assert str(jobs[2].error).startswith("column=9 is unknown")
     lines = done.stdout.splitlines()
     assert any(line.startswith("   0  column=1 ") and f"{jobs[0].dev_las:.2f}" in line for line in lines)
@@ -88,6 +92,23 @@ def test_a_table_of_jobs(tmp_path):
     assert "ended without a result" in lines[3]
 
 
+def test_jobs_that_differ_in_their_seeds_are_summed_up():
+    scores = {
+        ("column=1", 1): (50.0, 40.0),
+        ("column=1", 2): (54.0, 42.0),
+        ("column=2", 1): (60.0, None),
+        ("column=2", 2): (62.0, None),
+    }
+    jobs = [SweepJob(n, [own, f"seed={seed}"], *scores[own, seed]) for n, (own, seed) in enumerate(scores)]
+    jobs.append(SweepJob(4, ["column=2", "seed=3"], error="it broke"))
+    assert table(jobs).splitlines()[-3:] == [
+        "",
+        "column=1: 2 seeds; dev LAS 52.00 ± 2.83; test LAS 41.00 ± 1.41",
+        "column=2: 2 seeds; dev LAS 61.00 ± 1.41",
+    ]
+    assert table(jobs[:1] + jobs[2:3]).count("\n") == 2  # there is one seed of each
+
+
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
@@ -126,16 +147,49 @@ def test_an_earlier_sweep_of_the_same_process_is_forgotten(tmp_path, monkeypatch
     assert (done.returncode, "run folders" in done.stdout) == (0, False)
 
 
+def test_a_run_that_is_refused_leaves_no_folder(tmp_path):
+    (tmp_path / "mine.conllu").write_text("word\n")
+    for refused in ("oracle=static column=9", "treebank.train=mine.conllu"):
+        done = train(*refused.split(), *NO_VECTORS, folder=tmp_path)
+        assert done.returncode == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.conllu"]
+    train("column=9", "hydra.run.dir=named/run", folder=tmp_path)
+    assert (tmp_path / "named" / "run").is_dir()
+
+
 def test_it_starts_from_any_folder(tmp_path):
     """Relative paths are those of the user's folder, even where hydra changes it; the sample treebank is the project's."""
     (tmp_path / "mine.conllu").write_bytes((SAMPLE / "sample-ud-dev.conllu").read_bytes())
     done = train("treebank.train=mine.conllu", "column=1", *TINY, "hydra.job.chdir=true", "hydra.run.dir=run", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "nothing was measured" in done.stdout
+    for said in (done.stdout, done.stderr):
+        assert said.count("recipe=paper reproduces Nederhof (2019); ") == 1
+    silent = "reading the treebank", "training word vectors", "first pass: making ready", "finishing: "
+    places = [done.stderr.index(stage) for stage in silent]
+    assert places == sorted(places)
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["treebank"] == "mine"
     done = train("treebank.dev=null", "treebank.test=null", "column=1", *TINY, *NO_VECTORS, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "runs").glob("sample-column1-paper-seed1/*/metrics.json"))) == 1
+
+
+def test_folds(tmp_path):
+    folds = "treebank.folds=2", "treebank.held_out=0.1", f"hydra.run.dir={tmp_path}/run"
+    arguments = (FILES[0], "column=1", *TINY, *NO_VECTORS, *folds)
+    done = train(*arguments)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    of_folds = [json.loads((tmp_path / "run" / f"fold-{k}" / "metrics.json").read_text()) for k in (1, 2)]
+    assert metrics["folds"] == [fold["test"] for fold in of_folds]
+    assert [fold["train"]["sentences"] for fold in of_folds] == [68, 68]
+    words = [fold["test_part"]["words"] for fold in of_folds]
+    right = [n * fold["test"]["las"] for n, fold in zip(words, of_folds, strict=True)]
+    assert metrics["test"]["las"] == pytest.approx(sum(right) / sum(words))
+    assert "\nall sentences together  " in done.stdout
+    assert "treebank.fold=2" in (tmp_path / "run" / "fold-2" / "model" / "README.md").read_text()
+    again = train(*arguments)
+    assert "fold-2: the run is finished" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,9 @@ REFUSED = [
     ("optimizer.lr=0.1", "optimizer.lr optimizer.learning_rate"),
     ("+optimizer.lr=0.1", "optimizer.lr optimizer.learning_rate"),
     ("treebnk=hu", "treebnk treebank"),
+    ("optimzer.lr=0.1", "optimzer.lr optimizer.learning_rate"),
+    ("beam.sze=4", "beam.sze beam.size"),
+    ("~sead", "sead seed"),
     ("second_pass.follow=0.9", "second_pass.follow second_pass.exploration_probability"),
     ("+online.follow=0.9 model=linear", "online.follow online.exploration_probability"),
     ("+experiment=table7", "experiment"),
@@ -66,7 +69,17 @@ REFUSED = [
     ("optimizer=adam", "optimizer.KEY=VALUE name learning_rate"),
     (f"{BILSTM} encoder=null", "encoder.KEY=VALUE layers hidden"),
     ("beam=global beam.training=null", "beam.training.KEY=VALUE start epochs"),
-    ("first_pass.epochs=many", "first_pass.epochs=many Integer"),
+    ("first_pass.epochs=many", "first_pass.epochs=many whole 1 100,000"),
+    ("seed=a", "seed=a whole 0 4,294,967,295"),
+    ("vectors.limit=1.5", "vectors.limit=1.5 whole 1 1,000,000,000"),
+    ("classifier.dropout=x", "classifier.dropout=x number 0 1"),
+    ("beam=8", "beam=8 beam=local beam.size=8"),
+    ("beam=null", "beam=null --help beam="),
+    ("treebank=2018", "treebank=2018 --help treebank="),
+    ("treebank=my.conllu", "treebank=my.conllu sample treebank.train=my.conllu"),
+    ("treebank=../my.conllu", "treebank=../my.conllu sample treebank.train=../my.conllu"),
+    ("treebank.dev=", "treebank.dev treebank.dev=null"),
+    ("treebank.train=[a.conllu,'']", "treebank.train treebank.train=null"),
     ("beam=local beam.size=null", "beam.size=null null"),
     ("seed=null", "seed=null null"),
     # Words.
@@ -114,6 +127,15 @@ REFUSED = [
     ("first_pass.epochs=0", "first_pass.epochs=0 1 100,000"),
     ("second_pass.policy=mixed second_pass.exploration_probability=1.5", "second_pass.exploration_probability=1.5 0 1"),
     ("treebank.held_out=0.9", "treebank.held_out=0.9 0 0.5"),
+    ("treebank.held_out=x", "treebank.held_out=x 0 0.5 0.1,0.1"),
+    ("treebank.held_out=[0.1,0.1,0.1]", "treebank.held_out=[0.1, 0.1, 0.1]"),
+    ("treebank.held_out=[0.5,0.5]", "treebank.held_out=[0.5, 0.5]"),
+    ("treebank.folds=10", "treebank.folds=10 treebank.test=null"),
+    ("treebank.folds=1 treebank.test=null", "treebank.folds=1 2 1,000"),
+    ("treebank.folds=10 treebank.test=null", "treebank.folds=10 treebank.fold=K"),
+    ("treebank.folds=10 treebank.test=null treebank.fold=11", "treebank.fold=11 treebank.folds=10"),
+    ("treebank.fold=1", "treebank.fold=1 treebank.folds=N"),
+    ("treebank.on_error=keep", "treebank.on_error=keep stop skip"),
     ("+embeddings.upos=0", "embeddings.upos=0 1 10,000"),
     ("beam=local beam.size=0", "beam.size=0 1 1,024"),
     ("beam=global beam.training.gold_size=0", "beam.training.gold_size=0 1 1,024"),
@@ -217,6 +239,8 @@ REFUSED = [
     (f"{LATTICE} treebank.train=[a,b]", "lattice.train treebank.train"),
     (f"{LATTICE} second_pass.policy=beam beam=local", "lattice.choices=true second_pass.policy=beam lattice.choices=false"),
     (f"{LATTICE} treebank.held_out=0.1 treebank.dev=null", "treebank.held_out=0.1 treebank.dev lattice.dev"),
+    (f"{LATTICE} treebank.test=null treebank.folds=9 treebank.fold=1", "treebank.folds=9"),
+    (f"{LATTICE} treebank.on_error=skip", "treebank.on_error=skip"),
     # Teachers.
     (f"{TAUGHT} column=2", "distillation.teacher=runs/taught second_pass.trees=TREES column=3"),
     (f"{TAUGHT} system=lr_spine", "distillation.teacher=runs/taught system!=lr_spine"),
@@ -238,9 +262,15 @@ def test_settings_that_cannot_be(overrides, named):
     with pytest.raises(SettingsError) as raised:
         planned(*overrides.split())
     message = str(raised.value)
-    for word in named.split():
+    for word in re.split(r"(?<!,) ", named):
         assert re.search(rf"(?<![^\s(']){re.escape(word)}(?!\w)", message), message
     assert "\n" not in message
+
+
+def test_a_file_without_a_key(tmp_path):
+    (tmp_path / "my.conllu").touch()
+    with pytest.raises(SettingsError, match=rf"^{tmp_path}/my\.conllu is not .* give treebank\.train={tmp_path}/my\.conllu$"):
+        planned(f"{tmp_path}/my.conllu")
 
 
 @pytest.mark.parametrize(
@@ -275,6 +305,7 @@ def test_a_teacher_has_no_pass_to_teach_in():
     [
         (["treebank.train=nowhere.conllu"], r"^treebank\.train=nowhere\.conllu: there is no such file$"),
         (["treebank.train=[nowhere,there]"], r"^treebank\.train\.0=nowhere: there is no such file$"),
+        (["treebank.dev=/"], r"^treebank\.dev=/: this is a folder; name a file in it$"),
         (["treebank=hu"], r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data must be the folder "),
     ],
 )

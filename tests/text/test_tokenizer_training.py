@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 
 import pytest
@@ -16,9 +17,11 @@ from tests.toy import sentence, settings, write_conllu
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
 
 
-def test_it_is_the_same_as_that_of_this_process(tmp_path):
+def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):
     train_tiny_tokenizer(tmp_path / "here.udpipe")
-    train_tokenizer_apart([tmp_path / "here.conllu"], None, tmp_path / "apart.udpipe", TINY)
+    with caplog.at_level(logging.INFO):
+        train_tokenizer_apart([tmp_path / "here.conllu"], None, tmp_path / "apart.udpipe", TINY)
+    assert [message.partition(",")[0] for message in caplog.messages[1:]] == ["tokenizer"] * TINY["epochs"]
     assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
 
 

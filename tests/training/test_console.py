@@ -83,3 +83,18 @@ def test_without_a_terminal_nothing_is_drawn(monkeypatch):
     bar.on_epoch(epoch_end("first_pass", 100))
     bar.close()
     assert file.getvalue() == ""
+
+
+@pytest.mark.parametrize("updates", [3, 7, 11])
+def test_many_steps_do_not_lead_beyond_the_end(monkeypatch, updates):
+    """tqdm warns of a bar that rounding carries beyond its total."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    bar = begun(epochs=3, done=0)
+    assert bar._bar is not None
+    bar.on_pass_start(PassStart(1, "first_pass", 3, 0, 130 * updates))
+    for epoch in range(1, 4):
+        for _ in range(updates):
+            bar.on_update(Update("first_pass", epoch, 0, 0.5, 130, 0.1))
+        bar.on_epoch(epoch_end("first_pass", 130 * updates + epoch))
+        assert bar._bar.n == epoch
+    bar.close()

@@ -56,6 +56,14 @@ def test_none_of_it_where_it_is_not_wanted(tmp_path):
     assert not (tmp_path / "run" / "projector_config.pbtxt").exists()
 
 
+def test_what_tells_runs_apart_comes_first_and_the_column_is_a_name(tmp_path, monkeypatch):
+    written: list[dict[str, object]] = []
+    monkeypatch.setattr(SummaryWriter, "add_hparams", lambda self, compared, *arguments, **options: written.append(compared))
+    events(tmp_path, "tensorboard.trees=0", "column=1")
+    assert [*written[0]][:4] == ["treebank.name", "recipe", "seed", "oracle"]
+    assert (written[0]["column"], written[0]["seed"]) == ("1", 1)
+
+
 @pytest.mark.parametrize("method", ["add_text", "add_scalar", "add_hparams", "close"])
 def test_an_error_of_its_file_names_the_folder(tmp_path, monkeypatch, method):
     def full(*arguments, **options):

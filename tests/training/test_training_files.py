@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from parser.commands.configs import HOME
 from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
-from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.settings import vectors_to_train
 from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
@@ -43,6 +44,32 @@ def test_every_tenth_sentence_is_held_out(files):
     assert without_held_out(both, 0.0) == (both, None)
     with pytest.raises(TreebankError, match=r"100th; .*treebank\.held_out"):
         without_held_out(both, 0.01)
+    with pytest.raises(TreebankError, match=r"of 1 sentence none is the 10th.* leave treebank\.held_out= out"):
+        without_held_out(Treebank("one", both.sentences[:1]), 0.1)
+
+
+def test_parts_that_are_held_out_for_dev_and_test(files):
+    both = read_treebanks(files)
+    train, dev, test = TrainingFiles([], held_out=(0.1, 0.1)).split(both)
+    assert dev is not None
+    assert test is not None
+    assert dev.sentences == [both[9], both[19]]
+    assert test.sentences == [both[8], both[18]]  # every ninth of the others
+    assert train.sentences == [s for s in both if s not in [*dev, *test]]
+
+
+def test_each_sentence_is_in_one_fold(files):
+    both = read_treebanks(files)
+    tested = []
+    for number in range(1, 5):
+        train, dev, test = TrainingFiles([], fold=(number, 4)).split(both)
+        assert dev is None
+        assert test is not None
+        assert [s for s in both if s not in test.sentences] == train.sentences
+        tested += test.sentences
+    assert sorted(tested, key=both.sentences.index) == both.sentences
+    with pytest.raises(TreebankError, match=r"25 sentences cannot be 26 folds; lower treebank\.folds"):
+        TrainingFiles([], fold=(1, 26)).split(both)
 
 
 def run(files: tuple[Path, Path], *overrides: str):
@@ -59,8 +86,11 @@ def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
     assert sorted(manifest["files"]) == ["treebank.train.0", "treebank.train.1"]
 
 
-def test_vectors_of_another_process_are_of_the_same_sentences(files):
-    made = run(files)
+@pytest.mark.parametrize("overrides", [[], ["treebank.folds=2", "treebank.fold=1", "treebank.on_error=skip"]])
+def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
+    if overrides:
+        files[0].write_text(f"word\n\n{files[0].read_text()}")
+    made = run(files, *overrides)
     alone = prepare(plan(made)).vectors
     with background_vectors(vectors_to_train(made)) as background:
         other = prepare(plan(made), background).vectors
@@ -74,6 +104,20 @@ def test_a_dev_part_that_is_given_goes_first(files):
     corpus = prepare(plan(run(files, f"treebank.dev={files[1]}")))
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
+
+
+def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
+    for file in files:
+        file.write_text(f"word\n\n{file.read_text()}")
+    made = run(files, f"treebank.dev={files[1]}", "treebank.on_error=skip")
+    with caplog.at_level(logging.WARNING):
+        corpus = prepare(plan(made))
+    assert corpus.train.summary["sentences_skipped"] == 2
+    assert corpus.dev is not None
+    assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
+    left_out = [message for message in caplog.messages if "left out" in message]
+    assert [message.partition(" ")[0] for message in left_out] == ["2", "1"]
+    assert f"{files[0]}, line 1, sentence 1: 1 column" in left_out[0]
 
 
 def test_names_and_places(files, tmp_path):

@@ -17,7 +17,7 @@ from parser import transitions
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.sentences import NO_NODE
-from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebank, read_treebanks
 from parser.data.vocabularies import (
     N_RESERVED,
     UD_ROOT,
@@ -120,14 +120,13 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
 
     ``background``: the word vectors, if another process trains them already.
     """
+    log.info("reading the treebank")
     lattices, files = _lattices(plan), plan.files
-    train = lattices["train"].treebank if "train" in lattices else read_treebanks(files.train)
-    train, held = without_held_out(train, files.held_out)
+    train = lattices["train"].treebank if "train" in lattices else read_treebanks(files.train.paths, files.train.skip)
+    train, dev, test = files.train.split(train)
     _report("train", train)
-    dev = _read("dev", files.dev, lattices)
-    if held is not None:
-        _report("dev", dev := held)
-    test = _read("test", files.test, lattices)
+    dev = _read("dev", files.dev, dev, lattices, files.train.skip)
+    test = _read("test", files.test, test, lattices, files.train.skip)
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
@@ -189,7 +188,7 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
     """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
     if (wanted := plan.lattices) is None:
         return {}
-    trees = {"train": plan.files.train[0], "dev": plan.files.dev, "test": plan.files.test}
+    trees = {"train": plan.files.train.paths[0], "dev": plan.files.dev, "test": plan.files.test}
     return {
         part: LatticePart.read(
             part, file, str(trees[part]), wanted.gold if part == "train" else MissingPath.INFUSED, wanted.max_arcs
@@ -198,17 +197,23 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
     }
 
 
-def _read(part: str, path: str | None, lattices: dict[str, LatticePart]) -> Treebank | None:
-    if path is None:
-        return None
-    treebank = lattices[part].treebank if part in lattices else read_treebank(path)
-    _report(part, treebank)
+def _read(
+    part: str, path: str | None, held_out: Treebank | None, lattices: dict[str, LatticePart], skip: bool
+) -> Treebank | None:
+    """Dev or test: from its file, or what is held out of the training sentences."""
+    treebank = held_out
+    if path is not None:
+        treebank = lattices[part].treebank if part in lattices else read_treebank(path, skip)
+    if treebank is not None:
+        _report(part, treebank)
     return treebank
 
 
 def _report(part: str, treebank: Treebank) -> None:
     """Logs what was read, and what of it is probably a mistake."""
     log.info("%-5s %s", part, treebank)
+    if treebank.faults:
+        log.warning("%d sentences left out:\n%s", treebank.n_left_out, listed(treebank.faults))
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
@@ -233,6 +238,7 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
 
 
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+    log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
         of_training = set(chain.from_iterable(values)) if wanted.restrict else None
         return WordVectors.read(Path(wanted.file), wanted.limit, of_training)

@@ -27,12 +27,13 @@ class ProgressBar(Observer):
 
     def __init__(self) -> None:
         self._bar: tqdm | None = None
-        self._in_epoch = 0.0  # how far the bar is within the epoch
+        self._done = 0  # epochs
         self._examples = math.inf  # of an epoch: of the last one, or what is expected
 
     def on_start(self, start: RunStart) -> None:
         """Starts the bar."""
         self.close()
+        self._done = start.epochs_done
         self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
 
     def on_pass_start(self, start: PassStart) -> None:
@@ -44,7 +45,7 @@ class ProgressBar(Observer):
     def on_update(self, update: Update) -> None:
         """Advances the bar within the epoch."""
         if self._bar is not None and not self._bar.disable:
-            self._to(min(self._in_epoch + update.examples / self._examples, _NEARLY))
+            self._to(min(self._bar.n + update.examples / self._examples, self._done + _NEARLY))
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Advances the bar to the end of the epoch."""
@@ -55,13 +56,13 @@ class ProgressBar(Observer):
         if epoch.dev is not None:
             shown["dev LAS"] = f"{epoch.dev['las']:.2f}"
         self._bar.set_postfix(shown, refresh=False)
-        self._to(1.0)
-        self._in_epoch = 0.0
+        self._done += 1
+        self._to(self._done)
 
-    def _to(self, in_epoch: float) -> None:
+    def _to(self, epochs: float) -> None:
+        """Moves the bar to a number of epochs, which the sum of the steps towards it would miss by rounding."""
         assert self._bar is not None
-        self._bar.update(in_epoch - self._in_epoch)
-        self._in_epoch = in_epoch
+        self._bar.update(epochs - self._bar.n)
 
     def close(self) -> None:
         """Leaves the bar as it is."""
@@ -93,28 +94,37 @@ def tag_scores(metrics: Metrics) -> str:
     return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in TAGS if column in metrics)
 
 
+_SCORES = {
+    "uas": "UAS",
+    "las": "LAS",
+    "las_universal": "LAS univ.",
+    "uas_nopunct": "UAS no punct.",
+    "las_nopunct": "LAS no punct.",
+}
+
+
 def final_table(metrics: dict[str, Any]) -> str:
     """The metrics of a run as a table, percentages with two digits; or why there is none."""
-    keys = {
-        "uas": "UAS",
-        "las": "LAS",
-        "las_universal": "LAS univ.",
-        "uas_nopunct": "UAS no punct.",
-        "las_nopunct": "LAS no punct.",
-    }
-    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
     if not metrics["dev"] and not metrics["test"]:
-        parts = "treebank.dev=FILE, treebank.test=FILE, or treebank.held_out=0.1"
-        return f"nothing was measured, as there is neither a dev nor a test part: give {parts}"
+        return (
+            "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE and treebank.test=FILE; "
+            "treebank.held_out=0.1,0.1 for a tenth each; of a small treebank, treebank.folds=10 tests on all sentences"
+        )
+    if "folds" in metrics:
+        rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
+        rows |= {"mean": metrics["test_mean"], "standard deviation": metrics["test_standard_deviation"]}
+        return _table(rows | {"all sentences together": metrics["test"]})
     stages = {"after the first pass": metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics
-    for stage, parts in stages.items():
-        for part in ("dev", "test"):
-            if parts[part]:
-                label = f"{part} {stage}"
-                lines.append(f"{label:<26}"[:26] + "".join(f"{parts[part][key]:>15.2f}" for key in keys)[4:])
+    rows = {f"{part} {stage}": parts[part] for stage, parts in stages.items() for part in ("dev", "test") if parts[part]}
     tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
-    lines += [f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores]
+    return "\n".join([_table(rows), *(f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores)])
+
+
+def _table(rows: dict[str, Metrics]) -> str:
+    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in _SCORES.values())]
+    for label, scores in rows.items():
+        lines.append(f"{label:<26}"[:26] + "".join(f"{scores[key]:>15.2f}" for key in _SCORES)[4:])
     return "\n".join(lines)

@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 # The columns of the HPARAMS tab: the settings in which runs that are compared differ. The text tab has them all.
 COMPARED = (
     "treebank.name",
+    "recipe",
+    "seed",
+    "oracle",
+    "column",
+    "strategy",
     "system",
     "degree",
-    "column",
-    "oracle",
-    "strategy",
-    "recipe",
     "model",
-    "seed",
     "online.mode",
     "second_pass.trees",
     "second_pass.policy",
@@ -88,6 +88,7 @@ class TensorBoard(Observer):
         self._step = start.epochs_done
         settings = OmegaConf.create(start.manifest.settings)
         self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in COMPARED}
+        self._compared["column"] = str(self._compared["column"])  # a name, not a quantity
         with naming(start.folder):
             self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
             self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(settings)), 0)

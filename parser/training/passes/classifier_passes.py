@@ -7,6 +7,7 @@ search. Each hands what differs, an Objective, to the one Trainer (fitting/train
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -38,6 +39,8 @@ from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
 from parser.training.fitting.word_dropout import WordDropout
 from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
+
+log = logging.getLogger(__name__)
 
 
 class TrainedClassifier:
@@ -340,6 +343,7 @@ class ExplorationPass(ExamplePass):
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
         plan, model, data = self._plan, self.model, self.data
+        log.info("%s: exploring with the parser as it is, and asking the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer

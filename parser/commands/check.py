@@ -1,0 +1,96 @@
+"""Checks files of trees: optimal-step check FILE... [--level N] [--lang CODE].
+
+Lists what training refuses, the first fault of each sentence, and says how much of it parsing refuses, too. With --level, also
+what the validator of Universal Dependencies finds up to that level (1 to 5; from 4 on, --lang says by which language's lists).
+The exit status is 1 if there is a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from parser.commands.command_line import run
+from parser.conllu.checks import counted
+from parser.conllu.files import open_input
+from parser.data.treebank import Fault, Treebank, with_faults
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the faults and their counts; 1 if there are any."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
+    parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
+    parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none)")
+    given = parser.parse_args(arguments)
+    if given.lang and not given.level:
+        parser.error("--lang is only for UD's validator; give --level, too")
+    kinds: Counter[str] = Counter()
+    for file in given.files:
+        treebank = with_faults(file)
+        for fault in treebank.faults:
+            kinds[fault.kind] += 1
+            print(fault.message)
+        if odd := treebank.oddities():
+            print(f"{file}: {odd}; training and parsing take them as they are")
+        print(f"{file}: {_summary(treebank)}")
+    failed = bool(kinds)
+    if given.level:
+        for is_error, kind, message in _validated(given.files, given.level, given.lang or "ud"):
+            kinds[kind] += 1
+            failed = failed or is_error
+            print(message)
+    if kinds:
+        print("\n".join(["", *(f"{n:>8,}  {kind}" for kind, n in kinds.most_common())]))
+    return int(failed)
+
+
+def _summary(treebank: Treebank) -> str:
+    """What of a file training and parsing can use."""
+    read = counted(len(treebank), "sentence")
+    faults = treebank.faults
+    if not faults:
+        return f"{read}, no fault"
+    ends = "; nothing after the last of them was read" if faults[-1].ends else ""
+    return (
+        f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {_in_parsing(faults):,}{ends}; "
+        "treebank.on_error=skip trains without these sentences, parse --on-error=skip parses without them"
+    )
+
+
+def _in_parsing(faults: Sequence[Fault]) -> int:
+    return sum(fault.in_parsing for fault in faults)
+
+
+def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tuple[bool, str, str]]:
+    """What UD's validator says of files that are one treebank: whether it is an error, its kind, a line to print.
+
+    Raises:
+        ValueError: the validator is not installed.
+    """
+    try:
+        from udtools import Validator
+        from udtools.state import State
+    except ModuleNotFoundError as error:
+        fix = "pip install udtools, or in a checkout of the source pip install -e '.[check]'"
+        raise ValueError(f"{error.name} is not installed, which --level needs: {fix}") from error
+    validator, state = Validator(lang=language, level=level, output=None), State()
+    places: list[str] = []
+    for file in files:
+        state.current_file_name = file
+        with open_input(file) as stream:
+            validator.validate_file_handle(io.TextIOWrapper(stream, encoding="utf-8", errors="replace"), state)
+        places += [file] * (len(state.error_tracker) - len(places))
+    validator.validate_end(state)
+    places += ["all files"] * (len(state.error_tracker) - len(places))
+    for place, incident in zip(places, state.error_tracker, strict=True):
+        kind = f"{str(incident.get_type()).lower()} {incident.testid} (level {incident.level})"
+        yield incident.is_error(), kind, f"{place}, line {incident.lineno}: {kind}: {incident.message}"
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,31 @@
+"""train --help: all settings with what they are for, and their values in the run that is described."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from parser.commands import train
+from parser.commands.settings_help import GROUPS, SECTIONS, schema_keys, settings_help
+
+
+def test_all_settings_are_explained():
+    text = settings_help(["seed=3", "recipe=accurate"])
+    for key in [*schema_keys(), *GROUPS]:
+        assert f"\n  {key}=" in text or f"\n  {key}.NAME=VALUE" in text, key
+    assert all(f"\n{title}\n" in text for title in SECTIONS)
+    assert "\n  seed=3   " in text
+    assert "\n  optimizer.name=adam   " in text
+    assert "for weights, word vectors and the order of the examples" in text
+    assert "experiments" not in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_the_command_prints_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["train.py", "--help", "beam=local", "beam.size=32"])
+    train._run()
+    assert "\n  beam.size=32   " in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["train.py", "--help", "sead=1"])
+    with pytest.raises(ValueError, match=r"no setting sead; the nearest is seed"):
+        train._run()
