@@ -26,10 +26,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
 
@@ -65,7 +65,7 @@ class _BoundLocal(BoundOracle):
         return _score_batch(self.trees.heads, self.trees.offsets, self._children, *self._kind, query.made, *query.arrays)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _in_buffer(children, start, node, front):
     """How many gold children of the node are in the buffer."""
     count = 0
@@ -76,7 +76,7 @@ def _in_buffer(children, start, node, front):
     return count
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _value(all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits):
     """The value of a configuration; ``linked``: bool[> k], of the stack elements."""
     closed = single_root and not nonmonotonic and k > 0 and linked[1]  # the artificial root has its child for good
@@ -100,7 +100,7 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
     return value + best_change
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(
     all_heads, offsets, children, single_root, nonmonotonic, waits, made, sentences, stacks, stack_sizes, buffer_fronts
 ):

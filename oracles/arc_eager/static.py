@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, REDUCE, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 
@@ -44,7 +44,7 @@ class _BoundStatic(BoundOracle):
         return _score_batch(self.trees.heads, self.trees.offsets, *self._kind, query.made, *query.arrays)
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def _score_batch(all_heads, offsets, single_root, nonmonotonic, made, sentences, stacks, stack_sizes, buffer_fronts):
     """See the module's docstring, and BoundOracle.score_batch."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)

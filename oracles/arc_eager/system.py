@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of
+from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
@@ -61,7 +61,7 @@ class ArcEagerOracle(Oracle):
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
 
 
-@njit(cache=True, nogil=True)
+@array_kernel()
 def fill_applicable(made, stack, k, front, n, single_root, nonmonotonic, scores):
     """Sets the scores (int16[N_TRANSITIONS]) of the applicable transitions to 0, and the others to NOT_APPLICABLE."""
     scores[:] = NOT_APPLICABLE

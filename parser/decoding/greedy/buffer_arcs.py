@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
-from numba import njit
 
 from parser.data.sentences import NO_NODE, Parses
-from parser.decoding.greedy.compiled import CompiledParser, one_configuration, output_scores, pick, pick_words
+from parser.decoding.greedy.compiled import CompiledParser, StepWorkspace, one_configuration, output_scores, pick, pick_words
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
+from parser.kernels import array_kernel
 from parser.transitions import arc_eager, arc_hybrid
 from parser.transitions.arc_eager import N_TRANSITIONS, ArcEager
 from parser.transitions.arc_hybrid import ArcHybrid
-from parser.transitions.configurations import clear
+from parser.transitions.configurations import ONLY_ROW, clear
 from parser.transitions.decisions import best_transitions, required_root_relation
-from parser.transitions.features import NO_CANDIDATE_NODES, find_nodes
+from parser.transitions.features import find_nodes
 from parser.transitions.system import TransitionSystem, behaves_as
 
 _ARC_HYBRID, _ARC_EAGER, _NONMONOTONIC = range(3)
@@ -59,29 +59,24 @@ class BufferArcParser(CompiledParser):
             kind = _NONMONOTONIC if system.nonmonotonic else _ARC_EAGER
         root_relation = required_root_relation(system, single_root)
         rules = _Rules(kind, system.block_starts, system.block_sizes, root_relation, single_root)
-        now = one_configuration(parses.offsets)
-        _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
+        model, now = self.model_on(words), one_configuration(parses.offsets)
+        _parse(parses.offsets, model, rules, now, StepWorkspace.allocate(model), parses.heads, parses.relations)
 
 
-@njit(cache=True, nogil=True)
-def _parse(offsets, model, rules, now, all_heads, all_relations):
+@array_kernel()
+def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     rows = np.zeros(1, np.int64)
     feature_rows = np.empty((1, N_TRANSITIONS), np.int32)
     heads, children = feature_rows.copy(), feature_rows.copy()
     blocks = np.zeros((1, N_TRANSITIONS), np.int32)
-    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
-    nodes = np.empty(len(others.programs), np.int32)
-    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
-    buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
-    hidden = np.empty(len(layers.hidden_bias), np.float32)
-    active = np.empty(len(layers.hidden_bias), np.int32)
-    scores = np.zeros((1, len(layers.bias)), np.float32)
+    buffer_nodes, nodes, picked, buffer_sum, hidden, active, scores = workspace
+    no_candidate_nodes = nodes[:0]
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, 0, length)
+        clear(now, ONLY_ROW, length)
         summed = 0  # the buffer's front for which buffer_sum was added up
         for _ in range(2 * length):
             feature_rows[:] = NO_NODE
@@ -100,10 +95,10 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
                 front = now.buffer_fronts[0]
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, ONLY_ROW, no_candidate_nodes, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                     sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, 0, NO_CANDIDATE_NODES, others.programs, nodes)
+                find_nodes(now, ONLY_ROW, no_candidate_nodes, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
                 sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
@@ -111,9 +106,9 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
                 scores, feature_rows, blocks, heads, rules.block_starts, rules.block_sizes, rules.root_relation
             )
             if rules.system == _ARC_HYBRID:
-                arc_hybrid.take_transition(now, 0, heads[0, columns[0]], relations[0])
+                arc_hybrid.take_transition(now, ONLY_ROW, heads[0, columns[0]], relations[0])
             else:
-                arc_eager.take_transition(now, 0, columns[0], relations[0])
+                arc_eager.take_transition(now, ONLY_ROW, columns[0], relations[0])
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]
