@@ -18,13 +18,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle, islice, product, repeat
 from pathlib import Path
 from typing import Any
 
 from experiments import treebanks
-from experiments.command import ROOT, Pictures
+from experiments.command import MODEL, ROOT, Pictures
 from experiments.figures import BLUE, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
@@ -57,7 +57,7 @@ sys.exit(status)
 class Growth(Pictures):
     """What to measure; configs/experiments/growth.yaml says what each key is for."""
 
-    model: str
+    model: str = field(metadata=MODEL)
     treebank: str
     lengths: list[int]
     length_words: int

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -27,7 +26,8 @@ from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, HOME
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
-from parser.settings.overrides import check_given, explained
+from parser.settings.overrides import check_given, explained, path_settings
+from parser.settings.paths import escaped, for_hydra, is_sweep, shell_command, unresolved
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
@@ -52,7 +52,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
     """
     job = HydraConfig.get()
-    folder = Path(job.runtime.output_dir)
+    folder = Path(unresolved(job.runtime, "output_dir"))
     if job.mode is not RunMode.MULTIRUN:
         try:
             return _las(_train(settings, folder, observers), "dev")
@@ -60,7 +60,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             log.debug("traceback", exc_info=True)
             sys.exit(f"error: {command_line.described(error)}")
 
-    begun, number, overrides = time.perf_counter(), int(job.job.num), list(job.overrides.task)
+    begun, number, overrides = time.perf_counter(), int(job.job.num), unresolved(job.overrides, "task")
     try:
         metrics = _train(settings, folder, observers)
     except (ValueError, OSError) as error:
@@ -75,9 +75,10 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
-    check_given(settings, job.overrides.task)
-    _name_treebank(settings, job.overrides.task)
-    _make_paths_absolute(settings, Path(job.runtime.cwd))
+    given = unresolved(job.overrides, "task")
+    check_given(settings, given)
+    _name_treebank(settings, given)
+    _make_paths_absolute(settings, Path(unresolved(job.runtime, "cwd")))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
     try:
         with background_vectors(vectors_to_train(settings)) as vectors:
@@ -86,7 +87,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             from parser.training.observers.console import final_table
             from parser.training.run import train
 
-            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
+            card = ModelCard(shell_command(["optimal-step", "train", *given]))
             metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
@@ -130,7 +131,7 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
-        files.name = "+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed"
+        files.name = escaped("+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed")
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
@@ -141,22 +142,27 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
     for key in (*FILES, *FOLDERS):
-        found = [absolute(path) for path in named_files(settings, [key]).values()]
+        found = [escaped(absolute(path)) for path in named_files(settings, [key]).values()]
         if found:
             OmegaConf.update(settings, key, found[0] if len(found) == 1 else found)  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:
     """The command that was given, but into the same folder."""
-    key, folder = ("hydra.run.dir", job.runtime.output_dir)
+    key, folder = "hydra.run.dir", Path(unresolved(job.runtime, "output_dir"))
     if job.mode is RunMode.MULTIRUN:
-        key, folder = ("hydra.sweep.dir", str(Path(job.runtime.cwd) / job.sweep.dir))
+        key, folder = "hydra.sweep.dir", Path(unresolved(job.runtime, "cwd")) / job.sweep.dir
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
-    return shlex.join([*command_line.invocation(), *arguments, f"{key}={folder}"])
+    return shell_command([*command_line.invocation(), *arguments], {key: folder})
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
     return None if metrics[part] is None else float(metrics[part]["las"])
+
+
+def with_paths(arguments: Sequence[str]) -> list[str]:
+    """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py."""
+    return for_hydra(arguments, path_settings(), sweep=is_sweep(arguments))
 
 
 def command() -> NoReturn:
@@ -174,7 +180,7 @@ def _run() -> None:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
     try:
-        sys.argv[1:] = with_columns(sys.argv[1:])
+        sys.argv[1:] = with_columns(with_paths(sys.argv[1:]))
         main()
     except JobError:
         pass  # the table says it

@@ -14,11 +14,12 @@ from typing import Any, get_args, get_type_hints
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, InterpolationKeyError, OmegaConfBaseException, UnsupportedInterpolationType
 
 from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, Settings
+from parser.settings.groups import BEAMS, MODELS, PathSetting, Settings
+from parser.settings.paths import quoted, shell_command
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class Key:
         name: with dots.
         choices: those of a group that have it, such as "beam=local"; none: all have it.
         read, used: the settings that it is read beside, those of its groups included; see groups.setting().
-        type, range: as the schema says.
+        type, range, path: as the schema says.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Key:
     used: str
     type: Any
     range: Range | None = None
+    path: PathSetting | None = None
 
     @property
     def is_group(self) -> bool:
@@ -65,23 +67,32 @@ class Key:
 def keys() -> dict[str, Key]:
     """Every setting that there is with any choice, but the columns of Table 7."""
     found: dict[str, Key] = {}
-    every = [*_keys_of(Settings, "", "")]
-    every += [key for name, model in MODELS.items() for key in _keys_of(model, "", f"model={name}")]
-    every += [key for name, beam in BEAMS.items() for key in _keys_of(beam, "beam.", f"beam={name}")]
+    every = [*keys_of(Settings)]
+    every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
+    every += [key for name, beam in BEAMS.items() for key in keys_of(beam, "beam.", f"beam={name}")]
     for key in every:
         known = found.setdefault(key.name, key)
         known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]
     return found
 
 
-def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[Key]:
+@cache
+def path_settings() -> dict[str, PathSetting]:
+    """The settings that name paths."""
+    return {key.name: key.path for key in keys().values() if key.path is not None}
+
+
+def keys_of(kind: type, prefix: str = "", choice: str = "", read: str = "") -> Iterator[Key]:
+    """The settings that a dataclass declares, and those of the groups in it."""
     types = get_type_hints(kind)
     for field in fields(kind):
         name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
         reads = _AND.join(filter(None, [read, field.metadata.get("read")]))
-        yield Key(name, [by] if by else [], reads, field.metadata.get("used", ""), of, range_of(field))
+        yield Key(
+            name, [by] if by else [], reads, field.metadata.get("used", ""), of, range_of(field), field.metadata.get("path")
+        )
         if (nested := dataclass_of(of)) is not None:
-            yield from _keys_of(nested, f"{name}.", by, reads)
+            yield from keys_of(nested, f"{name}.", by, reads)
 
 
 def check_given(settings: Settings, overrides: Iterable[str]) -> None:
@@ -176,11 +187,13 @@ def _translated(error: Exception) -> str | None:
         known = ", ".join(error.options or [])
         return f"{group}={name} is unknown; known: {known}" if group and known else None
     if isinstance(error, OverrideParseException):
-        quoted = "quote a value that has blanks or any of ,=:[]{}() in it: " + r"""KEY='"VALUE"'"""
-        return f"{error.override} is not KEY=VALUE ({_first_line(error)}); {quoted}"
+        return unreadable(error)
     if found := re.match(r"Error resolving interpolation '(.*)', possible interpolation keys: (.*)", _first_line(error)):
         there = found[2].split(", ")  # the groups that are chosen; others choose files by them
         return f"give {' '.join(f'{name}=VALUE' for name in re.findall('[a-z]+', found[1]) if name not in there)}"
+    if isinstance(error, InterpolationKeyError | GrammarParseError | UnsupportedInterpolationType):
+        place = f"{error.full_key}: " if error.full_key else ""
+        return f"{place}{_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
     given, settings = _override_of(error)
     if given is None or given.key_or_group.startswith("hydra."):
         return None
@@ -188,8 +201,9 @@ def _translated(error: Exception) -> str | None:
     if given.is_sweep_override():
         value = override.partition("=")[2]
         return (
-            f"{override} has several values: add -m for a run with each of them; for a list, write {name}=[{value}]; for "
-            f"""one value with commas, quote it: {name}='"{value}"'"""
+            f"{override} has several values: add -m for a run with each of them; for a list, write "
+            f"{shell_command([f'{name}=[{value}]'])}; for "
+            f"one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
         )
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
@@ -203,6 +217,28 @@ def _translated(error: Exception) -> str | None:
     if words := _words(keys()[name].type):
         return f"{override} is unknown; known: {', '.join(words)}"
     return f"{override}: it cannot be null" if given.value() is None else f"{override}: {_first_line(error.__cause__ or error)}"
+
+
+def unreadable(error: OverrideParseException) -> str:
+    """What to say of a word of the command line that hydra's grammar does not take: where it ends, and how to write it."""
+    word = str(error.override)
+    name, equals, value = word.partition("=")
+    if not equals:
+        return f"{word} is not KEY=VALUE; a value with blanks needs the shell's quotes: {shell_command(['KEY=some text'])}"
+    why, mark, _ = str(error).partition("\n")[2].partition("^")
+    if str(error).startswith("Lexer") and mark:  # of a character that nothing in the grammar begins with; below it is a caret
+        position = len(why) - len("LexerNoViableAltException: ")
+        if position <= len(name):
+            return f"{word} is not KEY=VALUE: there can be no {word[position]!r} in a key"
+        why = f"nothing outside quotes can begin with {word[position]!r}"
+    else:
+        why = _first_line(error.__cause__ or error)
+    if value[:1] in ("[", "{"):
+        example = f'{name}=["a, b",c]'
+        how = f"what has blanks, accents or any of ,=:[]{{}}()'\" in it needs quotes of its own: {shell_command([example])}"
+    else:
+        how = f"if it is one value, write {shell_command([f'{name}={quoted(value)}'])}"
+    return f"{word} is not KEY=VALUE as settings are written: {why}; {how}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from experiments import choices, command, comparison, engine, figure8, growth, table7, text
-from experiments.command import quoted, settings_of
+from experiments.command import settings_of, with_quotes
 from tests.toy import ROOT
 
 COMMANDS = {
@@ -80,17 +81,22 @@ def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypa
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("overrides=[first_pass.epochs=2]", "overrides=['first_pass.epochs=2']"),
-        ("overrides=[a=1, features.form=[s0,s1],c=2]", "overrides=['a=1','features.form=[s0,s1]','c=2']"),
-        ("overrides=['a=1',b]", "overrides=['a=1',b]"),
-        ("languages=[hu,el]", "languages=[hu,el]"),
-        ("+all_variants.tiny=[a=1]", "+all_variants.tiny=['a=1']"),
-        ("seeds=2", "seeds=2"),
-        ("all_studies.x.variants={one:['a=1'],two:[]}", "all_studies.x.variants={one:['a=1'],two:[]}"),
+        ("overrides=[first_pass.epochs=2]", ["first_pass.epochs=2"]),
+        ("overrides=[a=1, features.form=[s0,s1],c=2]", ["a=1", "features.form=[s0,s1]", "c=2"]),
+        ("overrides=['a=1',b]", ["a=1", "b"]),
+        (
+            'overrides=[vectors.file=kő (1, 2).vec, treebank.dev="a, b", c=it\'s]',
+            ["vectors.file=kő (1, 2).vec", 'treebank.dev="a, b"', "c=it's"],
+        ),
+        ("languages=[hu,el]", ["hu", "el"]),
+        ("+all_variants.tiny=[a=1]", ["a=1"]),
+        ("seeds=2", 2),
+        ("all_studies.x.variants={one:['a=1'],two:[]}", {"one": ["a=1"], "two": []}),
     ],
 )
 def test_settings_in_a_list_need_no_quotes(written, meant):
-    assert quoted(written) == meant
+    (read,) = OverridesParser.create().parse_overrides([with_quotes(written)])
+    assert read.value() == meant
 
 
 def test_overrides_are_taken_as_the_comment_of_their_key_writes_them():
