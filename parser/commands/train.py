@@ -27,7 +27,7 @@ from parser.commands.configs import CONFIGS, HOME
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained, path_settings
-from parser.settings.paths import escaped, for_hydra, is_sweep, shell_command, unresolved
+from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
@@ -58,13 +58,13 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
-            sys.exit(f"error: {command_line.described(error)}")
+            sys.exit(f"error: {explained(error) or command_line.described(error)}")
 
     begun, number, overrides = time.perf_counter(), int(job.job.num), unresolved(job.overrides, "task")
     try:
         metrics = _train(settings, folder, observers)
     except (ValueError, OSError) as error:
-        message = command_line.described(error)
+        message = str(explained(error) or command_line.described(error))
         SweepJob(number, overrides, error=message).write(folder)
         log.error("job %d failed: %s", number, message)
         raise JobError(message) from error
@@ -126,8 +126,8 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     given = {override.partition("=")[0].lstrip("+") for override in overrides}
     files = settings.treebank
     if "treebank.train" in given and "treebank" not in given:
-        files.dev = files.dev if "treebank.dev" in given else None
-        files.test = files.test if "treebank.test" in given else None
+        for part in {"dev", "test"} - {key.removeprefix("treebank.") for key in given}:
+            setattr(files, part, None)
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
@@ -153,7 +153,9 @@ def _resume_command(job: HydraConf) -> str:
     if job.mode is RunMode.MULTIRUN:
         key, folder = "hydra.sweep.dir", Path(unresolved(job.runtime, "cwd")) / job.sweep.dir
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
-    return shell_command([*command_line.invocation(), *arguments], {key: folder})
+    # Settings have to stand together: argparse takes none after an option that comes after others.
+    end = max((i for i, word in enumerate(arguments, 1) if "=" in word and not word.startswith("-")), default=len(arguments))
+    return shell_command([*command_line.invocation(), *arguments[:end], override(key, folder), *arguments[end:]])
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from parser.commands.command_line import run
-from parser.settings.paths import override, quoted
+from parser.settings.paths import escaped, override, quoted
 from parser.storage.atomic import replacing
 
 _PARTS = ("train", "dev", "test")
@@ -72,7 +72,7 @@ def _trained(name: str, files: dict[str, Path], folder: Path, settings: list[str
     """The metrics of a run in a process of its own; None if it failed, which it has said itself."""
     parts = [override(f"treebank.{part}", files[part]) if part in files else f"treebank.{part}=null" for part in _PARTS]
     held_out = [] if "dev" in files else ["treebank.held_out=0.1"]
-    own = [f"treebank.name={quoted(name)}", *parts, *held_out]
+    own = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
     command = [sys.executable, "-P", "-m", "parser.commands", "train", *own, *settings]
     done = subprocess.run([*command, override("hydra.run.dir", folder)], stdout=subprocess.DEVNULL)
     if done.returncode:

@@ -77,7 +77,8 @@ def setting(default: Any = MISSING, *, read: str = "", used: str = "", **metadat
         read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE, and KEY!=VALUE"; in capitals: any
             value. Given beside others it is refused.
         used: the same, but given beside others it is only told, for a sweep may have such jobs.
-        metadata: ``range`` of a number, see between(); ``path``: see PathSetting; ``words``: what it can be, where that is no enumeration of choices.py.
+        metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py;
+            ``path``: that it names one.
     """
     return field(default=default, metadata={"read": read, "used": used, **metadata})
 

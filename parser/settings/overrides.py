@@ -191,9 +191,13 @@ def _translated(error: Exception) -> str | None:
     if found := re.match(r"Error resolving interpolation '(.*)', possible interpolation keys: (.*)", _first_line(error)):
         there = found[2].split(", ")  # the groups that are chosen; others choose files by them
         return f"give {' '.join(f'{name}=VALUE' for name in re.findall('[a-z]+', found[1]) if name not in there)}"
-    if isinstance(error, InterpolationKeyError | GrammarParseError | UnsupportedInterpolationType):
-        place = f"{error.full_key}: " if error.full_key else ""
-        return f"{place}{_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
+    for one in (error, error.__cause__):
+        if isinstance(one, GrammarParseError):  # hydra notes its folders as they are, see unresolved()
+            return (
+                f"hydra cannot work in a folder whose name has a ${{ in it that is not closed ({_first_line(one)}); rename it"
+            )
+    if isinstance(error, InterpolationKeyError | UnsupportedInterpolationType):
+        return f"{error.full_key}: {_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
     given, settings = _override_of(error)
     if given is None or given.key_or_group.startswith("hydra."):
         return None

@@ -26,7 +26,7 @@ from functools import cache, partial
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Quote, QuotedString, ValueType
+from hydra.core.override_parser.types import Override, Quote, QuotedString, ValueType
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError
@@ -62,14 +62,19 @@ def quoted(text: str) -> str:
     return str(QuotedString(text, Quote.double).with_quotes())
 
 
-def escaped(text: str) -> str:
-    """Text as OmegaConf has to hold it, for which ``${`` begins an interpolation."""
-    return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", text)
+def escaped(value: Any) -> Any:
+    """Text, or plain values with texts in them, as OmegaConf has to hold it, for which ``${`` begins an interpolation."""
+    if isinstance(value, dict):
+        return {key: escaped(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [*map(escaped, value)]
+    return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", value) if isinstance(value, str) else value
 
 
 def unresolved(group: Any, name: str) -> Any:
     """A value in which ``${`` means nothing: hydra notes the folders that it works in, and what it is given, as they are."""
-    return OmegaConf.to_container(group, resolve=False)[name]  # type: ignore[index, call-overload]
+    found: Any = OmegaConf.to_container(group, resolve=False)
+    return found[name]
 
 
 def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None) -> list[str]:
@@ -200,19 +205,22 @@ def _literal(path: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A value in hydra's quotes, if it needs them."""
-    ends_well = not text.endswith("\\")  # which would escape a comma that follows
-    return text if ends_well and _value(text) == text else quoted(text)
+    """A value in hydra's quotes, unless it reads it as it is, and writes it so for the jobs of a sweep."""
+    return text if _value(text) == text and _parsed(text).get_value_element_as_str() == text else quoted(text)
 
 
 def _value(text: str) -> str | None:
     """What hydra reads; None if that is not text, or several values, or nothing that it can read."""
     try:
-        read = _parser().parse_override(f"key={text}")
+        read = _parsed(text)
     except HydraException:
         return None
     value: Any = read.value()
     return value if read.value_type is ValueType.ELEMENT and isinstance(value, str) else None
+
+
+def _parsed(text: str) -> Override:
+    return _parser().parse_override(f"key={text}")
 
 
 _parser = cache(partial(OverridesParser.create))
