@@ -30,6 +30,7 @@ from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
+from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import machine
 
 PARSE = ROOT / "scripts" / "parse.py"
@@ -107,7 +108,7 @@ def measure_file(model: str, parts: Iterable[bytes], threads: int) -> tuple[floa
     seconds = time.perf_counter() - start
     found = _RATE.search(said)
     if process.returncode != 0 or found is None:
-        raise ValueError(f"{' '.join(parse)}: {said.strip()}")
+        raise ValueError(f"{shell_command(parse)}: {said.strip()}")
     rate, peak = (float(number.replace(",", "")) for number in found.groups())
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 

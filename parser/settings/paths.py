@@ -148,7 +148,7 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
         return f"{{{','.join(f'{key}:{_read(name, value.strip(), setting, None)}' for key, _, value in pairs)}}}"
     if setting.kind is PathKind.OUTPUT:
         return _one(text)
-    function = _FUNCTION.fullmatch(text) if sweep is not None else None
+    function = _FUNCTION.fullmatch(text) if sweep is not None and _end(text, text.find("(")) == len(text) - 1 else None
     choices = [text] if sweep is None else split(text) if function is None else split(function[2])
     if len(choices) == 1 and function is None:
         choices = [text]  # blanks at its ends are its own
@@ -164,7 +164,9 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
             )
         return _literal(as_it_stands)
     if sweep is False and (function is not None or len(choices) > 1):
-        as_list = f"; for a list, write {shell_command([], {name: named})}" if setting.several and named == choices else ""
+        as_list = ""
+        if setting.several and named == choices:
+            as_list = f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, named)]})}"
         raise SettingsError(
             f"{name}={text} has several values, or one with commas in it: add -m for a run with each of them; for one path, "
             f"write {shell_command([], {name: as_it_stands})}{as_list}"
@@ -177,7 +179,7 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
 def _choice(text: str, setting: PathSetting) -> str:
     """One of the values of a sweep, or the only one: a path, a list of paths, or null."""
     if setting.several and _is_enclosed(text, "["):
-        return f"[{','.join(map(_one, _paths(text, setting)))}]" if len(text) > 2 else text
+        return f"[{','.join(map(_one, split(text[1:-1])))}]" if text[1:-1].strip() else text
     return text if _is_null(text) else _one(text)
 
 

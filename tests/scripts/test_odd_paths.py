@@ -85,7 +85,7 @@ def interrupted() -> None:
         save(*arguments)
         raise KeyboardInterrupt
 
-    checkpoint.save = save_and_stop
+    checkpoint.save = save_and_stop  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -122,7 +122,7 @@ def test_the_command_of_a_card_trains_the_same_model(trained):
 
 
 def test_a_sweep(trained):
-    needs_quotes = set(",'\"") & set(trained.name) or "${" in trained.name
+    needs_quotes = set(",'\"") & set(trained.name) or "${" in trained.name or trained.data != trained.data.strip()
     dev = override("treebank.dev", trained.data) if needs_quotes else f"treebank.dev={trained.data}"
     said = trained.train("-m", f"{dev},null", trained.writing("hydra.sweep.dir", "sweep"))
     jobs = read_jobs(trained.folder / f"{trained.name} sweep")
@@ -166,15 +166,15 @@ def test_other_commands(trained):
     trained.start("scripts/recombine.py", data, "-o", f"{out} recombined")
     trained.start("scripts/draw.py", data, "-o", f"{out}.svg", "--sentence", "1")
     trained.start("scripts/trace.py", data, "--model", run, "-o", f"{out}.html")
-    trained.start("scripts/report.py", run, "-o", f"{out} report.html")
+    trained.start("scripts/report.py", run, "--part", "dev", "-o", f"{out} report.html")
     trained.start("scripts/lattices.py", "build", data, "-o", f"{out} lexicon")
     trained.start("scripts/lattices.py", "apply", f"{out} lexicon", data, "-o", f"{out}.conllul")
-    trained.train(f"lattice.train={out}.conllul", "hydra.run.dir=of lattices")
+    trained.train(f"lattice.train={out}.conllul", "column=2", "hydra.run.dir=of lattices")
 
 
 @pytest.mark.long
 def test_treebanks_of_a_folder(trained):
-    treebank = trained.folder / f"{trained.name} treebanks" / trained.name.replace("null", "null 1")
+    treebank = trained.folder / f"{trained.name} treebanks" / trained.name
     treebank.mkdir(parents=True)
     (treebank / "x_x-ud-train.conllu").write_bytes((trained.folder / trained.data).read_bytes())
     words = [f"./{trained.name} treebanks", "-o", f"./{trained.name} trained", *TINY]

@@ -99,6 +99,8 @@ def test_a_folder_to_be_written_is_meant_as_it_is_typed(folder, key, name):
     [
         (f"{TRAIN}=[a b,\"c, d\",'[e',~/f]", [["a b", "c, d", "[e", "HOME/f"]], ...),
         (f"{TRAIN}=[]", [[]], ...),
+        (f"{TRAIN}=[\"'a'\", b]", [["'a'", "b"]], ...),
+        (f"{TRAIN}=choice(a) and (b)", ["choice(a) and (b)"], ...),
         (f"{TRAIN}=x (1, 2) ", ["x (1, 2) "], ...),
         (f"{TRAIN}=a,b", None, ["a", "b"]),
         (f"{TRAIN}=[a,b c], [ő]", None, [["a", "b c"], ["ő"]]),
