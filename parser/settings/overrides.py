@@ -236,12 +236,14 @@ def unreadable(error: OverrideParseException) -> str:
             return f"{word} is not KEY=VALUE: there can be no {word[position]!r} in a key"
         why = f"nothing outside quotes can begin with {word[position]!r}"
     else:
-        why = _first_line(error.__cause__ or error)
+        why = _first_line(error)
     if value[:1] in ("[", "{"):
         example = f'{name}=["a, b",c]'
         how = f"what has blanks, accents or any of ,=:[]{{}}()'\" in it needs quotes of its own: {shell_command([example])}"
     else:
         how = f"if it is one value, write {shell_command([f'{name}={quoted(value)}'])}"
+    if error.__cause__ is not None:  # of a function of hydra's, which the line above names without saying why
+        return f"{why}: {_first_line(error.__cause__)}; {how}"
     return f"{word} is not KEY=VALUE as settings are written: {why}; {how}"
 
 

@@ -21,6 +21,8 @@ from tests import forked
 from tests.odd_paths import ODD
 from tests.toy import ROOT
 
+TRAIN = ROOT / "scripts" / "train.py"
+
 # Of the folder, and of what is in it.
 EVERY_TIME = (ODD[0], ODD[1])
 NAMES = [
@@ -52,12 +54,12 @@ class Place:
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
-    def train(self, *words: str, first: Callable[[], object] | None = None, status: int = 0) -> str:
+    def train(self, *words: str, script: Path = TRAIN, first: Callable[[], object] | None = None, status: int = 0) -> str:
         """Trains on the file, unless the words name another."""
         files = [f"treebank.{part}={self.data}" for part in ("train", "dev")]
         options = [word for word in words if word.startswith("-")]
         settings = [word for word in words if word not in options]
-        return self.start("scripts/train.py", *options, *files, *TINY, *settings, first=first, status=status)
+        return self.start(str(script), *options, *files, *TINY, *settings, first=first, status=status)
 
     def shell(self, line: str) -> None:
         """Runs a line as people do who paste it."""
@@ -91,16 +93,17 @@ def interrupted() -> None:
 @pytest.mark.parametrize("names", NAMES)
 def test_the_command_that_resumes_a_run_does(tmp_path, names):
     place = Place(tmp_path, names)
-    said = place.train(
-        place.writing("hydra.run.dir", "run"), "first_pass.epochs=2", "resume=false", first=interrupted, status=130
-    )
+    script = place.folder / f"{place.name}.py"
+    script.write_bytes(TRAIN.read_bytes())
+    words = [place.writing("hydra.run.dir", "run"), "first_pass.epochs=2", "resume=false"]
+    said = place.train(*words, script=script, first=interrupted, status=130)
     (line,) = (line for line in said.splitlines() if line.startswith("interrupted; resume with: "))
     run = place.folder / f"{place.name} run"
     assert (run / "checkpoint.safetensors").exists()
     place.shell(line.removeprefix("interrupted; resume with: "))
     assert (run / "metrics.json").exists()
     assert "resuming from" in (run / "train.log").read_text(encoding="utf-8")
-    assert [path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data)] == []
+    assert [path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data, script.name)] == []
 
 
 @pytest.mark.long
