@@ -5,6 +5,7 @@ What a command prints to be run is run by a shell. One pair of names is tried ev
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -65,8 +66,9 @@ class Place:
         """Runs a line as people do who paste it."""
         if line.startswith("optimal-step "):  # which may be installed nowhere
             line = shlex.join([sys.executable, "-m", "parser.commands"]) + line.removeprefix("optimal-step")
-        done = subprocess.run(line, shell=True, cwd=self.folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        words = line if os.name == "posix" else shlex.split(line)  # that is how Windows' shells would not read it
+        done = subprocess.run(words, shell=isinstance(words, str), cwd=self.folder, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.fixture(scope="module", params=NAMES)
