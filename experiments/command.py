@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, composed
-from parser.settings.groups import Paths
+from parser.settings.choices import PathKind
+from parser.settings.groups import Paths, PathSetting
+from parser.settings.overrides import keys_of, unreadable
+from parser.settings.paths import for_hydra, quoted, split
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = CONFIGS / "experiments"
@@ -22,12 +25,17 @@ FOLDER = CONFIGS / "experiments"
 S = TypeVar("S")
 
 
+# The metadata of fields that name paths: what is written, a run's or a model's folder, and several of these by name.
+OUTPUT, MODEL = {"path": PathSetting(PathKind.OUTPUT)}, {"path": PathSetting(PathKind.MODEL)}
+MODELS = {"path": PathSetting(PathKind.MODEL, inside=True)}
+
+
 @dataclass
 class Pictures:
     """What all experiments have in common that measure and draw; configs/experiments/pictures.yaml says what keys are for."""
 
-    published: str
-    output: str
+    published: str = field(metadata=OUTPUT)
+    output: str = field(metadata=OUTPUT)
     publish: bool
     format: str
     paths: Paths
@@ -50,9 +58,9 @@ class Trainings:
     languages: list[str]
     seeds: int
     workers: int
-    published: str | None
-    results: str
-    runs: str
+    published: str | None = field(metadata=OUTPUT)
+    results: str = field(metadata=OUTPUT)
+    runs: str = field(metadata=OUTPUT)
     fresh: bool
     publish: bool
     recipe: str
@@ -107,7 +115,8 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
         raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; there are {known}")
     try:
-        found = composed(config, list(map(quoted, given)), FOLDER)
+        paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
+        found = composed(config, for_hydra(map(with_quotes, given), paths, sweep=None), FOLDER)
         if not set(found) <= {declared.name for declared in fields(cast(Any, kind))}:
             raise ValueError(f"--config-name={config}: this file is not for {kind.__name__}")
         return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
@@ -117,24 +126,20 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
 
 def in_one_line(error: BaseException) -> str:
     """What hydra or OmegaConf says, and what made it say so; the first line of each."""
+    if isinstance(error, OverrideParseException):
+        return unreadable(error)
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(dict.fromkeys(said))
 
 
-def quoted(override: str) -> str:
-    """A list of settings as hydra's grammar needs it: KEY=[A=1,B=[x,y]] becomes KEY=['A=1','B=[x,y]']."""
+def with_quotes(override: str) -> str:
+    """A list of settings as hydra's grammar needs it: KEY=[A=1,B=[x,y]] becomes KEY=["A=1","B=[x,y]"]."""
     key, _, value = override.partition("=")
     inside = value[1:-1]
-    if not (value.startswith("[") and value.endswith("]") and "=" in inside) or set(inside) & set("'\"{"):
+    if not (value.startswith("[") and value.endswith("]") and "=" in inside):
         return override
-    elements, depth = [""], 0
-    for character in inside:
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            elements.append("")
-        else:
-            elements[-1] += character
-    return f"{key}=[{','.join(repr(element.strip()) for element in elements)}]"
+    elements = (one if one[:1] in ("'", '"') else quoted(one) for one in split(inside))
+    return f"{key}=[{','.join(elements)}]"
 
 
 def explained(config: str) -> str:

@@ -31,6 +31,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
 from parser.model import loading as models
+from parser.settings.paths import override
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
@@ -87,7 +88,7 @@ class Comparison(Trainings):
         made = Training.of(self, treebank, seed, self.all_variants.get(variant, []))
         if self.is_taught(variant):
             teacher = folder_of(self.runs, str(self.teacher), made, self.part(treebank)).absolute()
-            made = replace(made, files=(f"distillation.teacher={teacher}",))
+            made = replace(made, files=(override("distillation.teacher", teacher),))
         return made.on_dev() if self.part(treebank) == "dev" else made
 
     def settings_of(self, variant: str) -> str:

@@ -9,7 +9,7 @@ Writes RECIPE.csv and RECIPE.svg.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.columns import run_folder
-from experiments.command import Pictures
+from experiments.command import MODEL, Pictures
 from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import chosen, numbers
 
@@ -41,7 +41,7 @@ class Curves(Pictures):
     recipe: str
     treebanks: list[str]
     seeds: int
-    runs: str
+    runs: str = field(metadata=MODEL)
 
     @property
     def stem(self) -> str:

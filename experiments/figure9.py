@@ -18,11 +18,11 @@ explorations.csv and so on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments import treebanks
-from experiments.command import Pictures
+from experiments.command import MODELS, Pictures
 from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
 from scripts.benchmarks import oracles as benchmark
@@ -51,7 +51,7 @@ class Figure9(Pictures):
     """What to measure; configs/experiments/figure9.yaml says what each key is for."""
 
     treebanks: list[str]
-    models: dict[str, str]
+    models: dict[str, str] = field(metadata=MODELS)
     sizes: list[int]
     strategy: str
     optimal_probability: float

@@ -18,18 +18,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle, islice, product, repeat
 from pathlib import Path
 from typing import Any
 
 from experiments import treebanks
-from experiments.command import ROOT, Pictures
+from experiments.command import MODEL, ROOT, Pictures
 from experiments.figures import BLUE, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
+from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import machine
 
 PARSE = ROOT / "scripts" / "parse.py"
@@ -57,7 +58,7 @@ sys.exit(status)
 class Growth(Pictures):
     """What to measure; configs/experiments/growth.yaml says what each key is for."""
 
-    model: str
+    model: str = field(metadata=MODEL)
     treebank: str
     lengths: list[int]
     length_words: int
@@ -107,7 +108,7 @@ def measure_file(model: str, parts: Iterable[bytes], threads: int) -> tuple[floa
     seconds = time.perf_counter() - start
     found = _RATE.search(said)
     if process.returncode != 0 or found is None:
-        raise ValueError(f"{' '.join(parse)}: {said.strip()}")
+        raise ValueError(f"{shell_command(parse)}: {said.strip()}")
     rate, peak = (float(number.replace(",", "")) for number in found.groups())
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 

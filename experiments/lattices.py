@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -38,8 +38,13 @@ from parser.lattices.lattice import Lattice
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from parser.model.model import Model
 from parser.settings import training_files
+from parser.settings.choices import PathKind
+from parser.settings.groups import PathSetting
+from parser.settings.paths import override
 from parser.storage.atomic import replacing
 from scripts.benchmarks import udpipe
+
+_FILES = {"path": PathSetting(PathKind.FILE, inside=True)}
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
 SUFFIXES = "lattices by suffixes"
@@ -61,18 +66,18 @@ class LatticeExperiment(Trainings):
     sizes: list[int]
     lookaheads: list[int]
     lemmas: list[bool]
-    lattices: str
-    files: dict[str, dict[str, str]]
-    trees: dict[str, dict[str, str]]
+    lattices: str = field(metadata={"path": PathSetting(PathKind.FOLDER)})
+    files: dict[str, dict[str, str]] = field(metadata=_FILES)
+    trees: dict[str, dict[str, str]] = field(metadata=_FILES)
     overrides: list[str]
 
     def training(self, key: Key) -> Training:
         """The training of a cell; (a) and (c) have the same."""
         system, treebank, seed, lookahead, lemmas, *_ = key
-        files = [f"treebank.{part}={file}" for part, file in self.trees.get(treebank, {}).items()]
+        files = [override(f"treebank.{part}", file) for part, file in self.trees.get(treebank, {}).items()]
         settings = []
         if system != PIPELINE:
-            files += [f"lattice.{part}={file}" for part, file in self.lattice_files(system, treebank).items()]
+            files += [override(f"lattice.{part}", file) for part, file in self.lattice_files(system, treebank).items()]
             settings = [f"lattice.lookahead={lookahead}", f"lattice.choices={str(system in _CHOOSING).lower()}"]
             settings += _LEMMAS if lemmas == "true" else []
         return replace(Training.of(self, treebank, seed, [*settings, *self.overrides]), files=tuple(files))

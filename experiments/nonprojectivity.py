@@ -31,6 +31,7 @@ from experiments.trainings import Training
 from experiments.treebanks import files
 from oracles import Trees
 from parser.data.treebank import read_treebank
+from parser.settings.paths import override
 
 ALL = "all"
 FIRST_PASS = 2  # the column whose first pass the others continue
@@ -73,7 +74,7 @@ class Nonprojectivity(Trainings):
 
     def training(self, name: str, column: int, seed: str) -> Training:
         """A training on a part."""
-        parts = tuple(f"treebank.{part}={self.folder(name) / part}.conllu" for part in ("train", "dev", "test"))
+        parts = tuple(override(f"treebank.{part}", self.folder(name) / f"{part}.conllu") for part in ("train", "dev", "test"))
         return replace(Training.of(self, name.split("-")[0], seed), column=column, files=parts)
 
 

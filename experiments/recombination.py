@@ -12,7 +12,7 @@ trained again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.command import Trainings, check_at_least, check_known
+from experiments.command import OUTPUT, Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, Job, check
 from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
 from experiments.trainings import Training, encoder_folder, encoder_of, formatted, run_training
 from parser.commands import recombine
 from parser.decoding.files.file_parsing import parse_file
 from parser.model import loading as models
+from parser.settings.paths import override
 from parser.storage.atomic import replacing
 
 MLP, ENCODER, RECOMBINED, TAUGHT = SYSTEMS = ("mlp", "encoder", "recombined", "taught")
@@ -40,7 +41,7 @@ class Recombination(Trainings):
     epochs: int
     teachers: int
     students: list[str]
-    encoders: str
+    encoders: str = field(metadata=OUTPUT)
 
     @property
     def amounts(self) -> tuple[str, ...]:
@@ -107,9 +108,9 @@ def measure(wanted: Recombination, group: list[Cell]) -> Iterator[tuple[Key, dic
     folder.mkdir(parents=True, exist_ok=True)
     recombine.main([train, "-o", str(new), "--copies", str(wanted.copies), "--seed", seed])
     parse(encoder_folder(wanted.encoders, encoder) / "model", new, parsed)
-    both = f"treebank.train=[{train},{parsed}]"
-    teachers = ",".join(str(encoder_folder(wanted.encoders, one).absolute()) for one in wanted.teachers_of(training))
-    files = {RECOMBINED: (both,), TAUGHT: (both, f"distillation.teacher=[{teachers}]")}
+    both = override("treebank.train", [train, parsed])
+    teachers = [encoder_folder(wanted.encoders, one).absolute() for one in wanted.teachers_of(training)]
+    files = {RECOMBINED: (both,), TAUGHT: (both, override("distillation.teacher", teachers))}
     for system in (MLP, ENCODER, *wanted.students):
         if system == ENCODER:
             metrics = run_training(encoder, encoder_folder(wanted.encoders, encoder))  # which is done

@@ -11,6 +11,7 @@ from typing import Any
 from experiments.command import Trainings
 from parser.commands.configs import training_settings
 from parser.settings import Settings
+from parser.settings.paths import escaped, override
 from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
 
@@ -61,7 +62,7 @@ class Training:
                 f"recipe={self.recipe}",
                 f"column={self.column}",
                 f"seed={self.seed}",
-                f"paths.treebanks={self.treebanks}",
+                override("paths.treebanks", self.treebanks),
                 *self.overrides,
                 *self.files,
             ]
@@ -73,7 +74,7 @@ class Training:
 
     def on_dev(self) -> Training:
         """The same on the dev part only, without a part that chooses the epoch."""
-        return replace(self, files=(*self.files, f"treebank.train={self.part('dev')}", "treebank.dev=null"))
+        return replace(self, files=(*self.files, override("treebank.train", self.part("dev")), "treebank.dev=null"))
 
 
 @cache
@@ -92,7 +93,7 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
     """
     settings = training.settings()
     if first_pass is not None:
-        settings.first_pass.model = str(first_pass)
+        settings.first_pass.model = escaped(str(first_pass))
     settings.resume = not fresh
     try:
         return train(settings, folder)

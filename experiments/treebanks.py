@@ -12,6 +12,7 @@ from omegaconf import OmegaConf
 from oracles import Trees
 from parser.commands.configs import CONFIGS
 from parser.data.treebank import read_treebank
+from parser.settings.paths import escaped
 
 FOLDER = CONFIGS / "treebank"
 PARTS = ("train", "dev", "test")
@@ -55,7 +56,7 @@ def paths(name: str, folder: str) -> dict[str, Path]:
     if not config.is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
         raise ValueError(f"unknown treebank {name!r}; known: {known}")
-    wanted = OmegaConf.create({"paths": {"treebanks": folder}, "treebank": OmegaConf.load(config)}).treebank
+    wanted = OmegaConf.create({"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}).treebank
     return {part: Path(wanted[part]) for part in PARTS}
 
 

@@ -76,7 +76,7 @@ def run(main: Callable[[], object]) -> NoReturn:
 def invocation() -> list[str]:
     """The words that start this command again: ``optimal-step NAME``, or Python and the script."""
     program, _, name = sys.argv[0].rpartition(" ")
-    if not program:
+    if not program or name.endswith(".py"):  # a blank is one of the script's path
         return [sys.executable, sys.argv[0]]
     if program.endswith(".py"):  # python -m parser.commands
         return [sys.executable, "-m", "parser.commands", name]

@@ -11,7 +11,8 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.settings import Settings, register
-from parser.settings.overrides import explained
+from parser.settings.overrides import explained, path_settings
+from parser.settings.paths import for_hydra
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
@@ -30,14 +31,14 @@ def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> Dic
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """The settings of optimal-step train with these overrides.
+    """The settings of optimal-step train with these overrides, written as on its command line.
 
     Raises:
         SettingsError: no such key, or a value that it cannot have; names the key and the fix.
     """
     register()
     try:
-        return composed("train", overrides)  # type: ignore[return-value]
+        return composed("train", for_hydra(overrides, path_settings(), sweep=False))  # type: ignore[return-value]
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise

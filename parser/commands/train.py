@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import shutil
 import sys
 import time
@@ -29,7 +28,8 @@ from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
-from parser.settings.overrides import check_given, explained
+from parser.settings.overrides import check_given, explained, path_settings
+from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.storage.atomic import write_json
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
@@ -59,23 +59,23 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
     """
     job = HydraConfig.get()
-    folder = Path(job.runtime.output_dir)
+    folder = Path(unresolved(job.runtime, "output_dir"))
     if job.mode is not RunMode.MULTIRUN:
         try:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
             _remove_if_refused(folder, job)
-            sys.exit(f"error: {command_line.described(error)}")
+            sys.exit(f"error: {explained(error) or command_line.described(error)}")
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
         made = handler.formatter or logging.Formatter()
         handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{made._fmt}"))
-    begun, number, overrides = time.perf_counter(), int(job.job.num), list(job.overrides.task)
+    begun, number, overrides = time.perf_counter(), int(job.job.num), unresolved(job.overrides, "task")
     try:
         metrics = _train(settings, folder, observers)
     except (ValueError, OSError) as error:
-        message = command_line.described(error)
+        message = str(explained(error) or command_line.described(error))
         SweepJob(number, overrides, error=message).write(folder)
         log.error("job %d failed: %s", number, message)
         raise JobError(message) from error
@@ -100,16 +100,17 @@ def _remove_if_refused(folder: Path, job: HydraConf) -> None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
-    _name_treebank(settings, job.overrides.task)
-    check_given(settings, job.overrides.task)
-    _make_paths_absolute(settings, Path(job.runtime.cwd))
+    task = unresolved(job.overrides, "task")
+    _name_treebank(settings, task)
+    check_given(settings, task)
+    _make_paths_absolute(settings, Path(unresolved(job.runtime, "cwd")))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
     reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
     observers = [*([_Reproduction()] if reproduces else []), *observers]
     folds = settings.treebank.folds if settings.treebank.fold is None else None
     runs = []
     for number in range(1, (folds or 1) + 1):
-        run_folder, given = folder, list(job.overrides.task)
+        run_folder, given = folder, list(task)
         if folds is not None:
             log.info("fold %d of %d", number, folds)
             settings.treebank.fold = number
@@ -141,7 +142,7 @@ def _train_one(settings: Settings, folder: Path, observers: Sequence[Observer], 
             from parser.training.model_card import ModelCard
             from parser.training.run import train
 
-            card = ModelCard(shlex.join(["optimal-step", "train", *given]))
+            card = ModelCard(shell_command(["optimal-step", "train", *given]))
             return train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
@@ -188,12 +189,12 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     given = {override.partition("=")[0].lstrip("+") for override in overrides}
     files = settings.treebank
     if "treebank.train" in given and "treebank" not in given:
-        files.dev = files.dev if "treebank.dev" in given else None
-        files.test = files.test if "treebank.test" in given else None
+        for part in {"dev", "test"} - {key.removeprefix("treebank.") for key in given}:
+            setattr(files, part, None)
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
-        files.name = "+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed"
+        files.name = escaped("+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed")
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
@@ -204,22 +205,29 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
     for key in (*FILES, *FOLDERS):
-        found = [absolute(path) for path in named_files(settings, [key]).values()]
+        found = [escaped(absolute(path)) for path in named_files(settings, [key]).values()]
         if found:
             OmegaConf.update(settings, key, found[0] if len(found) == 1 else found)  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:
     """The command that was given, but into the same folder."""
-    key, folder = ("hydra.run.dir", job.runtime.output_dir)
+    key, folder = "hydra.run.dir", Path(unresolved(job.runtime, "output_dir"))
     if job.mode is RunMode.MULTIRUN:
-        key, folder = ("hydra.sweep.dir", str(Path(job.runtime.cwd) / job.sweep.dir))
+        key, folder = "hydra.sweep.dir", Path(unresolved(job.runtime, "cwd")) / job.sweep.dir
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
-    return shlex.join([*command_line.invocation(), *arguments, f"{key}={folder}"])
+    # Settings have to stand together: argparse takes none after an option that comes after others.
+    end = max((i for i, word in enumerate(arguments, 1) if "=" in word and not word.startswith("-")), default=len(arguments))
+    return shell_command([*command_line.invocation(), *arguments[:end], override(key, folder), *arguments[end:]])
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
     return None if metrics[part] is None else float(metrics[part]["las"])
+
+
+def with_paths(arguments: Sequence[str]) -> list[str]:
+    """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py."""
+    return for_hydra(arguments, path_settings(), sweep=is_sweep(arguments))
 
 
 def command() -> NoReturn:
@@ -237,7 +245,7 @@ def _run() -> None:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
     try:
-        sys.argv[1:] = with_shares(with_columns(sys.argv[1:]))
+        sys.argv[1:] = with_shares(with_columns(with_paths(sys.argv[1:])))
         main()
     except JobError:
         pass  # the table says it

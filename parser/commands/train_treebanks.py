@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hydra.core.override_parser.types import Quote, QuotedString
-
 from parser.commands.command_line import run
+from parser.settings.paths import escaped, override, quoted
 from parser.storage.atomic import replacing
 
 _PARTS = ("train", "dev", "test")
@@ -71,20 +70,15 @@ def table(metrics: dict[str, dict[str, Any] | None]) -> str:
 
 def _trained(name: str, files: dict[str, Path], folder: Path, settings: list[str]) -> dict[str, Any] | None:
     """The metrics of a run in a process of its own; None if it failed, which it has said itself."""
-    parts = [f"treebank.{part}={_quoted(str(files[part])) if part in files else 'null'}" for part in _PARTS]
+    parts = [override(f"treebank.{part}", files[part]) if part in files else f"treebank.{part}=null" for part in _PARTS]
     held_out = [] if "dev" in files else ["treebank.held_out=0.1"]
-    own = [f"treebank.name={_quoted(name)}", *parts, *held_out]
+    own = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
     command = [sys.executable, "-P", "-m", "parser.commands", "train", *own, *settings]
-    done = subprocess.run([*command, f"hydra.run.dir={_quoted(str(folder))}"], stdout=subprocess.DEVNULL)
+    done = subprocess.run([*command, override("hydra.run.dir", folder)], stdout=subprocess.DEVNULL)
     if done.returncode:
         return None
     metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics
-
-
-def _quoted(text: str) -> str:
-    """As hydra reads a value of any characters."""
-    return QuotedString(text, Quote.single).with_quotes()
 
 
 def command() -> NoReturn:

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 import oracles
 from parser.data.background_vectors import VectorRequest
 from parser.data.treebank import TrainingFiles
 from parser.data.word_vectors import VectorTraining
-from parser.settings.choices import OnFault, SettingsError, TrainingTrees, VocabularySource
+from parser.settings.choices import OnFault, PathKind, SettingsError, TrainingTrees, VocabularySource
 from parser.settings.groups import BEAMS, MODELS, Settings, TreebankFiles, VectorSettings
+from parser.settings.overrides import path_settings
+from parser.settings.paths import unresolved
 
 __all__ = [
     "FILES",
@@ -36,8 +38,8 @@ __all__ = [
 ]
 
 # The settings that name files and folders; some may name several, see numbered().
-FILES = ("treebank.train", "treebank.dev", "treebank.test", "lattice.train", "lattice.dev", "lattice.test", "vectors.file")
-FOLDERS = ("first_pass.model", "beam.training.start", "distillation.teacher")
+FILES = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.FILE)
+FOLDERS = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.MODEL)
 
 
 def check_column(settings: Settings) -> None:
@@ -133,8 +135,8 @@ def vectors_to_train(settings: Settings) -> VectorRequest | None:
 
 
 def register() -> None:
-    """Makes known to hydra what the defaults lists of configs/ name: the classes of settings by model and beam, the group
-    oracle, and who hears of sweeps.
+    """Makes known to hydra what configs/ names: the classes of settings by model and beam, the group oracle, who hears of
+    sweeps, and the resolver ``as_noted``.
 
     An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
     """
@@ -146,4 +148,11 @@ def register() -> None:
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
     callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    OmegaConf.register_new_resolver("as_noted", _as_noted, replace=True)
     store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")
+
+
+def _as_noted(key: str, *, _root_: DictConfig) -> str:
+    """The text of a key, in which ``${`` means nothing; see unresolved()."""
+    group, _, name = key.rpartition(".")
+    return str(unresolved(OmegaConf.select(_root_, group), name))

@@ -9,6 +9,20 @@ class SettingsError(ValueError):
     """A setting has a value that it cannot have; the message names the key and lists what it can be."""
 
 
+class PathKind(StrEnum):
+    """What a path among the settings is: of something that is there, or, OUTPUT, of a folder that is written.
+
+    * FILE: it is read.
+    * MODEL: a run's folder, or a model's.
+    * FOLDER: one in which something is looked for.
+    """
+
+    FILE = "file"
+    MODEL = "model"
+    FOLDER = "folder"
+    OUTPUT = "output"
+
+
 Keep = StrEnum("Keep", ["last", "best"])
 """Which epoch of a pass is kept: the last, or the best one on dev."""
 

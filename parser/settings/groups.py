@@ -26,6 +26,7 @@ from parser.settings.choices import (
     OnlineSentences,
     OptimizerName,
     Over,
+    PathKind,
     Policy,
     Schedule,
     ScheduleSpan,
@@ -43,6 +44,25 @@ _OWN_PASSES = "beam.training.start=null"
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
+@dataclass(frozen=True)
+class PathSetting:
+    """That a setting names a path; see paths.py.
+
+    Attributes:
+        kind: what is there.
+        several: whether it may be a list of paths.
+        inside: whether it is a dictionary, whose values are paths.
+    """
+
+    kind: PathKind
+    several: bool = False
+    inside: bool = False
+
+
+_FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
+_FOLDER, _FOLDERS = PathSetting(PathKind.MODEL), PathSetting(PathKind.MODEL, several=True)
+
+
 def number(
     lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", used: str = "", **ends: bool
 ) -> Any:
@@ -58,7 +78,8 @@ def setting(default: Any = MISSING, *, read: str = "", used: str = "", **metadat
         read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE, and KEY!=VALUE"; in capitals: any
             value. Given beside others it is refused.
         used: the same, but given beside others it is only told, for a sweep may have such jobs.
-        metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py.
+        metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py;
+            ``path``: that it names one.
     """
     return field(default=default, metadata={"read": read, "used": used, **metadata})
 
@@ -77,7 +98,7 @@ def no_group(chosen_by: str) -> Any:
 class Paths:
     """Where things lie on this machine."""
 
-    treebanks: str = MISSING
+    treebanks: str = setting(path=PathSetting(PathKind.FOLDER))
 
 
 @dataclass
@@ -89,9 +110,9 @@ class TreebankFiles:
     """
 
     name: str = MISSING
-    train: Any = None  # str | list[str] | None, for which OmegaConf has no type
-    dev: str | None = None
-    test: str | None = None
+    train: Any = setting(None, path=_FILES)  # str | list[str] | None, for which OmegaConf has no type
+    dev: str | None = setting(None, path=_FILE)
+    test: str | None = setting(None, path=_FILE)
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
     folds: int | None = number(2, 1000, "the number of folds", default=None, read="treebank.test=null")
     fold: int | None = number(1, 1000, "the number of a fold", default=None, read="treebank.folds=N")
@@ -102,7 +123,7 @@ class TreebankFiles:
 class VectorSettings:
     """How word vectors are trained, or where they are read; see data/word_vectors.py."""
 
-    file: str | None = None
+    file: str | None = setting(None, path=_FILE)
     limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
     restrict: bool = setting(False, read="vectors.file=FILE")
     dimensions: int = number(1, 10_000, "the length of a vector", used="vectors.file=null")
@@ -165,7 +186,7 @@ class FirstPass:
 
     trees: TrainingTrees = MISSING
     epochs: int = number(1, _EPOCHS, "the number of epochs")
-    model: str | None = setting(None, read=_SECOND_PASS)
+    model: str | None = setting(None, read=_SECOND_PASS, path=_FOLDER)
 
 
 @dataclass
@@ -188,7 +209,9 @@ class DistillationSettings:
 
     # str | list[str] | None, for which OmegaConf has no type
     teacher: Any = setting(
-        None, read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine, and second_pass.policy!=beam"
+        None,
+        path=_FOLDERS,
+        read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine, and second_pass.policy!=beam",
     )
     weight: float = number(0, 1e6, "the weight of a loss", above=True, read="distillation.teacher=RUN_FOLDER")
     temperature: float = number(0, 1e3, "what scores are divided by", above=True, read="distillation.teacher=RUN_FOLDER")
@@ -199,9 +222,9 @@ class DistillationSettings:
 class LatticeSettings:
     """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
 
-    train: str | None = setting(None, read="system=arc_standard or system=attardi")
-    dev: str | None = setting(None, read="lattice.train=FILE, and treebank.dev=FILE")
-    test: str | None = setting(None, read="lattice.train=FILE, and treebank.test=FILE")
+    train: str | None = setting(None, path=_FILE, read="system=arc_standard or system=attardi")
+    dev: str | None = setting(None, path=_FILE, read="lattice.train=FILE, and treebank.dev=FILE")
+    test: str | None = setting(None, path=_FILE, read="lattice.train=FILE, and treebank.test=FILE")
     lookahead: int = number(1, MAX_LOOKAHEAD, "the number of words ahead", read="lattice.train=FILE")
     gold: str = setting(words=[*MissingPath], read="lattice.train=FILE")
     max_arcs: int | None = number(1, 1e9, "the number of arcs", read="lattice.train=FILE")
@@ -240,7 +263,7 @@ class LocalBeamSettings(BeamSettings):
 class ExactTrainingSettings:
     """The pass over whole computations. ``start``: the model that it begins with."""
 
-    start: str | None = setting(None, read=_NETWORK)
+    start: str | None = setting(None, read=_NETWORK, path=_FOLDER)
     epochs: int = number(1, _EPOCHS, "the number of epochs")
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
     batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)

@@ -6,7 +6,6 @@ import difflib
 import logging
 import math
 import re
-import shlex
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -17,11 +16,12 @@ from typing import Any, get_args, get_type_hints
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, InterpolationKeyError, OmegaConfBaseException, UnsupportedInterpolationType
 
 from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, Settings
+from parser.settings.groups import BEAMS, MODELS, PathSetting, Settings
+from parser.settings.paths import quoted, shell_command
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Key:
         name: with dots.
         choices: those of a group that have it, such as "beam=local"; none: all have it.
         read, used: the settings that it is read beside, those of its groups included; see groups.setting().
-        type, range: as the schema says.
+        type, range, path: as the schema says.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Key:
     used: str
     type: Any
     range: Range | None = None
+    path: PathSetting | None = None
 
     @property
     def is_group(self) -> bool:
@@ -70,23 +71,32 @@ class Key:
 def keys() -> dict[str, Key]:
     """Every setting that there is with any choice, but the columns of Table 7."""
     found: dict[str, Key] = {}
-    every = [*_keys_of(Settings, "", "")]
-    every += [key for name, model in MODELS.items() for key in _keys_of(model, "", f"model={name}")]
-    every += [key for name, beam in BEAMS.items() for key in _keys_of(beam, "beam.", f"beam={name}")]
+    every = [*keys_of(Settings)]
+    every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
+    every += [key for name, beam in BEAMS.items() for key in keys_of(beam, "beam.", f"beam={name}")]
     for key in every:
         known = found.setdefault(key.name, key)
         known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]
     return found
 
 
-def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[Key]:
+@cache
+def path_settings() -> dict[str, PathSetting]:
+    """The settings that name paths."""
+    return {key.name: key.path for key in keys().values() if key.path is not None}
+
+
+def keys_of(kind: type, prefix: str = "", choice: str = "", read: str = "") -> Iterator[Key]:
+    """The settings that a dataclass declares, and those of the groups in it."""
     types = get_type_hints(kind)
     for field in fields(kind):
         name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
         reads = _AND.join(filter(None, [read, field.metadata.get("read")]))
-        yield Key(name, [by] if by else [], reads, field.metadata.get("used", ""), of, range_of(field))
+        yield Key(
+            name, [by] if by else [], reads, field.metadata.get("used", ""), of, range_of(field), field.metadata.get("path")
+        )
         if (nested := dataclass_of(of)) is not None:
-            yield from _keys_of(nested, f"{name}.", by, reads)
+            yield from keys_of(nested, f"{name}.", by, reads)
 
 
 def check_given(settings: Settings, overrides: Iterable[str]) -> None:
@@ -191,11 +201,17 @@ def _translated(error: Exception) -> str | None:
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override) and Path(error.override).is_file():
             return f"{error.override} is not KEY=VALUE; to train on this file, give {_to_train_on(error.override)}"
-        quoted = "quote a value that has blanks or any of ,=:[]{}() in it: " + r"""KEY='"VALUE"'"""
-        return f"{error.override} is not KEY=VALUE ({_first_line(error)}); {quoted}"
+        return unreadable(error)
     if found := re.match(r"Error resolving interpolation '(.*)', possible interpolation keys: (.*)", _first_line(error)):
         there = found[2].split(", ")  # the groups that are chosen; others choose files by them
         return f"give {' '.join(f'{name}=VALUE' for name in re.findall('[a-z]+', found[1]) if name not in there)}"
+    for one in (error, error.__cause__):
+        if isinstance(one, GrammarParseError):  # hydra notes its folders as they are, see unresolved()
+            return (
+                f"hydra cannot work in a folder whose name has a ${{ in it that is not closed ({_first_line(one)}); rename it"
+            )
+    if isinstance(error, InterpolationKeyError | UnsupportedInterpolationType):
+        return f"{error.full_key}: {_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
     given, settings = _override_of(error)
     if given is None or given.key_or_group.startswith("hydra."):
         return None
@@ -207,8 +223,9 @@ def _translated(error: Exception) -> str | None:
     if given.is_sweep_override():
         value = override.partition("=")[2]
         return (
-            f"{override} has several values: add -m for a run with each of them; for a list, write {name}=[{value}]; for "
-            f"""one value with commas, quote it: {name}='"{value}"'"""
+            f"{override} has several values: add -m for a run with each of them; for a list, write "
+            f"{shell_command([f'{name}=[{value}]'])}; for "
+            f"one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
         )
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
@@ -230,7 +247,31 @@ def _translated(error: Exception) -> str | None:
 
 
 def _to_train_on(file: str) -> str:
-    return shlex.quote(f"treebank.train={file}")
+    return shell_command([], {"treebank.train": file})
+
+
+def unreadable(error: OverrideParseException) -> str:
+    """What to say of a word of the command line that hydra's grammar does not take: where it ends, and how to write it."""
+    word = str(error.override)
+    name, equals, value = word.partition("=")
+    if not equals:
+        return f"{word} is not KEY=VALUE; a value with blanks needs the shell's quotes: {shell_command(['KEY=some text'])}"
+    why, mark, _ = str(error).partition("\n")[2].partition("^")
+    if str(error).startswith("Lexer") and mark:  # of a character that nothing in the grammar begins with; below it is a caret
+        position = len(why) - len("LexerNoViableAltException: ")
+        if position <= len(name):
+            return f"{word} is not KEY=VALUE: there can be no {word[position]!r} in a key"
+        why = f"nothing outside quotes can begin with {word[position]!r}"
+    else:
+        why = _first_line(error)
+    if value[:1] in ("[", "{"):
+        example = f'{name}=["a, b",c]'
+        how = f"what has blanks, accents or any of ,=:[]{{}}()'\" in it needs quotes of its own: {shell_command([example])}"
+    else:
+        how = f"if it is one value, write {shell_command([f'{name}={quoted(value)}'])}"
+    if error.__cause__ is not None:  # of a function of hydra's, which the line above names without saying why
+        return f"{why}: {_first_line(error.__cause__)}; {how}"
+    return f"{word} is not KEY=VALUE as settings are written: {why}; {how}"
 
 
 def _first_line(error: BaseException) -> str:

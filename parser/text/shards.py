@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -102,8 +103,8 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
         below = Path(*fixed[:wild]).resolve() in results.parents
         found = [path for path in matched if not (below and results in Path(path).resolve().parents)]
         if not found and Path(pattern).is_dir():
-            every = Path(pattern) / "**" / ("*.txt" if text else "*.conllu")
-            raise BulkError(f"{pattern}: this is a folder; name the files in it, such as '{every}'")
+            every = shlex.quote(str(Path(glob.escape(pattern)) / "**" / ("*.txt" if text else "*.conllu")))
+            raise BulkError(f"{pattern}: this is a folder; name the files in it, such as {every}")
         if not found:
             raise BulkError(f"{pattern}: this matches no file; put it in quotes, with ** for folders of any depth")
         for source in found:

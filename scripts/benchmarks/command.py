@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from parser.commands.command_line import run
+from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
 # Imported when asked for: each brings its own libraries.
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         result = benchmark.run(**given)
         print(benchmark.as_table(result), file=sys.stderr)
         if rows is not None:
-            command = f"python scripts/benchmark.py {shlex.join(words)}"
+            command = shell_command(["python", "scripts/benchmark.py", *words])
             found = benchmark.quantities(result).items()
             measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in found]
             write_measurements(rows, label, measurements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import NoReturn
 
 import hydra
@@ -28,4 +29,5 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
+    sys.argv[1:] = train.with_paths(sys.argv[1:])
     main()

@@ -40,6 +40,7 @@ from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings
+from parser.settings.paths import override
 from parser.settings.plan import ExplorationPlan, GoldPlan
 from parser.storage.versions import versions
 from parser.training import run as training_run
@@ -91,7 +92,8 @@ def run(
             of_longer = run(overrides, str(longer), times, starts)
         seconds_of_a_million = of_longer["median_seconds"]["epoch"] / n_words * 1e6
         return of_longer | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
-    of_file = [] if treebank_file is None else [f"treebank.train={treebank_file}", "treebank.dev=null", "treebank.test=null"]
+    alone = ["treebank.dev=null", "treebank.test=null"]
+    of_file = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
     whole = [*overrides, *of_file]
     seconds = measure(whole, times)
     seconds["start_up"] = [start_up(whole) for _ in range(starts)]
@@ -245,7 +247,7 @@ def start_up(overrides: list[str]) -> float:
         ValueError: it ended otherwise; the message is what it said.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, f"hydra.run.dir={folder}"]
+        command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, override("hydra.run.dir", folder)]
         start = time.perf_counter()
         process = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         seconds = time.perf_counter() - start

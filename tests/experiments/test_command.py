@@ -8,12 +8,29 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from experiments import choices, command, comparison, engine, figure8, growth, table7, text
-from experiments.command import quoted, settings_of
+from experiments import (
+    choices,
+    command,
+    comparison,
+    engine,
+    figure8,
+    figure9,
+    growth,
+    lattices,
+    table7,
+    text,
+    trainings,
+    treebanks,
+)
+from experiments.command import settings_of, with_quotes
+from experiments.trainings import Training
+from parser.commands.configs import training_settings
 from tests.toy import ROOT
 
 COMMANDS = {
@@ -80,21 +97,52 @@ def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypa
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("overrides=[first_pass.epochs=2]", "overrides=['first_pass.epochs=2']"),
-        ("overrides=[a=1, features.form=[s0,s1],c=2]", "overrides=['a=1','features.form=[s0,s1]','c=2']"),
-        ("overrides=['a=1',b]", "overrides=['a=1',b]"),
-        ("languages=[hu,el]", "languages=[hu,el]"),
-        ("+all_variants.tiny=[a=1]", "+all_variants.tiny=['a=1']"),
-        ("seeds=2", "seeds=2"),
-        ("all_studies.x.variants={one:['a=1'],two:[]}", "all_studies.x.variants={one:['a=1'],two:[]}"),
+        ("overrides=[first_pass.epochs=2]", ["first_pass.epochs=2"]),
+        ("overrides=[a=1, features.form=[s0,s1],c=2]", ["a=1", "features.form=[s0,s1]", "c=2"]),
+        ("overrides=['a=1',b]", ["a=1", "b"]),
+        (
+            'overrides=[vectors.file=kő (1, 2).vec, treebank.dev="a, b", c=it\'s]',
+            ["vectors.file=kő (1, 2).vec", 'treebank.dev="a, b"', "c=it's"],
+        ),
+        ("languages=[hu,el]", ["hu", "el"]),
+        ("+all_variants.tiny=[a=1]", ["a=1"]),
+        ("seeds=2", 2),
+        ("all_studies.x.variants={one:['a=1'],two:[]}", {"one": ["a=1"], "two": []}),
     ],
 )
 def test_settings_in_a_list_need_no_quotes(written, meant):
-    assert quoted(written) == meant
+    (read,) = OverridesParser.create().parse_overrides([with_quotes(written)])
+    assert read.value() == meant
 
 
 def test_overrides_are_taken_as_the_comment_of_their_key_writes_them():
     assert settings_of(table7.Table7, "table7", ["overrides=[first_pass.epochs=2]"]).overrides == ["first_pass.epochs=2"]
+
+
+def test_paths_are_written_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ő")
+    given = ["runs=~/a, b (v2)", "paths.treebanks=[x] {y} $z %=", "results='it'", "overrides=[vectors.file=a (1, 2).vec]"]
+    wanted = settings_of(table7.Table7, "table7", given)
+    assert (wanted.runs, wanted.paths.treebanks, wanted.results) == ("/home/ő/a, b (v2)", "[x] {y} $z %=", "it")
+    assert wanted.overrides == ["vectors.file=a (1, 2).vec"]
+    models = settings_of(
+        figure9.Figure9, "figure9", ['+models={el: ~/ő (v2), hu: "a, b", cu: ${output}/ö}', "+models.got=x, y"]
+    )
+    assert models.models == {"el": "/home/ő/ő (v2)", "hu": "a, b", "cu": "runs/figure9/ö", "got": "x, y"}
+    files = settings_of(lattices.LatticeExperiment, "lattices", ["lattices=ő, (1)", "+files.hu={train: a b, dev: c=d}"]).files
+    assert files["hu"] == {"train": "a b", "dev": "c=d"}
+    assert str(files["tr"]["dev"]).startswith("ő, (1)/tr/")
+
+
+def test_a_training_of_an_experiment_has_its_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(trainings, "training_settings", training_settings)  # conftest.py has a faster one, for other paths
+    folder = tmp_path / "dir ő, (v2) ${x} [y]"
+    training = Training("hu", "paper", 5, 1, str(folder), ("vectors.file=kő (1).vec",))
+    assert training.part("dev").parent.parent == folder
+    made = training.on_dev().settings()
+    assert Path(made.treebank.train).parent.parent == folder
+    assert made.vectors.file == "kő (1).vec"
+    assert treebanks.paths("hu", str(folder))["test"].parent.parent == folder
 
 
 def test_help_is_the_commented_configuration(monkeypatch, capsys):

@@ -93,6 +93,8 @@ def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
     ("program", "words"),
     [
         ("/bin/optimal-step train", ["/bin/optimal-step", "train"]),
+        ("/a b/optimal-step train", ["/a b/optimal-step", "train"]),
+        ("/dir ő (v2)/train.py", [sys.executable, "/dir ő (v2)/train.py"]),
         ("/site/parser/commands/__main__.py train", [sys.executable, "-m", "parser.commands", "train"]),
         ("scripts/train.py", [sys.executable, "scripts/train.py"]),
     ],

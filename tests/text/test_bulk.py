@@ -8,6 +8,7 @@ import io
 import json
 import multiprocessing
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,15 @@ def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, text, names)
     with pytest.raises(BulkError, match="this is a folder") as found:
         shards_of([f"{folders}/in/"], folders / "out", text)
     assert f"'{folders}/in/**/{names}'" in str(found.value)
+
+
+def test_that_pattern_is_right_for_folders_of_any_name(tmp_path):
+    (tmp_path / "it's [v2]?").mkdir()
+    (tmp_path / "it's [v2]?" / "a.conllu").touch()
+    with pytest.raises(BulkError, match="this is a folder") as found:
+        shards_of([f"{tmp_path}/it's [v2]?"], tmp_path / "out")
+    (pattern,) = shlex.split(str(found.value).partition("such as ")[2])
+    assert [Path(shard.source).name for shard in shards_of([pattern], tmp_path / "out")] == ["a.conllu"]
 
 
 @pytest.mark.usefixtures("forked")

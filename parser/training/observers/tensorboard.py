@@ -17,6 +17,7 @@ from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
+from parser.settings.paths import escaped
 from parser.storage.atomic import naming
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 from parser.training.observers.tensorboard_figures import figures
@@ -86,7 +87,7 @@ class TensorBoard(Observer):
 
         self._start = start
         self._step = start.epochs_done
-        settings = OmegaConf.create(start.manifest.settings)
+        settings = OmegaConf.create(escaped(start.manifest.settings))
         self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in COMPARED}
         self._compared["column"] = str(self._compared["column"])  # a name, not a quantity
         with naming(start.folder):

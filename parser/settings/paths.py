@@ -1,0 +1,247 @@
+"""Settings that name files and folders: how their values are read from a command line, and written for one.
+
+hydra's grammar has no room for many paths: ``treebank.train=kő (v2).conllu`` is an error of its lexer, and ``a,b`` a sweep. So
+the values of these settings, which the metadata of groups.py tell, are read here and given to hydra in its quotes:
+
+* as it stands: ``KEY=any (text)``. A ``~`` at the beginning is the home folder;
+* in quotes, ``KEY="a, b"``, with ``\\"`` for a quote inside; nothing in it separates;
+* ``KEY=null``: none. ``KEY=[a,"b, c"]``: a list, where a setting can name several;
+* ``KEY=a,b`` and ``KEY=choice(a,b)``: in a sweep (-m), a run with each. Without -m this is refused. Commas within quotes or
+  within brackets that are closed do not separate;
+* ``${...}`` is an interpolation of hydra's, and ``\\${`` stands for these two characters.
+
+What names an existing file or folder as it stands is that one. If what it says as a list, sweep or quoted text exists, too, it
+is refused. Folders that a command writes are never lists or sweeps, whether they exist or not.
+
+``override`` and ``shell_command`` write what is read back as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, Quote, QuotedString, ValueType
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import GrammarParseError
+
+from parser.settings.choices import PathKind, SettingsError
+from parser.settings.groups import PathSetting
+
+Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""What a setting names: a path, or a list of them."""
+
+# hydra's own. The last one is below the one before.
+_OF_HYDRA = dict.fromkeys(("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"), PathSetting(PathKind.OUTPUT))
+
+_WORD = re.compile(r"(\+{0,2})([\w.-]+)=(.*)", re.DOTALL)
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_FUNCTION = re.compile(r"(choice|sort|shuffle|range|interval|glob|tag)\((.*)\)", re.DOTALL)  # those that make sweeps
+
+
+def override(name: str, value: Names) -> str:
+    """KEY=VALUE that a command reads back as exactly these paths, whatever their names."""
+    if isinstance(value, str | os.PathLike):
+        return f"{name}={_literal(os.fspath(value))}"
+    return f"{name}=[{','.join(_literal(os.fspath(one)) for one in value)}]"
+
+
+def shell_command(words: Iterable[str], paths: Mapping[str, Names] | None = None) -> str:
+    """A line for a shell: words, which are left as they are but for the shell's quotes, and settings that name paths."""
+    return shlex.join([*words, *(override(name, value) for name, value in (paths or {}).items())])
+
+
+def quoted(text: str) -> str:
+    """A value of any characters in hydra's quotes."""
+    return str(QuotedString(text, Quote.double).with_quotes())
+
+
+def escaped(value: Any) -> Any:
+    """Text, or plain values with texts in them, as OmegaConf has to hold it, for which ``${`` begins an interpolation."""
+    if isinstance(value, dict):
+        return {key: escaped(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [*map(escaped, value)]
+    return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", value) if isinstance(value, str) else value
+
+
+def unresolved(group: Any, name: str) -> Any:
+    """A value in which ``${`` means nothing: hydra notes the folders that it works in, and what it is given, as they are."""
+    found: Any = OmegaConf.to_container(group, resolve=False)
+    return found[name]
+
+
+def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None) -> list[str]:
+    """The words of a command line, values of settings that name paths as hydra reads them.
+
+    Args:
+        words: those that are KEY=VALUE, among others, which are left as they are.
+        settings: by key, those that name paths; of a dictionary, all that is in it does.
+        sweep: whether the command is a sweep (-m), in which commas separate; None if there are none: then they do not.
+
+    Raises:
+        SettingsError: a value that could be one path or several; with how to write it.
+    """
+    known = {**settings, **_OF_HYDRA}
+    return [_word(word, known, sweep) for word in words]
+
+
+def is_sweep(words: Iterable[str]) -> bool:
+    """Whether hydra takes a command with these words for a sweep."""
+    return any(
+        word in ("-m", "hydra.mode=MULTIRUN") or (word.startswith("--m") and "--multirun".startswith(word)) for word in words
+    )
+
+
+def split(text: str) -> list[str]:
+    """The parts between commas, but for those within quotes or brackets that are closed."""
+    parts, begin, i = [], 0, 0
+    while i < len(text):
+        if text[i] == ",":
+            parts.append(text[begin:i])
+            begin = i + 1
+        else:
+            i = _end(text, i)
+        i += 1
+    return [part.strip() for part in [*parts, text[begin:]]]
+
+
+def _end(text: str, begin: int) -> int:
+    """Where the quote or bracket that begins there is closed; the same place if none does, or it is not."""
+    if text[begin] in "'\"":
+        if text[:begin].rstrip()[-1:] not in ("", *",:=([{"):
+            return begin  # an apostrophe
+        found = re.compile(rf"(?:[^\\{text[begin]}]|\\.)*{text[begin]}(?=\s*(?:[,\]}})]|$))", re.DOTALL).match(text, begin + 1)
+        return begin if found is None else found.end() - 1
+    if text[begin] not in _CLOSING:
+        return begin
+    depth, i = 0, begin
+    while i < len(text):
+        depth += (text[i] == text[begin]) - (text[i] == _CLOSING[text[begin]])
+        if depth == 0:
+            return i
+        i = 1 + (_end(text, i) if text[i] in "'\"" else i)
+    return begin
+
+
+def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) -> str:
+    if (found := _WORD.fullmatch(word)) is None:
+        return word
+    plus, name, text = found.groups()
+    above = [name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)]
+    setting = settings.get(name) or next((settings[one] for one in above if one in settings and settings[one].inside), None)
+    return word if setting is None else f"{plus}{name}={_read(name, text, setting, sweep)}"
+
+
+def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
+    """The value as hydra reads it."""
+    if not text.strip() or _is_null(text):
+        return text
+    if setting.inside and _is_enclosed(text, "{"):
+        pairs = [part.partition(":") for part in split(text[1:-1]) if part]
+        return f"{{{','.join(f'{key}:{_read(name, value.strip(), setting, None)}' for key, _, value in pairs)}}}"
+    if setting.kind is PathKind.OUTPUT:
+        return _one(text)
+    function = _FUNCTION.fullmatch(text) if sweep is not None and _end(text, text.find("(")) == len(text) - 1 else None
+    choices = [text] if sweep is None else split(text) if function is None else split(function[2])
+    if len(choices) == 1 and function is None:
+        choices = [text]  # blanks at its ends are its own
+    named = [path for choice in choices for path in _paths(choice, setting)]
+    if named == [text] and function is None and not _has_interpolation(text):
+        return _one(text)
+    as_it_stands = os.path.expanduser(text)
+    if os.path.lexists(as_it_stands):
+        if text not in named and all(os.path.lexists(os.path.expanduser(path)) for path in named):
+            raise SettingsError(
+                f"{name}={text}: there is a file of this name, and there are others if it is read as {', '.join(named)}; "
+                f"write {shell_command([], {name: as_it_stands})} for the former, or give the latter as absolute paths"
+            )
+        return _literal(as_it_stands)
+    if sweep is False and (function is not None or len(choices) > 1):
+        as_list = ""
+        if setting.several and named == choices:
+            as_list = f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, named)]})}"
+        raise SettingsError(
+            f"{name}={text} has several values, or one with commas in it: add -m for a run with each of them; for one path, "
+            f"write {shell_command([], {name: as_it_stands})}{as_list}"
+        )
+    if function is not None and function[1] != "choice":
+        return text
+    return ",".join(_choice(choice, setting) for choice in choices)
+
+
+def _choice(text: str, setting: PathSetting) -> str:
+    """One of the values of a sweep, or the only one: a path, a list of paths, or null."""
+    if setting.several and _is_enclosed(text, "["):
+        return f"[{','.join(map(_one, split(text[1:-1])))}]" if text[1:-1].strip() else text
+    return text if _is_null(text) else _one(text)
+
+
+def _paths(text: str, setting: PathSetting) -> list[str]:
+    """What a value that is no sweep names, as far as it says so itself."""
+    if setting.several and _is_enclosed(text, "["):
+        return [_content(one) for one in split(text[1:-1])]
+    return [_content(text)]
+
+
+def _one(text: str) -> str:
+    """A path, in quotes or not, as hydra reads it."""
+    path = os.path.expanduser(_content(text))
+    return _plain(path if _has_interpolation(path) else escaped(path))
+
+
+def _content(text: str) -> str:
+    """What quotes around the whole text enclose; of other text, itself."""
+    return (_value(text) or "") if text[:1] in ("'", '"') and _value(text) is not None else text
+
+
+def _literal(path: str) -> str:
+    """A path in which nothing has a meaning, as a command line reads it."""
+    return _plain(escaped(f".{os.sep}{path}" if path.startswith("~") else path))
+
+
+def _plain(text: str) -> str:
+    """A value in hydra's quotes, unless it reads it as it is, and writes it so for the jobs of a sweep."""
+    return text if _value(text) == text and _parsed(text).get_value_element_as_str() == text else quoted(text)
+
+
+def _value(text: str) -> str | None:
+    """What hydra reads; None if that is not text, or several values, or nothing that it can read."""
+    try:
+        read = _parsed(text)
+    except HydraException:
+        return None
+    value: Any = read.value()
+    return value if read.value_type is ValueType.ELEMENT and isinstance(value, str) else None
+
+
+def _parsed(text: str) -> Override:
+    return _parser().parse_override(f"key={text}")
+
+
+_parser = cache(partial(OverridesParser.create))
+
+
+def _has_interpolation(text: str) -> bool:
+    """Whether ``${`` in it means something to OmegaConf, if only that it does not."""
+    if "${" not in text:
+        return False
+    try:
+        OmegaConf.create([text])
+    except GrammarParseError:
+        return False
+    return True
+
+
+def _is_enclosed(text: str, bracket: str) -> bool:
+    return text.startswith(bracket) and len(text) > 1 and _end(text, 0) == len(text) - 1
+
+
+def _is_null(text: str) -> bool:
+    return text.strip().lower() == "null"

@@ -1,0 +1,211 @@
+"""Values of settings that name paths: what is typed, what hydra makes of it, and what we print."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import example, given
+from hypothesis import settings as few
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from parser.settings import SettingsError
+from parser.settings.overrides import keys, path_settings
+from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, split
+from tests.odd_paths import ODD
+from tests.toy import settings
+
+TRAIN, DEV, RUN, SWEEP = "treebank.train", "treebank.dev", "hydra.run.dir", "hydra.sweep.dir"
+PATHS = {
+    *(f"{group}.{part}" for group in ("treebank", "lattice") for part in ("train", "dev", "test")),
+    *("vectors.file", "paths.treebanks", "first_pass.model", "distillation.teacher", "beam.training.start"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty one to stand in, with another one as home."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    return tmp_path / "here"
+
+
+def values(word: str, *, sweep: bool | None = False) -> list[object]:
+    """What hydra and OmegaConf read of KEY=VALUE, as it comes from a shell: a value for each job of a sweep."""
+    key, _, _ = word.partition("=")
+    (written,) = for_hydra([word], path_settings(), sweep=sweep)
+    (parsed,) = OverridesParser.create().parse_overrides([written])
+    jobs = [*parsed.sweep_string_iterator()] if parsed.is_sweep_override() else [parsed.get_value_element_as_str()]
+    found = []
+    for job in jobs:  # as hydra's sweeper hands them to its jobs
+        (one,) = OverridesParser.create().parse_overrides([f"{key}={job}"])
+        made = OmegaConf.to_object(OmegaConf.create({"value": one.value(), "seed": 7}))
+        assert isinstance(made, dict)
+        found.append(made["value"])
+    return found
+
+
+def at_home(value: object) -> object:
+    """A value with HOME for the home folder."""
+    if isinstance(value, list):
+        return [*map(at_home, value)]
+    return value.replace(os.path.expanduser("~"), "HOME") if isinstance(value, str) else value
+
+
+def test_they_are_those_of_the_schema():
+    assert set(path_settings()) == PATHS
+    assert set(path_settings()) <= set(keys())
+
+
+@pytest.mark.parametrize(("key", "sweep"), [(TRAIN, False), (DEV, True), ("paths.treebanks", None), (RUN, False)])
+@pytest.mark.parametrize("path", [*ODD, *(f"/x/{name}/y" for name in ODD)])
+def test_what_is_printed_is_read_back(folder, path, sweep, key):
+    read = os.path.join(".", path) if path.startswith("~") else path
+    assert values(override(key, path), sweep=sweep) == [read]
+    as_path = [os.path.normpath(str(one)) for one in values(override(key, Path(path)), sweep=sweep)]
+    assert as_path == [os.path.normpath(path)]
+    words = ["optimal-step", "train", "a b", override(key, path)]
+    assert shlex.split(shell_command(words[:-1], {key: path})) == words
+
+
+@given(paths=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), max_size=3))
+@few(max_examples=40)
+@example(["a\\", "${", '\\"', "'", "\\${x}\\"])
+@example(["a\\\\${b", "\\\\", '"', "x,"])
+def test_lists_that_are_printed_are_read_back(paths):
+    absolute = [f"/{path}" for path in paths]
+    for path in absolute:
+        assert values(override(DEV, path), sweep=True) == [path]
+    assert values(override(TRAIN, absolute), sweep=True) == [absolute]
+
+
+@given(st.text(st.sampled_from("${}\\ab:,'\"")))
+def test_escaped_text_is_text(text):
+    assert OmegaConf.create({"a": escaped(text), "b": "${a}/c"}).b == f"{text}/c"
+
+
+@pytest.mark.parametrize(("key", "sweep"), [(TRAIN, False), (TRAIN, True), (DEV, None)])
+@pytest.mark.parametrize("name", [name for name in ODD if name != "null"])
+def test_a_file_that_is_there_is_meant_as_it_is_typed(folder, key, sweep, name):
+    (folder / name).touch()
+    assert values(f"{key}={name}", sweep=sweep) in ([name], [os.path.join(".", name)])
+    assert values(f"{key}={folder}/{name}", sweep=sweep) == [f"{folder}/{name}"]
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if name not in ("${seed}", "null", "'quoted'")])
+@pytest.mark.parametrize("key", [RUN, SWEEP])
+def test_a_folder_to_be_written_is_meant_as_it_is_typed(folder, key, name):
+    assert values(f"{key}={name}", sweep=key == SWEEP) == [name]
+
+
+@pytest.mark.parametrize(
+    ("word", "single", "several"),
+    [
+        (f"{TRAIN}=[a b,\"c, d\",'[e',~/f]", [["a b", "c, d", "[e", "HOME/f"]], ...),
+        (f"{TRAIN}=[]", [[]], ...),
+        (f"{TRAIN}=[\"'a'\", b]", [["'a'", "b"]], ...),
+        (f"{TRAIN}=choice(a) and (b)", ["choice(a) and (b)"], ...),
+        (f"{TRAIN}=x (1, 2) ", ["x (1, 2) "], ...),
+        (f"{TRAIN}=a,b", None, ["a", "b"]),
+        (f"{TRAIN}=[a,b c], [ő]", None, [["a", "b c"], ["ő"]]),
+        (f"{TRAIN}=choice([a,b c],ő)", None, [["a", "b c"], "ő"]),
+        (f"{DEV}=null,ő (1, 2),it's", None, [None, "ő (1, 2)", "it's"]),
+        (f'{DEV}="a, b","c"', None, ["a, b", "c"]),
+        (f'{DEV}="a, b"', ["a, b"], ...),
+        (f"{DEV}='a \\' b'", ["a ' b"], ...),
+        (f"{DEV}=(a,b", None, ["(a", "b"]),
+        (f"{DEV}=[a]", ["[a]"], ...),
+        (f"{DEV}=null", [None], ...),
+        (f"{DEV}='null'", ["null"], ...),
+        (f"{DEV}=", [""], ...),
+        (f"{DEV}=~/ő", ["HOME/ő"], ...),
+        (f"{DEV}='~/a b'", ["HOME/a b"], ...),
+        (f"{DEV}=a~", ["a~"], ...),
+        (f"{DEV}=${{seed}} ő", ["7 ő"], ...),
+        (f"{DEV}=\\${{seed}} ő", ["${seed} ő"], ...),
+        (f"{DEV}=${{seed", ["${seed"], ...),
+        (f"{RUN}=runs/${{seed}}, (a),b", ["runs/7, (a),b"], ...),
+        (f"{RUN}='~/a b'", ["HOME/a b"], ...),
+        (f"++{DEV}=ő", ["ő"], ...),
+    ],
+)
+def test_what_is_typed(folder, word, single, several):
+    several = single if several is ... else several
+    for sweep, expected in ((False, single), (True, several)):
+        if expected is None:
+            with pytest.raises(SettingsError, match=r"=.* has several values, or one with commas in it: add -m"):
+                values(word, sweep=sweep)
+        else:
+            assert at_home(values(word, sweep=sweep)) == expected
+    assert word in for_hydra([word], {}, sweep=False) or word.startswith(RUN)
+
+
+@pytest.mark.parametrize("name", ["a,b", "[a,b]", "choice(a,b)"])
+def test_the_ways_that_a_refusal_names_are_understood(folder, name):
+    with pytest.raises(SettingsError) as refused:
+        for_hydra([f"{TRAIN}={name}"] if name != "[a,b]" else [f"{DEV}={name},c"], path_settings(), sweep=False)
+    ways = [shlex.split(way)[0] for way in str(refused.value).split("write ")[1:]]
+    ways = [way.removesuffix(";") for way in ways]
+    assert values(ways[0]) == [name] or values(ways[0]) == [f"{name},c"]
+    assert [values(way) for way in ways[1:]] == ([[["a", "b"]]] if name != "[a,b]" else [])
+
+
+@pytest.mark.parametrize(("key", "name", "sweep"), [(TRAIN, "[a,b]", False), (DEV, "a,b", False), (DEV, "a,b", True)])
+def test_two_readings_that_are_both_there_are_refused(folder, key, name, sweep):
+    for path in (name, "a", "b"):
+        (folder / path).touch()
+    with pytest.raises(SettingsError, match="there is a file of this name, and there are others if it is read as a, b") as said:
+        values(f"{key}={name}", sweep=sweep)
+    (way,) = shlex.split(str(said.value).partition("write ")[2].partition(" for the former")[0])
+    assert values(way, sweep=sweep) == [name]
+    apart = re.sub("[ab]", lambda one: f"{folder}/{one[0]}", name)
+    if sweep or key == TRAIN:
+        both = [f"{folder}/a", f"{folder}/b"]
+        assert values(f"{key}={apart}", sweep=sweep) == (both if sweep else [both])
+
+
+def test_other_words_are_left_as_they_are():
+    words = ["-m", "seed=1,2", "~treebank.dev", "treebank=hu,el", "ő", "model=mlp", "+features.x=[s0]", "--config-dir", "a b"]
+    assert for_hydra(words, path_settings(), sweep=True) == words
+
+
+def test_sweeps_are_known_by_their_option():
+    for option in ("-m", "--multirun", "--mult", "hydra.mode=MULTIRUN"):
+        assert is_sweep(["seed=1", option])
+    for option in ("--", "-c", "--resolve", "model=mlp"):
+        assert not is_sweep([option])
+
+
+def test_only_commas_of_the_outside_separate():
+    assert split('a, (b,c),[d,{e,f}] ,"g,h",it\'s,(i,j') == ["a", "(b,c)", "[d,{e,f}]", '"g,h"', "it's", "(i", "j"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        (
+            "treebank.name=kő",
+            r"""treebank.name=kő is not KEY=VALUE .*: nothing outside quotes can begin with 'ő'; .* 'treebank.name="kő"'$""",
+        ),
+        ("device=a=b", r"""device=a=b is not KEY=VALUE .*: mismatched input '='.* write 'device="a=b"'$"""),
+        ("device=f(x)", "Unknown function 'f'; "),
+        ("features.form=[s0,ő]", r"""begin with 'ő'; what has blanks.*: 'features.form=\["a, b",c\]'$"""),
+        ("b.conllu", r"b.conllu is not KEY=VALUE; a value with blanks needs the shell's quotes: 'KEY=some text'$"),
+        ("sőd=1", "sőd=1 is not KEY=VALUE: there can be no 'ő' in a key"),
+        ("seed=1,2", r"seed=1,2 has several values: add -m .* write 'seed=\[1,2\]'; .*: 'seed=\"1,2\"'$"),
+    ],
+)
+def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said):
+    with pytest.raises(SettingsError, match=said):
+        settings(word)
+
+
+def test_home_is_left_alone_in_what_is_printed(folder):
+    assert values(override(DEV, "~")) == [os.path.join(".", "~")]
