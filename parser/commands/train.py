@@ -237,7 +237,8 @@ def command() -> NoReturn:
 
 def _run() -> None:
     if {"-h", "--help"} & set(sys.argv):
-        print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
+        given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
+        print(settings_help(with_shares(with_paths(given))))
         return
     if offered := completions(sys.argv):
         print(" ".join(offered))
