@@ -88,6 +88,9 @@ def logging_as_it_was() -> Iterator[None]:
     root, manager = logging.root, logging.root.manager
     level, handlers, disabled = root.level, root.handlers[:], manager.disable
     yield
+    for handler in root.handlers:
+        if handler not in handlers:
+            handler.close()  # a run's log
     root.handlers[:], manager.disable = handlers, disabled
     for logger in manager.loggerDict.values():
         if isinstance(logger, logging.Logger):
