@@ -89,7 +89,7 @@ def logging_as_it_was() -> Iterator[None]:
     level, handlers, disabled = root.level, root.handlers[:], manager.disable
     yield
     for handler in root.handlers:
-        if isinstance(handler, logging.FileHandler) and handler not in handlers:
+        if handler not in handlers:
             handler.close()  # Python warns of a log that is dropped open
     root.handlers[:], manager.disable = handlers, disabled
     for logger in manager.loggerDict.values():
