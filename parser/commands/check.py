@@ -82,7 +82,7 @@ def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tupl
     for file in files:
         state.current_file_name = file
         with open_input(file) as stream:
-            validator.validate_file_handle(io.TextIOWrapper(stream, encoding="utf-8", errors="replace"), state)
+            validator.validate_file_handle(io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline=None), state)
         places += [file] * (len(state.error_tracker) - len(places))
     validator.validate_end(state)
     places += ["all files"] * (len(state.error_tracker) - len(places))

@@ -45,6 +45,7 @@ NEED_MORE = {
     "parser.commands.columns",
     "parser.commands.configs",
     "parser.commands.fetch_treebanks",
+    "parser.commands.settings_help",
     "parser.commands.train",
     "parser.commands.train_treebanks",
     "parser.kernels.torch_products",
