@@ -262,14 +262,12 @@ def test_make_from_another_folder(target, tmp_path):
 
 def test_the_readme_shows_output_as_it_is_today():
     """Models differ, but what they print looks so."""
-    (table, parsed), *_ = [[text for language, text in blocks(page) if language == "console"] for page in PAGES[:1]]
+    tree, table = (text for language, text in blocks(PAGES[0]) if language == "console")
     scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
     parts = {"dev": scores, "test": scores}
     made = final_table(parts | {"after_first_pass": parts})
     assert re.sub(r"\d\d\.\d\d", "90.00", table) == made
-    told, *tree = parsed.splitlines()
-    assert re.fullmatch(r"[\d,]+ sentences, [\d,]+ words; unknown to the model: upos [\d.]+%, form [\d.]+%", told)
-    assert re.fullmatch(r"# sentence 1, \S+", tree[0])
+    assert re.match(r"# sentence 1, \S+\n", tree)
 
 
 @pytest.mark.parametrize(

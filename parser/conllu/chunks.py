@@ -90,7 +90,8 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
 
 
 def _layout(beginning: bytearray, name: str) -> Layout | None:
-    return Layout.of(beginning.partition(b"\n")[0].decode("utf-8", "replace"), name)
+    first_line = b"".join(beginning.partition(b"\n")[:2])
+    return Layout.of(first_line.decode("utf-8", "replace"), name)
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:

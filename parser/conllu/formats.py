@@ -62,8 +62,8 @@ class Layout:
         Raises:
             ConlluError: one of them is missing, or a column is named twice; or this is a whole file with other ends of lines.
         """
-        if "\r" in first_line.rstrip("\r\n"):
-            raise ConlluError(f"{describe_file(path)}: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
+        if first_line.count("\r") > 1 and not first_line.endswith("\n"):
+            raise ConlluError(f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
         comment, equals, named = first_line.removeprefix(BYTE_ORDER_MARK).partition("=")
         if not equals or comment.lstrip("#").strip() != _GLOBAL_COLUMNS or not comment.startswith("#"):
             return None

@@ -228,12 +228,13 @@ def blocks_of(source: BinaryIO, name: str) -> Iterator[Block]:
     """
     held: list[str] = []
     size = paragraphs = 0  # characters that are held, and those of them that are whole paragraphs
-    continues = False
+    continues = within_line = False
     for line in _lines(source, name):
         held.append(line)
         size += len(line)
-        if line == "\n":
+        if line == "\n" and not within_line:
             paragraphs = size
+        within_line = not line.endswith("\n")
         if size < _BLOCK or not (paragraphs or size > _LONGEST_PART):
             continue
         text = "".join(held)

@@ -99,7 +99,7 @@ def found_or_error(read, *arguments):
 @example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, 1)
 @example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, 1)
 def test_chunks_are_the_file_cut_between_sentences(content, size, threads):
-    assume(b"\r" not in content.partition(b"\n")[0].rstrip(b"\r"))  # refused, see test_formats.py
+    assume(b"\n" in content or content.count(b"\r") < 2)  # refused, see test_formats.py
     chunks = list(read_chunks(io.BytesIO(content), size, threads))
     assert b"".join(chunk.content for chunk in chunks) == content
     assert [chunk.first for chunk in chunks] == [True, *[False] * len(chunks)][: len(chunks)]

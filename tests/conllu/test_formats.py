@@ -58,7 +58,7 @@ def test_the_columns_of_conllu_may_be_named():
         ("1 a _ _ _ _ 0 root _ _\n", "separated by blanks"),
         ("A dog.\n", "--text"),
         ("1\ta" + "\t_" * 8 + "\n\n\ufeff# x\n1\ta" + "\t_" * 8 + "\n", "line 3, .*byte order mark"),
-        ("# a\r1\ta\r\r", "file: lines end with CR"),
+        ("# a\r1\ta\r\r", "file, line 1: lines end with CR"),
         ("1\ta" + "\t_" * 8 + "\n1\ta" + "\t_" * 8 + "\n", "line 2, .*word 1 where word 2 is expected.*put an empty line"),
         ("1\ta" + "\t_" * 8 + "\n1-2\ta" + "\t_" * 8 + "\n", "line 2, .*token 1-2 before word 2.*put an empty line"),
         (

@@ -58,7 +58,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
-        with mock.patch.object(tokenizer_module, "_BLOCK_BYTES", size):
+        with mock.patch.object(tokenizer_module, "_READ_BYTES", size):
             try:
                 tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))

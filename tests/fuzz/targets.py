@@ -60,16 +60,18 @@ def fuzz_parse(rng: Random, folder: Path) -> None:
         assert target.getvalue() == b""
         return
     except ConlluError as error:
-        assert on_error is OnError.STOP
+        assert on_error is OnError.STOP or "global.columns" in str(error) or (b"\n" not in content and content.count(b"\r") > 1)
         assert str(error).startswith("file, line ")
         return
-    assert parsed.refused == len(errors)
+    assert parsed.refused <= len(errors)  # and where only an empty line is missing, no sentence is refused
     assert not errors or on_error is not OnError.STOP
     before: list[str] = []
     words: set[int] = set()
     for s in read_raw_sentences(io.BytesIO(content), strict=False):
         words.update(len(before) + place for place in s.word_lines)
         before += takewhile(is_blank, s.lines) if s.error and on_error is OnError.SKIP else s.lines
+        if s.glued is not None:
+            before.append(s.lines[-1][len(s.lines[-1].rstrip("\r\n")) :])  # the missing empty line is put in
     after = [line.decode("utf-8", "surrogateescape") for line in io.BytesIO(target.getvalue())]
     assert len(before) == len(after)
     for number, (old, new) in enumerate(zip(before, after, strict=True)):

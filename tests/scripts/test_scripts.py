@@ -137,7 +137,7 @@ def test_parsing_with_no_model(tmp_path):
     [
         (["treebank=xx"], "hu"),
         (["column=7"], "known: 1, 2, 3, 4, 5, 6"),
-        (["oracle=delphi"], "oracle=delphi is unknown; known: arc_hybrid_local, "),
+        (["oracle=delphi"], "oracle=delphi is unknown; known: arc_eager"),
         (["treebank=hu", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu"),
         (["recipe=soup"], "paper"),
         (
