@@ -60,7 +60,7 @@ class Place:
         files = [f"treebank.{part}={self.data}" for part in ("train", "dev")]
         options = [word for word in words if word.startswith("-")]
         settings = [word for word in words if word not in options]
-        return self.start(str(script), *options, *files, *TINY, *settings, first=first, status=status)
+        return self.start(str(script), *files, *TINY, *settings, *options, first=first, status=status)
 
     def shell(self, line: str) -> None:
         """Runs a line as people do who paste it."""
