@@ -292,7 +292,9 @@ def candidates(trace: Trace) -> list[list[Candidate]]:
                 continue
             of_word = found[transition.child - 1]
             arc = transition.head, transition.relation or "_"
-            taken = place == step.taken
-            if taken or arc not in of_word or of_word[arc].probability < transition.probability:
+            child = transition.child - 1
+            taken = place == step.taken and arc == (trace.heads[child], trace.deprels[child])  # and not undone (arc_eager)
+            before = of_word.get(arc)
+            if taken or before is None or (not before.taken and before.probability < transition.probability):
                 of_word[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
     return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for of_word in found]

@@ -48,8 +48,9 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
     parts += ["<p hidden><button>previous</button> <button>next</button> The tree is the one after the step.</p>"]
     made = ""
     for number, step in enumerate(trace.steps, 1):
-        if (child := step.transitions[step.taken].child) is not None:
-            made = f"{made} {child}".lstrip()
+        taken = step.transitions[step.taken]
+        if taken.child is not None and taken.head == trace.heads[taken.child - 1]:  # and not undone later (arc_eager)
+            made = f"{made} {taken.child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [

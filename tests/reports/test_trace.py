@@ -17,7 +17,7 @@ from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
 from parser.reports import trace
-from parser.reports.trace import GoldTree, candidates, gold_trace, model_trace
+from parser.reports.trace import GoldTree, Step, Trace, Transition, candidates, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
@@ -112,6 +112,19 @@ def test_the_calibrated_probability_is_that_of_the_library(model):
     assert "This model has no calibrated probabilities" in as_text(plain, toy.forms)
 
 
+def test_an_arc_that_was_undone_is_one_that_was_considered():
+    def step(head: int | None, relation: str, probability: float) -> Step:
+        child = None if head is None else 1
+        return Step([0, 1], [2], [Transition("la", head, child, relation, None, probability, probability)], 0, None)
+
+    undone = Trace([step(2, "obj", 0.9), step(3, "det", 0.5)], [3, 3, 0], ["det"] * 3)
+    [[got, other], *_] = candidates(undone)
+    assert (got.head, got.step, got.taken) == (3, 2, True)
+    assert (other.head, other.step, other.taken) == (2, 1, False)
+    made = "".join(as_html(undone, drawn(undone, ["a"] * 3, ["X"] * 3, None)))
+    assert re.findall(r'data-made="(.*?)"', made) == ["", "1"]
+
+
 def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     toy = sentence([2, 0, 2])
     found = model_trace(model, toy, 3, oracles.create("context_rows"))
@@ -119,7 +132,7 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     assert "gold" not in as_text(found, toy.forms)
 
 
-@pytest.mark.parametrize("system", ["attardi", "lr_spine", "swap"])
+@pytest.mark.parametrize("system", ["arc_eager", "attardi", "lr_spine", "swap"])
 def test_every_system_can_be_traced(system):
     toy = sentence([3, 4, 0, 3])
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
@@ -152,7 +165,7 @@ def test_pages(model):
     [("arc_standard", "reduce_left (RIGHT-ARC)", 1), ("arc_standard", "reduce_right (LEFT-ARC)", -1)]
     + [
         (system, f"{name} ({side}-ARC)", place)
-        for system in ("arc_hybrid", "attardi", "lr_spine", "swap")
+        for system in ("arc_eager", "arc_hybrid", "attardi", "lr_spine", "swap")
         for name, side, place in (("la", "LEFT", -1), ("ra", "RIGHT", 1))
     ],
 )
