@@ -260,14 +260,21 @@ def test_make_from_another_folder(target, tmp_path):
     assert others == [plain, plain]
 
 
-def test_the_readme_shows_output_as_it_is_today():
-    """Models differ, but what they print looks so."""
-    tree, table = (text for language, text in blocks(PAGES[0]) if language == "console")
+def test_the_readme_shows_output_as_it_is_today(tmp_path, monkeypatch, capsys):
+    """Models differ, but what they print looks so; the tree is of the sample, with one wrong head."""
+    drawn, table = [text for language, text in blocks(PAGES[0]) if language == "console"]
     scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
     parts = {"dev": scores, "test": scores}
     made = final_table(parts | {"after_first_pass": parts})
     assert re.sub(r"\d\d\.\d\d", "90.00", table) == made
-    assert re.match(r"# sentence 1, \S+\n", tree)
+    gold = SAMPLE / "sample-ud-test.conllu"
+    with gold.open("rb") as stream:
+        lines = "".join(next(read_raw_sentences(stream)).lines)
+    parsed, first = tmp_path / "parsed.conllu", tmp_path / "gold.conllu"
+    first.write_text(lines, encoding="utf-8")
+    parsed.write_text(lines.replace("\t6\tobj\t", "\t4\tobj\t"), encoding="utf-8")
+    assert run("scripts/draw.py", [str(parsed), "--gold", str(first)], monkeypatch) == 0
+    assert drawn in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
