@@ -29,7 +29,7 @@ from parser.commands import parse_many
 from parser.text import local_engine, worker
 from tests.text import staying
 
-worker.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None)
+worker.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None, warm_up=lambda: None)
 local_engine.parse_shards = partial(local_engine.parse_shards, work=staying.{work})
 parse_many.command()
 """

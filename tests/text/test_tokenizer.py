@@ -258,7 +258,7 @@ def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
         for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", size + longest)):
             patch.setattr(f"parser.text.tokenizer.{name}", value)
         blocks = list(blocks_of(io.BytesIO(text.encode()), "text"))
-    assert "".join(block.text for block in blocks).split() == in_lines(text)[0].split()
+    assert "".join("".join(block.text for block in blocks).split()) == "".join(in_lines(text)[0].split())
     assert not any(block.continues for before, block in pairwise(blocks) if before.text.endswith("\n\n"))
     assert sum(not block.continues for block in blocks) <= len(
         [part for part in in_lines(text)[0].split("\n\n") if part.strip()]
