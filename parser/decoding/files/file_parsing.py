@@ -9,7 +9,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from io import BytesIO
 from itertools import pairwise, takewhile
@@ -54,6 +54,7 @@ class FileCounts:
         words: words.
         unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
         refused: sentences that are not CoNLL-U.
+        not_utf8: the first value of an attribute's column that is not UTF-8.
     """
 
     lines: int
@@ -61,6 +62,7 @@ class FileCounts:
     words: int
     unknown: dict[str, int]
     refused: int = 0
+    not_utf8: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
@@ -76,6 +78,9 @@ class FileCounts:
             )
         elif not self.sentences:
             found.append("there is no sentence in it")
+        if self.not_utf8 is not None:
+            shown = ascii(self.not_utf8.encode("utf-8", "surrogateescape"))[2:-1]
+            found.append(f"it is not UTF-8 (the first such word is {shown}); convert it, as by iconv -f LATIN1 -t UTF-8")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
@@ -158,6 +163,7 @@ def parse_file(
         target.write(text)
         parsed.add(part)
     parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
+    parsed.not_utf8 = parser.not_utf8
     return parsed
 
 
@@ -203,6 +209,11 @@ class ChunkParser:
             self.prepare()  # where there may be no such parser, it is refused before anything is read
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
         self._writer = TreeWriter(model.relations.symbols)
+
+    @property
+    def not_utf8(self) -> str | None:
+        """See WordCache."""
+        return self._word_cache.not_utf8
 
     def prepare(self) -> None:
         """Lays the weights out now; otherwise, the thread that parses the first chunk does so, and others begin meanwhile.
