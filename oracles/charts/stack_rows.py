@@ -170,7 +170,7 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
 
 @array_kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
-    """The best ways to go on once b is pushed, by what becomes of it.
+    """The best ways to go on once b is pushed, by whether it is popped by the buffer, by the stack, or stays to the end.
 
     Returns:
         max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
-from parser.conllu.formats import Layout
+from parser.conllu.formats import ColumnOrder
 from parser.kernels import kernel
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
@@ -54,7 +54,7 @@ class Chunk:
 
     content: bytes
     first: bool
-    layout: Layout | None = None
+    layout: ColumnOrder | None = None
 
 
 def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, name: str = "-") -> Iterator[Chunk]:
@@ -67,7 +67,7 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
         name: what errors call the file.
 
     Raises:
-        ConlluError: see Layout.of().
+        ConlluError: see ColumnOrder.of().
     """
     held = bytearray()
     first = True
@@ -89,9 +89,9 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
         yield Chunk(bytes(held), first, _layout(held, name) if first else layout)
 
 
-def _layout(beginning: bytearray, name: str) -> Layout | None:
+def _layout(beginning: bytearray, name: str) -> ColumnOrder | None:
     first_line = b"".join(beginning.partition(b"\n")[:2])
-    return Layout.of(first_line.decode("utf-8", "replace"), name)
+    return ColumnOrder.of(first_line.decode("utf-8", "replace"), name)
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:

@@ -44,7 +44,7 @@ def foreign_file(beginning: bytes) -> str | None:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnOrder:
     """The columns of CoNLL-U Plus.
 
     Attributes:
@@ -56,7 +56,7 @@ class Layout:
     places: tuple[int, ...]
 
     @classmethod
-    def of(cls, first_line: str, path: str) -> Layout | None:
+    def of(cls, first_line: str, path: str) -> ColumnOrder | None:
         """What the first line of a file says; None if it has the columns of CoNLL-U.
 
         Raises:
@@ -84,7 +84,7 @@ class Layout:
         return [columns[place] for place in self.places]
 
 
-def split_columns(row: int, line: str, layout: Layout | None = None) -> list[str]:
+def split_columns(row: int, line: str, layout: ColumnOrder | None = None) -> list[str]:
     """The columns ID to MISC of a line without its end.
 
     Raises:

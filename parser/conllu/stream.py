@@ -29,7 +29,7 @@ from parser.conllu.checks import (
     sentence_beginnings,
     sort_rows,
 )
-from parser.conllu.formats import Layout, split_columns
+from parser.conllu.formats import ColumnOrder, split_columns
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class RawSentence:
     empty_nodes: list[int] = field(default_factory=list)
     error: ConlluError | None = None
     glued: ConlluError | None = None
-    layout: Layout | None = None
+    layout: ColumnOrder | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -117,7 +117,7 @@ def read_raw_sentences(
     sentences_before: int = 0,
     *,
     strict: bool = True,
-    layout: Layout | None = None,
+    layout: ColumnOrder | None = None,
 ) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
@@ -140,7 +140,7 @@ def read_raw_sentences(
     for raw in stream:
         line = raw.decode("utf-8", "surrogateescape")
         if not n_read and not lines:
-            layout = Layout.of(line, path)
+            layout = ColumnOrder.of(line, path)
         lines.append(line)
         if not is_blank(line):
             begun = True
@@ -155,7 +155,7 @@ def read_raw_sentences(
 
 
 def _split(
-    lines: list[str], path: str, first_line: int, number: int, strict: bool, layout: Layout | None
+    lines: list[str], path: str, first_line: int, number: int, strict: bool, layout: ColumnOrder | None
 ) -> Iterator[RawSentence]:
     """The sentence that the lines hold; several if they are read without ``strict``, and each begins with word 1."""
     sentence = RawSentence(lines, [], [], [], path, first_line, number, layout=layout)

@@ -30,7 +30,7 @@ _TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allo
 
 
 @dataclass(frozen=True)
-class Transition:
+class JudgedTransition:
     """A labelled transition.
 
     Attributes:
@@ -68,7 +68,7 @@ class Step:
 
     stack: list[int]
     buffer: list[int]
-    transitions: list[Transition]
+    transitions: list[JudgedTransition]
     taken: int
     lost: int | None
     calibrated: float | None = None
@@ -163,7 +163,7 @@ def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Scored:
-    """A labelled transition, by column and relation (NO_NODE: none), with its probabilities; see Transition."""
+    """A labelled transition, by column and relation (NO_NODE: none), with its probabilities; see JudgedTransition."""
 
     column: int
     relation: int
@@ -227,7 +227,7 @@ def _step(
 
     def transition(
         c: int, relation: str | None = None, raw: float | None = None, probability: float | None = None
-    ) -> Transition:
+    ) -> JudgedTransition:
         head, child = int(transitions.heads[0, c]), int(transitions.children[0, c])
         has_arc = child != NO_NODE
         name = names[c] if names else ("la" if head > child else "ra") if has_arc else "shift"
@@ -235,7 +235,7 @@ def _step(
             relation = gold.deprels[child - 1]
         arcs = None if edges is None or edges[c] == NOT_APPLICABLE else int(edges[c])
         ends: tuple[int | None, int | None] = (head, child) if has_arc else (None, None)
-        return Transition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
+        return JudgedTransition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
 
     if scored is None:
         found, taken = [transition(c) for c in applicable], applicable.index(column)

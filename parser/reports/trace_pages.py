@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from parser.drawing.drawn_tree import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
-from parser.reports.trace import GoldTree, Step, Trace, Transition
+from parser.reports.trace import GoldTree, JudgedTransition, Step, Trace
 
 # What textbooks call transitions: an arc is named for the side of its child.
 _TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
@@ -111,7 +111,7 @@ def _head(step: Step) -> list[str]:
 
 
 def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
-    transition: Transition = step.transitions[i]
+    transition: JudgedTransition = step.transitions[i]
     arc = (
         f"{_word(forms, transition.head)} -> {_word(forms, transition.child)}"
         if transition.head is not None and transition.child is not None

@@ -17,7 +17,7 @@ from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
 from parser.reports import trace
-from parser.reports.trace import GoldTree, Step, Trace, Transition, candidates, gold_trace, model_trace
+from parser.reports.trace import GoldTree, JudgedTransition, Step, Trace, candidates, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
@@ -115,7 +115,7 @@ def test_the_calibrated_probability_is_that_of_the_library(model):
 def test_an_arc_that_was_undone_is_one_that_was_considered():
     def step(head: int | None, relation: str, probability: float) -> Step:
         child = None if head is None else 1
-        return Step([0, 1], [2], [Transition("la", head, child, relation, None, probability, probability)], 0, None)
+        return Step([0, 1], [2], [JudgedTransition("la", head, child, relation, None, probability, probability)], 0, None)
 
     undone = Trace([step(2, "obj", 0.9), step(3, "det", 0.5)], [3, 3, 0], ["det"] * 3)
     [[got, other], *_] = candidates(undone)
