@@ -84,15 +84,20 @@ run(lambda: print(highest(np.array([1.0, 2.0]))))
 
 
 @of_compilation
-def test_the_library_says_it_once_and_compiles_no_texts_of_errors(tmp_path):
-    """Where slices are assigned to each other, numba compiles what writes about their lengths, which takes seconds."""
+def test_the_library_says_it_once_and_no_message_of_an_error_is_compiled(tmp_path):
+    """Where slices are assigned to each other, numba compiles what writes that they differ in length, which takes seconds."""
     small_model("static").save(tmp_path / "model")
     code = """
 from numba.core import event
+import oracles
 from parser import Parser
+from parser.decoding.files.file_parsing import warm_up
 with event.install_recorder("numba:compile") as compiled:
     for _ in range(2):
-        Parser.load(sys.argv[1]).parse([["a", "b", "c"]], allow_missing_columns=True)
+        parser = Parser.load(sys.argv[1])
+        parser.parse([["a", "b", "c"]], allow_missing_columns=True)
+    warm_up(parser.model)
+    assert oracles.create("context_rows").step_scores([2, 0, 2], [0, 1], [2, 3]) == (3, 2, None)
 names = {one.data["dispatcher"].py_func.__qualname__ for _, one in compiled.buffer}
 assert not [name for name in names if "shape" in name], names
 print(len(names), file=sys.stderr)
