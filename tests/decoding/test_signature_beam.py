@@ -40,16 +40,24 @@ def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
     return parser
 
 
+K = 7  # trees that are compared, but for the last, which may have the score of the next
+
+
 def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
     """The same best trees, and items that stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
     slow, fast = readable(model, beam), compiled(model, beam)
-    expected = slow.k_best(encoded, 6, single_root=single_root)
-    found = fast.k_best(encoded, 6, single_root=single_root)
+    expected = slow.k_best(encoded, K, single_root=single_root)
+    found = fast.k_best(encoded, K, single_root=single_root)
     best = fast.parse(encoded, single_root=single_root)
     for ours, theirs, start in zip(found, expected, encoded.offsets, strict=False):
         np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-3)
+        scores = [t.score for t in theirs]
         for tree, its_equal in zip(ours, theirs, strict=True):
+            # Trees of one score come in an order that the last digits decide, which are the processor's.
+            ties = sum(score == pytest.approx(its_equal.score, rel=1e-5, abs=1e-3) for score in scores) > 1
+            if ties or (its_equal is theirs[-1] and len(theirs) == K):
+                continue
             np.testing.assert_array_equal(tree.heads, its_equal.heads)
             np.testing.assert_array_equal(tree.relations, its_equal.relations)
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
