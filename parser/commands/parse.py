@@ -8,7 +8,8 @@ A file named .conllul, or any with --lattice, holds word lattices (CoNLL-UL): th
 tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam helps here: a model that was
 trained on lattices has one (lattice.beam), and --beam 16 widens it.
 
-With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
+With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them. With --sentences line each line is a
+sentence; with --tokens space words are what stands between spaces.
 
 A sentence that is not CoNLL-U ends the run, with its line and what is wrong with it. With --on-error=skip or keep it is also
 named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
@@ -35,8 +36,10 @@ from parser.commands.command_line import number_of_threads, positive, run
 from parser.commands.parsing_options import (
     add_file_options,
     add_search_options,
+    check_text_options,
     note_slow_int8,
     short_switch_interval,
+    text_options,
     write_bytecode,
 )
 from parser.conllu.checks import ConlluError, describe_file
@@ -47,7 +50,7 @@ from parser.kernels import load_kernels_directly
 from parser.lattices.conllul import is_named_lattices
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.text.tokenizer import as_stream, model_tokenizer
+from parser.text.tokenizer import SentenceEnds, as_stream, model_tokenizer
 
 
 def main() -> int:
@@ -79,10 +82,11 @@ def main() -> int:
         return 0
     if given.lattice:
         return _parse_lattices(model, beam, given)
-    tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
+    tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
     start = time.perf_counter()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
-        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input))
+        presegmented = given.sentences is SentenceEnds.LINE
+        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input, presegmented))
         with with_progress(target, given.input, given.output, comparable=not given.text and given.k_best is None) as shown:
             parsed = parse_file(
                 model,
@@ -130,13 +134,13 @@ def _check(given: argparse.Namespace) -> None:
         "--allow-missing-columns": given.allow_missing_columns and given.lattice,
         "--rerank": given.rerank and given.lattice,
         f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
-        "--tags keep": given.tags is TagUse.KEEP and given.text,  # it has none, and all that the model predicts are written
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
-        f"--tokenizer {given.tokenizer}": given.tokenizer is not None and not given.text,
+        **{f"--{option} {value}": not given.text for option, value in text_options(given)},
     }
     for option, there in unread.items():
         if there:
             raise ValueError(f"{option} is not supported with {kind}; leave it out")
+    check_text_options(given)
     if kind != "CoNLL-U" and given.output != STANDARD_STREAM and Path(given.output).resolve() == Path(given.input).resolve():
         raise ValueError(f"{given.output}: the trees would overwrite the {kind}; choose another --output")
 

@@ -18,9 +18,9 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads, run
-from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
+from parser.commands.parsing_options import add_file_options, add_search_options, check_text_options, note_slow_int8
 from parser.decoding.files.tag_writing import TagUse
-from parser.text.shards import BulkError, Options, Refusals, claim, has_changed, shards_of, undone
+from parser.text.shards import Options, Refusals, claim, has_changed, shards_of, undone
 
 
 def main() -> int:
@@ -41,7 +41,7 @@ def main() -> int:
     add_file_options(arguments)
     add_search_options(arguments)
     given = arguments.parse_intermixed_args()
-    _check(given)
+    check_text_options(given)
 
     from parser.model_folder import find_model
     from parser.text.worker import ShardParser
@@ -59,6 +59,8 @@ def main() -> int:
         allow_missing_columns=given.allow_missing_columns,
         text=given.text,
         tokenizer=None if given.tokenizer is None else str(given.tokenizer),
+        sentences=given.sentences,
+        tokens=given.tokens,
         beam=given.beam,
         merge=given.merge,
         int8=given.int8,
@@ -100,14 +102,6 @@ def main() -> int:
     if before := refusals.of(set(shards) - set(left)):
         print(f"{before:,} sentences of files parsed earlier are not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)
-
-
-def _check(given: argparse.Namespace) -> None:
-    """Refuses options that would not be read."""
-    if given.tokenizer is not None and not given.text:
-        raise BulkError(f"--tokenizer {given.tokenizer} is only for text; leave it out, or give --text")
-    if given.tags is TagUse.KEEP and given.text:
-        raise BulkError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
 
 
 def command() -> NoReturn:

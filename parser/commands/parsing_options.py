@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from compileall import compile_dir
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from parser.beam_settings import Merge
 from parser.commands.command_line import member_of, size_of_beam
 from parser.decoding.files.file_parsing import OnError
 from parser.decoding.files.tag_writing import TagUse
+from parser.text.tokenizer import SentenceEnds, TokenEnds
 
 _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 
@@ -83,6 +84,39 @@ def add_file_options(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
     )
+    parser.add_argument(
+        "--sentences",
+        choices=[*SentenceEnds],
+        type=member_of(SentenceEnds),
+        help="with --text: where sentences end, as the model finds them (default) or at each line",
+    )
+    parser.add_argument(
+        "--tokens",
+        choices=[*TokenEnds],
+        type=member_of(TokenEnds),
+        help="with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer",
+    )
+
+
+def text_options(given: Namespace) -> list[tuple[str, object]]:
+    """The options given that say how text is split, and their values."""
+    values = ((option, getattr(given, option)) for option in ("tokenizer", "sentences", "tokens"))
+    return [(option, value) for option, value in values if value is not None]
+
+
+def check_text_options(given: Namespace) -> None:
+    """Refuses options about text that would not be read.
+
+    Raises:
+        ValueError: which, and what to do.
+    """
+    for option, value in text_options(given):
+        if not given.text:
+            raise ValueError(f"--{option} {value} is only for text; leave it out, or give --text")
+    if given.tags is TagUse.KEEP and given.text:
+        raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
+    if given.tokens is TokenEnds.SPACE and given.tokenizer is not None:
+        raise ValueError(f"--tokenizer {given.tokenizer} would not be read with --tokens space; leave one of them out")
 
 
 def write_bytecode() -> None:

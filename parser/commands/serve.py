@@ -20,7 +20,7 @@ from parser.commands.parsing_options import add_search_options, note_slow_int8
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
-from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
@@ -87,7 +87,7 @@ def name_of(folder: Path) -> str:
     return run.parent.name if _DATE.match(run.name) else run.name
 
 
-def _tokenizer(given: argparse.Namespace) -> Tokenizer | None:
+def _tokenizer(given: argparse.Namespace) -> TextSplitter | None:
     places = (given.model / TOKENIZER, given.model / "model" / TOKENIZER)
     if given.tokenizer is None and not any(place.is_file() for place in places):
         return None

@@ -34,7 +34,7 @@ from parser.kernels.compilation import show_compilation
 from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokenizer import SentenceEnds, SpaceTokenizer, TextSplitter, TokenEnds, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, spans
 
 
@@ -59,7 +59,7 @@ class Parser:
             raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
         show_compilation()
         self.model = model
-        self._tokenizer = tokenizer
+        self._splitters: dict[str, TextSplitter] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
         self._folder = folder
         frozen = model.frozen()
         self._parser = ProbabilityParser(frozen, beam or model.beam)
@@ -115,7 +115,7 @@ class Parser:
     def __repr__(self) -> str:
         return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
 
-    def __call__(self, given: str | Iterable[Iterable[Word]], **options: bool) -> list[ParsedSentence]:
+    def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> list[ParsedSentence]:
         """parse_text() of a str, parse() of anything else, with their options."""
         return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
 
@@ -167,27 +167,38 @@ class Parser:
                 given={column: values for column in TAG_COLUMNS if set(values := getattr(read[s], column)) - {EMPTY}},
             )
 
-    def parse_text(self, text: str, *, single_root: bool = True, allow_missing_columns: bool = False) -> list[ParsedSentence]:
+    def parse_text(
+        self,
+        text: str,
+        *,
+        sentences: str = SentenceEnds.MODEL,
+        tokens: str = TokenEnds.MODEL,
+        single_root: bool = True,
+        allow_missing_columns: bool = False,
+    ) -> list[ParsedSentence]:
         """Splits text into sentences and words, and parses them.
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
+            sentences: where they end: ``model``, as the model finds them, or ``line``, at each line.
+            tokens: where they end: ``model``, as the tokenizer finds them, or ``space``, at spaces, for which no tokenizer is
+                needed.
             single_root: see parse().
             allow_missing_columns: see parse().
 
         Raises:
-            InputError: it is not a str, or contains half of a surrogate pair, which is not a character.
-            TokenizerError: there is no tokenizer.
+            InputError: it is not a str, or contains half of a surrogate pair, which is not a character; ``sentences`` or
+                ``tokens`` is something else.
+            TokenizerError: there is no tokenizer, or nothing to find sentences with.
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
             raise InputError(f"{named(text)} is not text; give a str")
-        if self._tokenizer is None:
-            if self._folder is None:
-                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
-            self._tokenizer = model_tokenizer(self._folder)
+        for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
+            if value not in list(known):
+                raise InputError(f"{name}={value!r} is unknown; known: {', '.join(known)}")
         try:
-            tokenized = self._tokenizer.tokenize(text)
+            tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
         except UnicodeEncodeError as error:
             which = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
             raise InputError(f"{which}; decode the text with errors='replace'") from error
@@ -197,6 +208,18 @@ class Parser:
             sentence.tokens.extend(tokens)
             sentence.spans.extend(places)
         return parsed
+
+    def _splitter(self, tokens: str) -> TextSplitter:
+        """What splits text, where tokens end as a member of TokenEnds says."""
+        if tokens not in self._splitters:
+            given = self._splitters.get(TokenEnds.MODEL)
+            if tokens == TokenEnds.SPACE and (given is not None or self._folder is None):
+                self._splitters[tokens] = SpaceTokenizer(None if given is None else given.segmenter)
+            elif self._folder is not None:
+                self._splitters[tokens] = model_tokenizer(self._folder, tokens=tokens)
+            else:
+                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
+        return self._splitters[tokens]
 
     def _check_columns(self, sentences: list[WordColumns]) -> None:
         empty = [

@@ -23,8 +23,8 @@ from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_writ
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.serving.requests import Request, RequestError
-from parser.text.tokenizer import Tokenizer
-from parser.text.tokens import Token, spans
+from parser.text.tokenizer import TextSplitter
+from parser.text.tokens import Token, spans, words_at_spaces
 
 # Words of a sentence. UDPipe's service takes 1000; no sentence of a treebank is near it, but text without full stops is.
 LONGEST = 2000
@@ -60,7 +60,7 @@ class Service:
         self,
         model: AnyModel,
         name: str,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: TextSplitter | None = None,
         beam: Search | None = None,
         allow_missing_columns: bool = False,
     ) -> None:
@@ -227,7 +227,7 @@ def read_words(data: str, layout: str) -> list[list[str]]:
     """
     lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
     if layout == "horizontal":
-        return [[w.replace(_NO_BREAK, " ") for w in line.replace("\t", " ").split(" ") if w] for line in lines]
+        return [words_at_spaces(line) for line in lines]
     sentences: list[list[str]] = [[]]
     for line in lines:
         word = line.split("\t")[0].strip(" ")

@@ -47,6 +47,7 @@ class Options:
         single_root, tags, on_error, allow_missing_columns: see parse_file().
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
+        sentences, tokens: of text: members of SentenceEnds and TokenEnds, or None.
         beam, merge, int8, rerank: see load_for_parsing().
     """
 
@@ -56,6 +57,8 @@ class Options:
     allow_missing_columns: bool = False
     text: bool = False
     tokenizer: str | None = None
+    sentences: str | None = None
+    tokens: str | None = None
     beam: int | str | None = None
     merge: str | None = None
     int8: bool = False

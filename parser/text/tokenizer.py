@@ -1,9 +1,9 @@
-"""Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
+"""Text split into sentences and words: by UDPipe 1's tokenizer (extra ``text``), multiword tokens included, or at spaces.
 
-Where there is a segmenter, it decides where sentences end (segmenter.py). A blank line always ends a sentence, so that text is
-tokenized some paragraphs at a time, and memory is that of these; so does the place where a very long paragraph is cut (see
-blocks_of()). Many letters without a space between them are tokenized in
-pieces (see pieces()), at whose ends sentences end, too, unless the text is presegmented or there is a segmenter.
+Where there is a segmenter, it decides where sentences end (segmenter.py), unless lines do. A blank line always ends a sentence,
+so that text is tokenized some paragraphs at a time, and memory is that of these; so does the place where a very long paragraph
+is cut (see blocks_of()). UDPipe is given many letters without a space between them in pieces (see pieces()), at whose ends
+sentences end, too, unless the text is presegmented or there is a segmenter.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import codecs
 import io
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.model_folder import SEGMENTER, TOKENIZER
 from parser.text import udpipe
-from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of
+from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of, words_at_spaces
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
@@ -31,38 +33,46 @@ if TYPE_CHECKING:
 _MARKS = "normalized_spaces"
 
 
-class Tokenizer:
-    """A tokenizer of UDPipe 1's. Threads may use one side by side.
+class SentenceEnds(StrEnum):
+    """Where the sentences of a text end."""
 
-    Args:
-        path: a file of UDPipe's.
-        segmenter: what decides where sentences end; None: UDPipe.
+    MODEL = "model"
+    LINE = "line"
+
+
+class TokenEnds(StrEnum):
+    """Where the tokens of a text end."""
+
+    MODEL = "model"
+    SPACE = "space"
+
+
+class TextSplitter(ABC):
+    """What splits text into sentences and tokens.
 
     Attributes:
-        path: the file.
-
-    Raises:
-        TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
+        segmenter: what decides where sentences end; None: whatever finds the tokens.
+        path: the file of the tokenizer, if there is one.
     """
 
-    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
-        try:
-            self._udpipe = udpipe.package()
-            self._model = udpipe.load(path)
-        except UdpipeError as error:
-            raise TokenizerError(str(error)) from error
-        self.path = path
-        self._segmenter = segmenter
-        self._new()
+    path: Path | None = None
 
-    def tokenize(self, text: str) -> list[list[Token]]:
+    def __init__(self, segmenter: Segmenter | None) -> None:
+        self.segmenter = segmenter
+
+    @abstractmethod
+    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+        """The sentences before the segmenter divides their paragraphs anew."""
+
+    def tokenize(self, text: str, presegmented: bool = False) -> list[list[Token]]:
         """Sentences as lists of tokens, the same as those of conllu().
 
         Raises:
+            TokenizerError: the sentences cannot be found.
             UnicodeEncodeError: there is half of a surrogate pair, which is not a character, in the text.
         """
-        blocks = blocks_of(io.BytesIO(text.encode()), "the text")
-        return [sentence.tokens for block in blocks for sentence in self._sentences(block)]
+        blocks = blocks_of(io.BytesIO(text.encode()), "the text", presegmented)
+        return [sentence.tokens for block in blocks for sentence in self._sentences(block, presegmented)]
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
@@ -75,10 +85,10 @@ class Tokenizer:
             presegmented: each line is a sentence, and is not cut, however long it is.
 
         Raises:
-            TokenizerError: it is not UTF-8.
+            TokenizerError: it is not UTF-8, or the sentences cannot be found.
         """
         number = 0
-        for block in blocks_of(source, name):
+        for block in blocks_of(source, name, presegmented):
             written = []
             for sentence in self._sentences(block, presegmented):
                 number += 1
@@ -93,8 +103,8 @@ class Tokenizer:
             yield "".join(f"{line}\n" for line in written).encode()
 
     def _sentences(self, block: Block, presegmented: bool = False) -> Iterator[TokenizedSentence]:
-        found = self._sentences_of_udpipe(block, presegmented)
-        if self._segmenter is None or presegmented:
+        found = self._found(block, presegmented)
+        if self.segmenter is None or presegmented:
             yield from found
             return
         paragraphs: list[list[TokenizedSentence]] = []
@@ -103,12 +113,51 @@ class Tokenizer:
                 paragraphs.append([])
             paragraphs[-1].append(sentence)
         tokens = [list(chain.from_iterable(sentence.tokens for sentence in paragraph)) for paragraph in paragraphs]
-        for paragraph, divided in zip(paragraphs, self._segmenter.split(tokens), strict=True):
+        for paragraph, divided in zip(paragraphs, self.segmenter.split(tokens), strict=True):
             for number, of_sentence in enumerate(divided):
                 begins = number == 0 and paragraph[0].begins_paragraph
                 yield TokenizedSentence(text_of(of_sentence), of_sentence, begins)
 
-    def _sentences_of_udpipe(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+
+class SpaceTokenizer(TextSplitter):
+    """Splits at spaces and at the ends of lines: tokens as they are written, each of one word."""
+
+    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+        if self.segmenter is None and not presegmented:
+            raise TokenizerError(
+                "words at spaces: this model has no segmenter to find sentences; put each sentence on a line of its own, and "
+                "say so (--sentences line, parse_text(..., sentences='line'))"
+            )
+        begins_paragraph = not block.continues
+        for line in block.text.split("\n"):
+            tokens = [Token(form, (form,), space_after=True) for form in words_at_spaces(line)]
+            if tokens:
+                yield TokenizedSentence(text_of(tokens), tokens, begins_paragraph)
+            begins_paragraph = not tokens
+
+
+class Tokenizer(TextSplitter):
+    """A tokenizer of UDPipe 1's. Threads may use one side by side.
+
+    Args:
+        path: a file of UDPipe's.
+        segmenter: what decides where sentences end; None: UDPipe.
+
+    Raises:
+        TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
+    """
+
+    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
+        super().__init__(segmenter)
+        try:
+            self._udpipe = udpipe.package()
+            self._model = udpipe.load(path)
+        except UdpipeError as error:
+            raise TokenizerError(str(error)) from error
+        self.path = path
+        self._new()
+
+    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
         parts = list(pieces(block.text))
         before: TokenizedSentence | None = None  # that of a line which goes on in the next part
         for number, part in enumerate(parts):
@@ -217,9 +266,10 @@ class Block:
     continues: bool = False
 
 
-def blocks_of(source: BinaryIO, name: str) -> Iterator[Block]:
+def blocks_of(source: BinaryIO, name: str, presegmented: bool = False) -> Iterator[Block]:
     """The text cut after blank lines; where there is none for long, after the end of a sentence or of a line.
 
+    Where each line is a sentence (``presegmented``), no line is cut.
     A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028, and a paragraph with a line of white space, a form feed or
     U+2029. Byte order marks are left out wherever they stand.
 
@@ -235,10 +285,10 @@ def blocks_of(source: BinaryIO, name: str) -> Iterator[Block]:
         if line == "\n" and not within_line:
             paragraphs = size
         within_line = not line.endswith("\n")
-        if size < _BLOCK or not (paragraphs or size > _LONGEST_PART):
+        if size < _BLOCK or not (paragraphs or size > _LONGEST_PART) or (presegmented and within_line):
             continue
         text = "".join(held)
-        cut = paragraphs or _place_to_cut(text)
+        cut = paragraphs or (size if presegmented else _place_to_cut(text))
         if text[:cut].strip():
             yield Block(text[:cut], continues)
             continues = True
@@ -307,18 +357,21 @@ def pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
+def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None = None) -> TextSplitter:
     """The tokenizer of a model.
 
     Args:
         folder: the model's folder, or that of a run.
         path: another file to take instead; UDPipe then decides where sentences end.
+        tokens: a member of TokenEnds, or None; at spaces, the model need not have a tokenizer.
 
     Raises:
         TokenizerError: there is none, or it cannot be loaded.
         ModelError: the segmenter beside it is damaged.
     """
     places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
+    if tokens == TokenEnds.SPACE:
+        return SpaceTokenizer(next(filter(None, map(segmenter_beside, places)), None))
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise TokenizerError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,16 @@ class TokenizedSentence:
 def text_of(tokens: Iterable[Token]) -> str:
     """The text that tokens were found in, but for runs of spaces, and for one at its end."""
     return "".join(token.form + " " if token.space_after else token.form for token in tokens).rstrip(" ")
+
+
+_NO_BREAK = "\u00a0"
+_SPACES = re.compile(rf"(?:[^\S{_NO_BREAK}]|\0)+")
+
+
+def words_at_spaces(line: str) -> list[str]:
+    """The words of a line that spaces separate. A no-break space is a space within a word, as in UDPipe's ``horizontal``."""
+    words = (word.replace(_NO_BREAK, " ").strip(" ") for word in _SPACES.split(line))
+    return [word for word in words if word]
 
 
 def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from parser.conllu.files import open_binary_output, open_input
 from parser.text.shards import Options, Outcome, Shard, remove_half_files
@@ -101,7 +102,7 @@ class ShardParser:
         if self._tags is not TagUse.KEEP:
             TagPredictor(self._model)  # refuses a model that predicts none
         path = None if options.tokenizer is None else Path(options.tokenizer)
-        self._tokenizer = model_tokenizer(model_folder, path) if options.text else None
+        self._tokenizer = model_tokenizer(model_folder, path, options.tokens) if options.text else None
 
     @property
     def tokenizer_path(self) -> Path | None:
@@ -117,13 +118,16 @@ class ShardParser:
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
         from parser.decoding.files.file_parsing import OnError, parse_file
-        from parser.text.tokenizer import as_stream
+        from parser.text.tokenizer import SentenceEnds, as_stream
 
         options, found = self._options, []
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as read:
-                source = read if self._tokenizer is None else as_stream(self._tokenizer.conllu(read, shard.source))
+                source: BinaryIO = read
+                if self._tokenizer is not None:
+                    presegmented = options.sentences == SentenceEnds.LINE
+                    source = as_stream(self._tokenizer.conllu(read, shard.source, presegmented))
                 parsed = parse_file(
                     self._model,
                     source,

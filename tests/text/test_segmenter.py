@@ -142,6 +142,15 @@ def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, le
     assert presegmented.count(b"# text") == 1
 
 
+def test_it_finds_the_sentences_of_words_at_spaces(tmp_path, learned):
+    """Lines do not matter to it, blank ones do; of a long paragraph it reads what is tokenized at a time."""
+    learned.save(tmp_path)
+    spaces = model_tokenizer(tmp_path, tokens="space")
+    words = [Token(form, (form,), space_after=True) for form in "abcbcaac"]
+    assert spaces.tokenize("a b\nc b c a a c\n\na b c b c a a c") == 2 * learned.split([words])[0]
+    assert "".join(token.form for sentence in spaces.tokenize("a b\n" * 40_000) for token in sentence) == "ab" * 40_000
+
+
 def test_it_is_not_written_if_udpipe_has_clearly_better_sentences_of_dev(tmp_path, monkeypatch):
     monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     (tmp_path / TOKENIZER).write_text(fake_udpipe.MAGIC)

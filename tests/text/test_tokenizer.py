@@ -198,6 +198,51 @@ def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(fold
     assert conllu.decode().count("# newpar") == 1
 
 
+@pytest.mark.parametrize("tokens", [None, "space"])
+def test_a_presegmented_line_is_never_cut(folder, tokens):
+    """Also one that is longer than what is tokenized at a time, whose sentences end where a text may be cut."""
+    lines = ["Ma. " * 40_000 + "jön", "A kutya", "ugat"]
+    text = "\n".join([*lines, "", "Ma"])
+    conllu = b"".join(model_tokenizer(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), presegmented=True)).decode()
+    assert [line.removeprefix("# text = ") for line in conllu.splitlines() if line.startswith("# text = ")] == [*lines, "Ma"]
+    assert conllu.count("# newpar") == 2
+
+
+def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
+    """Words are as they stand, and a sentence is a line; the commands and the library agree."""
+    monkeypatch.setattr(udpipe, "package", lambda: pytest.fail("UDPipe is asked"))
+    random_text_model().save(tmp_path / "model")
+    (tmp_path / "text.txt").write_text("A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön", encoding="utf-8")
+    expected = [["A", "kutya(du)", "ugat."], ["10 000", "lány"], ["..", "Ma"], ["jön"]]
+    options = ["--text", "--tokens=space", "--sentences=line", "--allow-missing-columns"]
+    found = run_parse(monkeypatch, capsysbinary, str(tmp_path), str(tmp_path / "text.txt"), *options)
+    (tmp_path / "parsed.conllu").write_text(found, encoding="utf-8")
+    assert [sentence.forms for sentence in read_treebank(tmp_path / "parsed.conllu")] == expected
+    assert [line for line in found.splitlines() if line.startswith("# text")] == [f"# text = {' '.join(s)}" for s in expected]
+    assert found.count("# newpar") == 3
+
+    how = Options(text=True, tokens="space", sentences="line", allow_missing_columns=True)
+    assert ShardParser(tmp_path / "model", how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
+    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
+
+    parser = Parser.load(tmp_path)
+    text = (tmp_path / "text.txt").read_text(encoding="utf-8")
+    sentences = parser(text, tokens="space", sentences="line", allow_missing_columns=True)
+    assert [sentence.forms for sentence in sentences] == expected
+    start, end = sentences[1].spans[0]
+    assert text[start:end] == "10\u00a0000"
+    with pytest.raises(TokenizerError, match="no segmenter"):
+        parser.parse_text("a b", tokens="space")
+    for wrong in ({"tokens": "spaces"}, {"sentences": "lines"}):
+        with pytest.raises(InputError, match="known: model, "):
+            parser.parse_text("a b", **wrong)
+
+
+def test_the_library_takes_lines_as_sentences(folder):
+    found = Parser.load(folder).parse_text("A kutya. Ugat a\nMa\n", sentences="line", allow_missing_columns=True)
+    assert [sentence.tokens[0].form for sentence in found] == ["A", "Ma"]
+
+
 def written(sentences: list[list[Token]]) -> str:
     return "".join(token.form + " " * token.space_after for sentence in sentences for token in sentence)
 
