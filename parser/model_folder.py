@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,13 +27,17 @@ from parser.network_spec import ClassifierSpec, check_type
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
+# For people: what it was trained on, and how.
+CARD = "README.md"
+# Of a folder of packed models: which there are; see commands/pack.py.
+INDEX = "index.json"
 
 # The folder of the model within the folder of its run.
 MODEL = "model"
 # Of what an error quotes, the characters that it shows.
 _QUOTED = 300
-# The type of all tensors, as safetensors calls it.
-_FLOAT32 = "F32"
+# The types of tensors, as safetensors calls them; the second is that of packed models.
+_FLOAT32, _FLOAT16 = "F32", "F16"
 
 # Formats of model folders: today's, and those of which upgrade() makes it.
 FORMAT = 2
@@ -72,13 +77,39 @@ def find_model(folder: Path) -> Path:
         ModelError: there is none.
     """
     with errors_named(folder):
+        folder = named_folder(folder)
         if not folder.is_dir():
-            raise ModelError(f"{folder}: no such model folder; optimal-step train writes one; give its run folder")
+            raise ModelError(
+                f"{folder}: no such model folder; optimal-step train writes one; give its run folder, or the name of a model "
+                "that optimal-step get has fetched"
+            )
         inside = folder / MODEL
         found = inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
         if not any(os.path.lexists(found / name) for name in (SETTINGS, TENSORS)):
             raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
         return found
+
+
+def fetched_models() -> Path:
+    """The folder of the models that ``optimal-step get`` has fetched."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "optimal-step"
+
+
+def named_folder(given: Path) -> Path:
+    """The folder that is named, or, if there is none, that of the fetched model of this name."""
+    fetched = fetched_models() / given.name
+    return fetched if len(given.parts) == 1 and not given.exists() and fetched.is_dir() else given
+
+
+def plain_name(name: str) -> str:
+    """The name of a file or a model, which leads to no other folder.
+
+    Raises:
+        ValueError: it is another kind of name.
+    """
+    if not re.fullmatch(r"\w[\w.-]*", name):
+        raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -")
+    return name
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -108,14 +139,14 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
 
 
 def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
-    """The tensors in a file of the folder.
+    """The tensors in a file of the folder, float32.
 
     Raises:
         ModelError: the file is damaged, or a number is not finite.
     """
     path = _part(folder, name)
     with errors_named(path):
-        tensors = load_file(path)
+        tensors = {key: tensor.astype(np.float32, copy=False) for key, tensor in load_file(path).items()}
         for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
@@ -134,7 +165,7 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
         if name not in expected:
             raise ValueError(f"{name} belongs to another model")
         here, there = found[name], TensorInfo(_FLOAT32, expected[name])
-        if here != there:
+        if here.shape != there.shape or here.type not in (_FLOAT32, _FLOAT16):
             is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
             raise ValueError(f"{is_there}, so the parts do not belong to the same model")
 

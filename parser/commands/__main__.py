@@ -22,6 +22,8 @@ COMMANDS = {
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "report": "write a page about a run, or two runs compared",
+    "pack": "pack a model into one file to hand out",
+    "get": "fetch a model by its name",
     "fetch_treebanks": "fetch treebanks of Universal Dependencies",
     "train_treebanks": "train a parser for every treebank of a folder, and write the table",
     "trace": "show a computation step by step, with what oracle and classifier say",

@@ -12,7 +12,6 @@ import argparse
 import http.client
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,7 +19,7 @@ from tqdm import tqdm
 
 from parser.commands.command_line import run
 from parser.commands.configs import CONFIGS
-from parser.data.download import DownloadError, download
+from parser.data.download import DownloadError, download, shown_in
 from parser.storage.atomic import replacing
 from parser.storage.versions import sha256_of
 
@@ -103,7 +102,7 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, su
             continue
         try:
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
-                download(f"{source}/{treebank}/r{release}/{file}", path, sums.get(key), _shown(bar))
+                download(f"{source}/{treebank}/r{release}/{file}", path, sums.get(key), shown_in(bar))
         except DownloadError as error:
             if error.status == http.client.NOT_FOUND and any(f"-{part}." in file for part in optional) and key not in sums:
                 print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
@@ -112,14 +111,6 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, su
         sums[key] = sha256_of(path)
     lines = (folder / treebank / "LICENSE.txt").read_text(encoding="utf-8", errors="replace").splitlines()
     return next((line.strip() for line in lines if line.strip()), "its licence is empty")
-
-
-def _shown(bar: tqdm) -> Callable[[int, int | None], None]:
-    def show(done: int, total: int | None) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-
-    return show
 
 
 def command() -> NoReturn:

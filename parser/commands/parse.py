@@ -56,7 +56,7 @@ from parser.text.tokenizer import SentenceEnds, as_stream, model_tokenizer
 def main() -> int:
     """Parses as the command line says, and reports the speed on standard error; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
+    arguments.add_argument("model", type=Path, nargs="?", metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
@@ -71,6 +71,12 @@ def main() -> int:
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
     given = arguments.parse_intermixed_args()  # options may stand before INPUT
+    if given.model is None:
+        how, text = ("recipe=text tokenizer=udpipe", " --text") if given.text else ("recipe=accurate", "")
+        raise ValueError(
+            f"MODEL_DIR is missing: train a model with optimal-step train treebank.train=FILE treebank.dev=FILE {how} "
+            f"hydra.run.dir=my-parser (treebank=sample has files to try), then give its folder: parse my-parser INPUT{text}"
+        )
     _check(given)
     load_kernels_directly()
     if given.int8:

@@ -19,7 +19,7 @@ from parser.commands.command_line import positive, run
 from parser.commands.parsing_options import add_search_options, note_slow_int8
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load_for_parsing
-from parser.model_folder import TOKENIZER
+from parser.model_folder import TOKENIZER, named_folder
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -88,7 +88,8 @@ def name_of(folder: Path) -> str:
 
 
 def _tokenizer(given: argparse.Namespace) -> TextSplitter | None:
-    places = (given.model / TOKENIZER, given.model / "model" / TOKENIZER)
+    folder = named_folder(given.model)
+    places = (folder / TOKENIZER, folder / "model" / TOKENIZER)
     if given.tokenizer is None and not any(place.is_file() for place in places):
         return None
     return model_tokenizer(given.model, given.tokenizer)

@@ -27,6 +27,7 @@ from parser.commands.columns import completions, with_columns, with_shares
 from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
+from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
@@ -128,9 +129,19 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     shown = final_table(metrics)
     results.debug("\n%s", shown)
     print(f"\n{shown}\n\n{written}: {folder}")
+    if folds is None and job.mode is not RunMode.MULTIRUN:
+        print(_first_commands(folder))
     if reproduces:
         print(_REPRODUCTION)
     return metrics
+
+
+def _first_commands(folder: Path) -> str:
+    """The commands that parse with the model of a run and show the trees."""
+    read = ["text.txt", "--text"] if (folder / MODEL / TOKENIZER).is_file() else ["input.conllu"]
+    parse = [*command_line.invocation("parse"), str(folder), *read, "-o", "trees.conllu"]
+    draw = [*command_line.invocation("draw"), "trees.conllu"]
+    return f"to parse, and to look at the trees:\n  {shell_command(parse)}\n  {shell_command(draw)}"
 
 
 def _train_one(settings: Settings, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:

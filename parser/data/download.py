@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from parser.storage.versions import sha256_of
 
@@ -73,6 +74,16 @@ def download(
             f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; the file was not kept, try again"
         )
     os.replace(part, path)
+
+
+def shown_in(bar: Any) -> Callable[[int, int | None], None]:
+    """The progress of a download in a bar of tqdm's."""
+
+    def show(done: int, total: int | None) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return show
 
 
 def _continue(url: str, part: Path, progress: Callable[[int, int | None], None]) -> bool:

@@ -34,6 +34,7 @@ from parser.kernels.compilation import show_compilation
 from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
+from parser.model_folder import named_folder
 from parser.text.tokenizer import SentenceEnds, SpaceTokenizer, TextSplitter, TokenEnds, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, spans
 
@@ -81,7 +82,7 @@ class Parser:
         """Reads a model's folder, or that within a run's folder.
 
         Args:
-            folder: the folder.
+            folder: the folder, or the name of a model that ``optimal-step get`` has fetched.
             device: ``cpu`` or ``cuda``.
             tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
@@ -99,7 +100,7 @@ class Parser:
         model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank)
         loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
         tokenizer = None if tokenizer is None else Path(tokenizer).absolute()
-        loaded._options = (Path(folder).absolute(), device, tokenizer, beam, merge, int8, rerank)
+        loaded._options = (named_folder(Path(folder)).absolute(), device, tokenizer, beam, merge, int8, rerank)
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:

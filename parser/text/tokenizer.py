@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.conllu.checks import BYTE_ORDER_MARK
-from parser.model_folder import SEGMENTER, TOKENIZER
+from parser.model_folder import SEGMENTER, TOKENIZER, named_folder
 from parser.text import udpipe
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of, words_at_spaces
 from parser.text.udpipe import UdpipeError
@@ -369,6 +369,7 @@ def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None =
         TokenizerError: there is none, or it cannot be loaded.
         ModelError: the segmenter beside it is damaged.
     """
+    folder = named_folder(folder)
     places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
     if tokens == TokenEnds.SPACE:
         return SpaceTokenizer(next(filter(None, map(segmenter_beside, places)), None))

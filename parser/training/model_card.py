@@ -8,13 +8,11 @@ from typing import Any
 
 from parser.conllu.checks import COLUMN_NAMES, FORM
 from parser.decoding.files.missing_columns import read_columns
-from parser.model_folder import MODEL, TENSORS, VOCABULARIES, read_json
+from parser.model_folder import CARD, MODEL, TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
 from parser.storage.atomic import replacing
 from parser.training.observers.observer import Observer, RunStart
 from parser.training.run_folder import Manifest
-
-CARD = "README.md"
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats")

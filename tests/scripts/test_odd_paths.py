@@ -77,6 +77,10 @@ def trained(request, tmp_path_factory) -> Place:
     place = Place(tmp_path_factory.mktemp("odd"), request.param)
     said = place.train(place.writing("hydra.run.dir", "run"))
     assert f"events: {place.folder}/{place.name} run" in said
+    (place.folder / "input.conllu").write_bytes((place.folder / place.data).read_bytes())
+    parse, draw = (line.strip() for line in said.splitlines() if line.startswith("  ") and "trees.conllu" in line)
+    place.shell(parse)
+    place.shell(draw)
     assert (place.folder / f"{place.name} run" / "metrics.json").exists()
     return place
 

@@ -102,6 +102,7 @@ def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
 def test_how_a_command_is_started_again(monkeypatch, program, words):
     monkeypatch.setattr(sys, "argv", [program, "column=1"])
     assert command_line.invocation() == words
+    assert command_line.invocation("parse") == [word.replace("train", "parse") for word in words]
 
 
 @pytest.mark.parametrize("name", oracles.all_names())

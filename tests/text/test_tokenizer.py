@@ -212,7 +212,8 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
     """Words are as they stand, and a sentence is a line; the commands and the library agree."""
     monkeypatch.setattr(udpipe, "package", lambda: pytest.fail("UDPipe is asked"))
     random_text_model().save(tmp_path / "model")
-    (tmp_path / "text.txt").write_text("A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön", encoding="utf-8")
+    written = "A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön"
+    (tmp_path / "text.txt").write_text(written, encoding="utf-8")
     expected = [["A", "kutya(du)", "ugat."], ["10 000", "lány"], ["..", "Ma"], ["jön"]]
     options = ["--text", "--tokens=space", "--sentences=line", "--allow-missing-columns"]
     found = run_parse(monkeypatch, capsysbinary, str(tmp_path), str(tmp_path / "text.txt"), *options)

@@ -1,0 +1,119 @@
+"""Fetches a model by its name: optimal-step get hu --from URL_OR_FOLDER.
+
+There, index.json lists the packs that optimal-step pack has made, with their SHA-256. What a cut connection left is continued.
+The model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), where its name stands
+for it in other commands and in the library: optimal-step parse hu, Parser.load("hu"). One of that name that is there already is
+replaced if it is another one.
+
+OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tqdm import tqdm
+
+from parser.commands.command_line import run
+from parser.data.download import DownloadError, download, shown_in
+from parser.model.loading import load
+from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
+from parser.storage.atomic import replacing_folder
+from parser.storage.versions import sha256_of
+
+# Beside a model, the SHA-256 of the pack that it comes from.
+_SUM = ".sha256"
+# Bytes that a pack may have when it is unpacked.
+_MOST = 4 << 30
+
+
+def main() -> None:
+    """Fetches what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    default = os.environ.get("OPTIMAL_STEP_MODELS")
+    parser.add_argument("--from", dest="source", default=default, metavar="URL_OR_FOLDER", help="where index.json is")
+    given = parser.parse_args()
+    if given.source is None:
+        raise ValueError("where from? give --from URL_OR_FOLDER, where optimal-step pack has written models and index.json")
+    folder = fetched_models()
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = _index(given.source, folder)
+    for name in given.names:
+        if name not in listed:
+            raise ValueError(f"{given.source}: there is no model {name!r}; there are {', '.join(listed) or 'none'}")
+        print(f"{name}: {_fetch(plain_name(name), listed[name], given.source, folder)}", file=sys.stderr)
+
+
+def _index(source: str, folder: Path) -> dict[str, Any]:
+    """The packs that there are, by name."""
+    path = folder / INDEX
+    path.unlink(missing_ok=True)  # it may be another one by now
+    _copy(source, INDEX, path, None)
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        for name, entry in listed.items():
+            if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
+                raise TypeError(f"what it says of {name} is not text")
+            plain_name(entry["file"])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{source}: {INDEX} is not one that optimal-step pack writes ({error})") from error
+    return dict(listed)
+
+
+def _fetch(name: str, entry: dict[str, str], source: str, folder: Path) -> str:
+    """Fetches a model unless it is there; what came of it."""
+    target, pack = folder / name, folder / entry["file"]
+    if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
+        return f"there already, {target}"
+    _copy(source, entry["file"], pack, entry["sha256"])
+    try:
+        with replacing_folder(target) as temporary:
+            _unpack(pack, temporary)
+            load(temporary)  # through the checks that a stranger's folder meets
+            (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8")
+    finally:
+        pack.unlink(missing_ok=True)
+    return str(target)
+
+
+def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
+    """Copies or downloads a file from a folder or below a URL."""
+    if source.startswith(("http://", "https://")):
+        with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
+            download(f"{source.rstrip('/')}/{file}", path, sha256, shown_in(bar))
+        return
+    found = Path(source) / file
+    if not found.is_file():
+        raise ValueError(f"{found}: there is no such file; give the folder where optimal-step pack has written, or a URL")
+    if sha256 is not None and (digest := sha256_of(found)) != sha256:
+        raise DownloadError(f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again")
+    shutil.copyfile(found, path)
+
+
+def _unpack(pack: Path, folder: Path) -> None:
+    """Unpacks plain files; whatever else there is, is no pack.
+
+    Raises:
+        ModelError: it is damaged, or none that optimal-step pack writes.
+    """
+    try:
+        with zipfile.ZipFile(pack) as files:
+            if sum(member.file_size for member in files.infolist()) > _MOST:
+                raise ValueError(f"it is larger than {_MOST:,} bytes")
+            for member in files.infolist():
+                (folder / plain_name(member.filename)).write_bytes(files.read(member))
+    except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,113 @@
+"""Packs a model into one file to hand out: optimal-step pack RUN -o hu-szeged-2.2.zip [--name hu] [--dev FILE].
+
+The file holds what is in the model's folder: weights, vocabularies, tokenizer and segmenter, and the card, which names what it
+was trained on, with sums and licences; no checkpoints. Weights of the network are written in 16 bits if the model then parses
+the dev part (that of the run, or --dev FILE) to the same bytes, else in 32.
+
+index.json beside it lists the packs of the folder by name; optimal-step get NAME --from FOLDER_OR_URL reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from parser.commands.command_line import run
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
+from parser.kernels import load_kernels_directly
+from parser.model.loading import load
+from parser.model.model import Model
+from parser.model_folder import CARD, INDEX, MODEL, TENSORS, find_model, plain_name
+from parser.storage.atomic import replacing, write_json
+from parser.storage.versions import sha256_of
+
+# A zip file with the same bytes for the same model: that of its beginning is the earliest date that it can hold.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def main() -> None:
+    """Packs what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.zip")
+    parser.add_argument("--name", help="what it is fetched by (default: the beginning of the file's name, up to a hyphen)")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U on which 16 bits are tried (default: the run's)")
+    given = parser.parse_args()
+    name = plain_name(given.name or given.output.stem.partition("-")[0])
+    model = find_model(given.run)
+    if not (model / CARD).is_file():
+        raise ValueError(f"{model / CARD}: there is no card to say what the model was trained on; train it with this version")
+    load_kernels_directly()
+    dev = given.dev or _dev_of(model)
+    half = dev is not None and _halved(model, dev)
+    bits = "16 bits" if half else "32 bits; in 16 it parses dev otherwise" if dev else "32 bits; give --dev FILE to try 16"
+    with replacing(given.output) as temporary:
+        _write(model, temporary, half)
+    entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}
+    index = given.output.parent / INDEX
+    listed = json.loads(index.read_text(encoding="utf-8")) if index.exists() else {}
+    write_json(index, dict(sorted((listed | {name: entry}).items())))
+    print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {bits}; listed as {name} in {index}", file=sys.stderr)
+
+
+def _dev_of(model: Path) -> Path | None:
+    """The dev part of the run whose folder the model's is in, if it is still there."""
+    noted = model.parent / ".hydra" / "config.yaml"
+    if model.name != MODEL or not noted.is_file():
+        return None
+    from omegaconf import OmegaConf
+
+    treebank: Any = OmegaConf.load(noted).treebank
+    path = treebank.get("dev")
+    return Path(path) if path is not None and Path(path).is_file() else None
+
+
+def _halved(model: Path, dev: Path) -> bool:
+    """Whether a model parses a file to the same bytes with its weights in 16 bits."""
+    if not isinstance(load(model), Model):
+        return False
+    with TemporaryDirectory() as folder:
+        for part in model.iterdir():
+            if part.is_file() and part.name != TENSORS:
+                (Path(folder) / part.name).write_bytes(part.read_bytes())
+        (Path(folder) / TENSORS).write_bytes(_in_16_bits(model))
+        return _parsed(model, dev) == _parsed(Path(folder), dev)
+
+
+def _parsed(folder: Path, file: Path) -> bytes:
+    model, written = load(folder), io.BytesIO()
+    tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+    with file.open("rb") as read:
+        parse_file(model, read, written, str(file), allow_missing_columns=True, beam=model.beam, tags=tags)
+    return written.getvalue()
+
+
+def _in_16_bits(model: Path) -> bytes:
+    """The file of the weights; numbers that are too large for 16 bits are the largest."""
+    largest = np.finfo(np.float16).max
+    halved = {name: tensor.clip(-largest, largest).astype(np.float16) for name, tensor in load_file(model / TENSORS).items()}
+    with TemporaryDirectory() as folder:
+        save_file(halved, Path(folder) / TENSORS)
+        return (Path(folder) / TENSORS).read_bytes()
+
+
+def _write(model: Path, target: Path, half: bool) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as pack:
+        for part in sorted(path for path in model.iterdir() if path.is_file() and not path.name.startswith(".")):
+            content = _in_16_bits(model) if half and part.name == TENSORS else part.read_bytes()
+            pack.writestr(zipfile.ZipInfo(part.name, _DATE), content, zipfile.ZIP_DEFLATED)
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,10 @@
+"""Fetches a model by its name: python scripts/get.py hu --from URL_OR_FOLDER."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.__main__ import start
+
+    start("get")

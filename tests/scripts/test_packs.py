@@ -1,0 +1,168 @@
+"""Models packed into a file, listed in an index, and fetched from a folder or a server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+
+from parser import Parser
+from parser.commands import get, pack
+from parser.data.download import DownloadError
+from parser.model.loading import load
+from parser.model.model import Model
+from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, read_header, read_tensors
+from tests.random_models import random_text_model
+from tests.toy import ROOT
+
+DEV = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
+WORDS = [["A", "kutya", "ugat", "."], ["Ma", "jön"]]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch) -> Path:
+    """The folder of a run, and an empty one for fetched models."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPTIMAL_STEP_MODELS", raising=False)
+    model = random_text_model()
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.copy_(parameter.half())  # which 16 bits hold without loss
+    model.save(tmp_path / "run" / MODEL)
+    (tmp_path / "run" / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"large")
+    return tmp_path / "run"
+
+
+def start(module, monkeypatch, *words: str | Path) -> None:
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, words)])
+    module.main()
+
+
+@pytest.fixture
+def packs(run, tmp_path, monkeypatch) -> Path:
+    """The folder with a pack of the run."""
+    (tmp_path / "packs").mkdir()
+    start(pack, monkeypatch, run, "-o", tmp_path / "packs" / "hu-szeged-2.2.zip", "--dev", DEV)
+    return tmp_path / "packs"
+
+
+@pytest.fixture
+def url(packs) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=packs)) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}"
+        serving.shutdown()
+        thread.join()
+
+
+def test_a_pack_holds_the_model_and_its_card_alone(run, packs):
+    with zipfile.ZipFile(packs / "hu-szeged-2.2.zip") as files:
+        assert sorted(files.namelist()) == sorted(path.name for path in (run / MODEL).iterdir())
+    entry = json.loads((packs / INDEX).read_text(encoding="utf-8"))["hu"]
+    assert (entry["file"], entry["bytes"]) == ("hu-szeged-2.2.zip", (packs / "hu-szeged-2.2.zip").stat().st_size)
+
+
+def test_it_is_the_same_file_each_time_and_joins_the_others(run, packs, monkeypatch):
+    start(pack, monkeypatch, run, "-o", packs / "b.zip", "--name", "el", "--dev", DEV)
+    assert (packs / "b.zip").read_bytes() == (packs / "hu-szeged-2.2.zip").read_bytes()
+    assert list(json.loads((packs / INDEX).read_text(encoding="utf-8"))) == ["el", "hu"]
+
+
+@pytest.mark.parametrize("place", ["url", "packs"])
+def test_a_fetched_model_parses_by_its_name(request, run, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    start(get, monkeypatch, "hu", "--from", request.getfixturevalue(place))
+    fetched = Parser.load("hu")
+    found, expected = ([(s.heads, s.deprels) for s in parser.parse(WORDS)] for parser in (fetched, Parser.load(run)))
+    assert found == expected
+    folder = tmp_path / "cache" / "optimal-step" / "hu"
+    assert {info.type for info in read_header(folder).values()} == {"F16"}
+    assert {str(tensor.dtype) for tensor in read_tensors(folder).values()} == {"float32"}
+    assert not list(folder.parent.glob("*.zip"))
+    (tmp_path / "hu").mkdir()  # a folder of this name is meant, if there is one
+    with pytest.raises(ModelError, match="holds no model"):
+        load(Path("hu"))
+
+
+def test_what_is_there_already_is_not_fetched_again(packs, monkeypatch, capsys):
+    monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(packs))
+    start(get, monkeypatch, "hu")
+    (packs / "hu-szeged-2.2.zip").unlink()
+    start(get, monkeypatch, "hu")
+    assert "there already" in capsys.readouterr().err
+
+
+def test_weights_stay_in_32_bits_where_trees_would_differ(run, tmp_path, monkeypatch, capsys):
+    model = Model.load(run)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.mul_(1e-9)  # nothing, in 16 bits
+    model.save(run / MODEL)
+    (run / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", DEV)
+    assert "in 16 it parses dev otherwise" in capsys.readouterr().err
+    with zipfile.ZipFile(tmp_path / "hu.zip") as files:
+        assert files.read(TENSORS) == (run / MODEL / TENSORS).read_bytes()
+
+
+def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+    assert "give --dev FILE" in capsys.readouterr().err
+    (run / ".hydra").mkdir()
+    (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {DEV}\n", encoding="utf-8")
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+    assert "weights in 16 bits" in capsys.readouterr().err
+
+
+def test_bad_input(run, packs, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="give --from"):
+        start(get, monkeypatch, "hu")
+    with pytest.raises(ValueError, match="no model 'el'; there are hu"):
+        start(get, monkeypatch, "el", "--from", packs)
+    with pytest.raises(ValueError, match=r"index\.json: there is no such file"):
+        start(get, monkeypatch, "hu", "--from", tmp_path)
+    with pytest.raises(ValueError, match="not a plain name"):
+        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--name", "../hu")
+    (run / MODEL / CARD).unlink()
+    with pytest.raises(ValueError, match="no card"):
+        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+
+
+@pytest.mark.parametrize(
+    "index", ["[]", "{", '{"hu": {"file": "../a", "sha256": "0"}}', '{"hu": {"file": "a.zip"}}', '{"hu": 1}']
+)
+def test_an_index_that_is_none(packs, monkeypatch, index):
+    (packs / INDEX).write_text(index, encoding="utf-8")
+    with pytest.raises(ValueError, match="not one that optimal-step pack writes"):
+        start(get, monkeypatch, "hu", "--from", packs)
+
+
+def test_packs_of_strangers(packs, tmp_path, monkeypatch):
+    """A changed file is refused, and so is one that would write elsewhere or holds no model; nothing of it is left."""
+    path, index = packs / "hu-szeged-2.2.zip", packs / INDEX
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(DownloadError, match="SHA-256"):
+        start(get, monkeypatch, "hu", "--from", packs)
+    for name, message in (("../evil.json", "not a plain name"), ("settings.json", "holds no model|damaged|missing")):
+        with zipfile.ZipFile(path, "w") as files:
+            files.writestr(name, "{}")
+        entry = {"file": path.name, "sha256": pack.sha256_of(path), "bytes": 1}
+        index.write_text(json.dumps({"hu": entry}), encoding="utf-8")
+        with pytest.raises(ModelError, match=message):
+            start(get, monkeypatch, "hu", "--from", packs)
+    path.write_bytes(b"no zip file")
+    index.write_text(json.dumps({"hu": entry | {"sha256": pack.sha256_of(path)}}), encoding="utf-8")
+    with pytest.raises(ModelError, match="no pack of a model"):
+        start(get, monkeypatch, "hu", "--from", packs)
+    assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [INDEX]
