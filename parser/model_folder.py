@@ -139,17 +139,19 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
 
 
 def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
-    """The tensors in a file of the folder, float32.
+    """The tensors in a file of the folder; those of 16 bits as float32.
 
     Raises:
         ModelError: the file is damaged, or a number is not finite.
     """
     path = _part(folder, name)
     with errors_named(path):
-        tensors = {key: tensor.astype(np.float32, copy=False) for key, tensor in load_file(path).items()}
+        tensors = load_file(path)
         for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
                 raise ValueError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
+            if tensor.dtype == np.float16:
+                tensors[key] = tensor.astype(np.float32)
         return tensors
 
 

@@ -205,8 +205,8 @@ class Parser:
             raise InputError(f"{which}; decode the text with errors='replace'") from error
         words = [[word for token in tokens for word in token.words] for tokens in tokenized]
         parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
-        for sentence, tokens, places in zip(parsed, tokenized, spans(text, tokenized), strict=True):
-            sentence.tokens.extend(tokens)
+        for sentence, found, places in zip(parsed, tokenized, spans(text, tokenized), strict=True):
+            sentence.tokens.extend(found)
             sentence.spans.extend(places)
         return parsed
 
