@@ -108,6 +108,7 @@ def folder(tmp_path_factory) -> Path:
     trained = shlex.join(["optimal-step", "train", "hydra.run.dir=RUN_FOLDER"])
     assert trained in COMMANDS
     start("train", ["hydra.run.dir=RUN_FOLDER", f"treebank.train={folder}/a.conllu", f"treebank.dev={folder}/b.conllu"], folder)
+    forked.script("scripts/pack.py", "RUN_FOLDER", "-o", "packs/hu-szeged-2.2.zip", folder=folder).check_returncode()
     random_text_model().save(folder / "TEXT_FOLDER" / "model")
     return folder
 
@@ -128,6 +129,7 @@ def start(name: str, arguments: list[str], folder: Path, new: bool = False) -> s
 def here(folder, monkeypatch):
     """Works in the folder, and leaves the process as it was."""
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     monkeypatch.setattr(sys, "path", list(sys.path))
     forget_what_is_stored(monkeypatch)

@@ -78,7 +78,7 @@ def _fetch(name: str, entry: dict[str, str], source: str, folder: Path) -> str:
         with replacing_folder(target) as temporary:
             _unpack(pack, temporary)
             load(temporary)  # through the checks that a stranger's folder meets
-            (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8")
+            (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
     finally:
         pack.unlink(missing_ok=True)
     return str(target)

@@ -51,6 +51,7 @@ def main() -> None:
     dev = given.dev or _dev_of(model)
     half = dev is not None and _halved(model, dev)
     bits = "16 bits" if half else "32 bits; in 16 it parses dev otherwise" if dev else "32 bits; give --dev FILE to try 16"
+    given.output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(given.output) as temporary:
         _write(model, temporary, half)
     entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}

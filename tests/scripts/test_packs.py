@@ -50,7 +50,6 @@ def start(module, monkeypatch, *words: str | Path) -> None:
 @pytest.fixture
 def packs(run, tmp_path, monkeypatch) -> Path:
     """The folder with a pack of the run."""
-    (tmp_path / "packs").mkdir()
     start(pack, monkeypatch, run, "-o", tmp_path / "packs" / "hu-szeged-2.2.zip", "--dev", DEV)
     return tmp_path / "packs"
 
