@@ -44,6 +44,15 @@ FROM_NOTHING = "nederhof_cubic from nothing"
 # The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
 NOT_TIMED = ("static", "arc_standard_tabular")
 
+# Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
+# non-projective trees.
+OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
+    "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
+    "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
+    "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
+    "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
+}
+
 
 @dataclass(frozen=True)
 class How:
