@@ -63,6 +63,45 @@ def test_rows_equal_search_along_random_computations(single_root, nonmonotonic):
     compare(oracles.create("arc_eager_rows", **options), heads, walked, searches)
 
 
+@pytest.mark.parametrize(("ties", "other"), [("monotonic", "arc_eager_rows"), ("commit", "arc_eager_sums")])
+@pytest.mark.parametrize(("single_root", "nonmonotonic"), KINDS)
+def test_of_the_optimal_transitions_those_that_another_oracle_marks_are_preferred(single_root, nonmonotonic, ties, other):
+    rng = random.Random(11)
+    heads = [random_trees.random_any_tree(rng, rng.randint(3, 7)) for _ in range(40)]
+    kind = {"single_root": single_root, "nonmonotonic": nonmonotonic}
+    exact, preferring = (oracles.create("arc_eager_rows", **kind, **more) for more in ({}, {"ties": ties}))
+    marking = oracles.create(other, single_root=single_root)
+    fewer = 0
+    for tree in heads:
+        search = ArcEagerSearch(tree, **kind)
+        now = search.initial()
+        while now[1] <= search.n or len(now[0]) > 1:
+            batch = query(len(tree), [(0, now)])
+            scores, found, marks = (
+                one.bind(Trees.from_heads([tree])).score_batch(batch)[0] for one in (exact, preferring, marking)
+            )
+            optimal = set(np.flatnonzero(scores == scores.max()))
+            assert set(np.flatnonzero(found == found.max())) == (optimal & set(np.flatnonzero(marks == marks.max())) or optimal)
+            able = scores != NOT_APPLICABLE
+            np.testing.assert_array_equal(found[able] // 2, scores[able])
+            np.testing.assert_array_equal(found[~able], scores[~able])
+            fewer += (found == found.max()).sum() < len(optimal)
+            now = rng.choice([after for _, _, after in search.transitions(now)])
+    assert (fewer > 0) == (nonmonotonic or ties == "commit")
+
+
+def test_shift_and_right_always_tie_where_arcs_can_be_undone():
+    tree, stack, buffer, made = [0, 3, 1], [0, 1], [2, 3], [0, None, None]
+    free, preferring = (oracles.create("arc_eager_rows", nonmonotonic=True, ties=ties) for ties in (None, "monotonic"))
+    assert free.step_scores(tree, stack, buffer, made=made) == {"sh": 2, "la": 0, "ra": 2, "re": 1}
+    assert preferring.step_scores(tree, stack, buffer, made=made) == {"sh": 5, "la": 0, "ra": 4, "re": 2}
+
+
+def test_unknown_ties_are_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"ties 'farthest'.*: monotonic, commit"):
+        oracles.create("arc_eager_rows", ties="farthest")
+
+
 @pytest.mark.parametrize(("single_root", "nonmonotonic"), KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_sums_equal_search_for_projective_trees(n, single_root, nonmonotonic):
