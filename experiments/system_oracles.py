@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,27 +31,22 @@ from experiments import treebanks
 from experiments.command import Pictures
 from experiments.figures import BLACK, BLUE, GREEN, ORANGE, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, numbers, plain_table
-from oracles import BoundOracle, Trees
+from oracles import Trees
 from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
 from parser.data.sentences import NO_NODE
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import query
-from parser.transitions.system import TransitionSystem
+from scripts.benchmarks.oracles import OF_SYSTEMS
+from scripts.benchmarks.random_computations import computations_of
 
 COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
 SIZE_COLUMNS = ("oracle", "size", "configurations", "value", "greatest")
 TABLE = "|T[i,j]|"
 
-# Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
-# non-projective trees.
-ORACLES: dict[str, tuple[str, dict[str, int], str]] = {
-    "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
-    "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
-    "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
-    "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
-}
-_COLOURS = dict(zip(ORACLES, (BLUE, GREEN, ORANGE, BLACK), strict=True))
+# Of the oracles whose times are drawn.
+_COLOURS = {"attardi_search, degree 2": BLUE, "attardi_search, degree 3": GREEN, "lr_spine_chart": ORANGE}
+_COLOURS["arc_hybrid_local"] = BLACK
 
 
 @dataclass
@@ -85,32 +79,14 @@ class Cost:
         return float(self.calls.mean()), float(np.percentile(self.calls, 99.9))
 
 
-def computations(
-    trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
-) -> Iterator[tuple[np.ndarray, Configurations]]:
-    """Random computations over all sentences in lockstep: at each step, the sentences that go on, and their configurations."""
-    rng = np.random.default_rng(seed)
-    now = system.initial(trees.lengths)
-    while len(rows := system.unfinished(now)):
-        numbers, part = rows.astype(np.int32), Configurations(*(array[rows] for array in now))
-        yield numbers, part
-        scores = oracle.score_batch(query(numbers, part))
-        transitions = system.transitions(now, rows)
-        allowed = transitions.rows != NO_NODE
-        best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
-        allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best & allowed, allowed)
-        chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
-        system.apply(now, rows, transitions, chosen, np.zeros(len(rows), np.int32))
-
-
 def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost:
-    """Measures one of ORACLES."""
-    system_name, options, oracle_name = ORACLES[name]
+    """Measures one of OF_SYSTEMS."""
+    system_name, options, oracle_name = OF_SYSTEMS[name]
     system = transitions.create(system_name, 1, None, **options)
     oracle = oracles.create(oracle_name, "any", **options)
     if oracle.needs_projective_gold:
         trees = oracles.projectivize_trees(trees)
-    steps = list(computations(trees, system, oracle.bind(trees), optimal_probability, seed))
+    steps = list(computations_of(trees, system, oracle.bind(trees), optimal_probability, seed))
     in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
     first.score_batch(query(*steps[0]))  # compiled code is loaded
     start = time.process_time_ns()
@@ -133,7 +109,7 @@ def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     found: defaultdict[int, list[int]] = defaultdict(list)
-    for sentences, now in computations(trees, system, oracle, optimal_probability, seed):
+    for sentences, now in computations_of(trees, system, oracle, optimal_probability, seed):
         for row, s in enumerate(sentences.tolist()):
             stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
             for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
@@ -145,7 +121,7 @@ def measure(settings: SystemOracles) -> Measured:
     """Measures."""
     used = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = treebanks.trees(used)
-    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in ORACLES}
+    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in OF_SYSTEMS}
     spines: defaultdict[int, list[int]] = defaultdict(list)
     for treebank in used:
         first = oracles.projectivize_trees(Trees.from_heads(treebank.heads[: settings.table_sentences]))

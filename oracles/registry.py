@@ -26,6 +26,9 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "arc_eager_sums": ("oracles.arc_eager.local", "ArcEagerSums"),
         "arc_eager_static": ("oracles.arc_eager.static", "ArcEagerStatic"),
     },
+    "arc_eager_unshift": {
+        "arc_eager_unshift_chart": ("oracles.arc_eager.unshift", "ArcEagerUnshift"),
+    },
     "arc_hybrid": {
         "arc_hybrid_rows": ("oracles.arc_hybrid.rows", "ArcHybridRows"),
         "arc_hybrid_local": ("oracles.arc_hybrid.local", "ArcHybridLocal"),

@@ -1,12 +1,26 @@
-"""Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see oracles/charts/stack_rows.py."""
+"""Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see oracles/charts/stack_rows.py.
+
+Of the optimal transitions, ``ties`` can prefer those that another oracle marks, too, if there are any:
+
+* "monotonic": what is optimal where no edge is undone. With ``nonmonotonic``, shift and right always tie, as each can be
+  undone, so that all optimal transitions together teach neither.
+* "commit": what is optimal by Goldberg and Nivre's sums (local.py). They take edges to elements of the stack for lost that can
+  still be made in the end, and so count no shift as optimal that only the end repairs.
+
+A score is then twice the number of edges, plus 1 for what is preferred.
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
+from oracles.arc_eager import TIES
+from oracles.arc_eager.local import ArcEagerSums
 from oracles.arc_eager.system import ArcEagerOracle
 from oracles.charts.stack_rows import ARC_EAGER, MAX_BYTES, NONMONOTONIC, BoundStackRows
-from oracles.interface import BoundOracle, Strategy
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
 
@@ -15,6 +29,7 @@ class ArcEagerRows(ArcEagerOracle):
 
     Args:
         strategy, single_root, nonmonotonic: see ArcEagerOracle.
+        ties: one of TIES, see above; None: all optimal transitions are equal.
         max_bytes: how much memory the rows and charts of all bound sentences may take.
     """
 
@@ -28,10 +43,34 @@ class ArcEagerRows(ArcEagerOracle):
         strategy: Strategy | str | None = None,
         single_root: bool = False,
         nonmonotonic: bool = False,
+        ties: str | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         super().__init__(strategy, single_root, nonmonotonic)
+        if ties not in (None, *TIES):
+            raise ValueError(f"oracle {self.name} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
+        self.ties = ties
         self.max_bytes = max_bytes
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return BoundStackRows(trees, NONMONOTONIC if self.nonmonotonic else ARC_EAGER, self.single_root, self.max_bytes)
+        rows = BoundStackRows(trees, NONMONOTONIC if self.nonmonotonic else ARC_EAGER, self.single_root, self.max_bytes)
+        if self.ties == "monotonic":
+            return _Preferring(rows, BoundStackRows(trees, ARC_EAGER, self.single_root, self.max_bytes))
+        if self.ties == "commit":
+            return _Preferring(rows, ArcEagerSums(single_root=self.single_root).bind(trees))
+        return rows
+
+
+class _Preferring(BoundOracle):
+    """The scores of one oracle, which prefer among transitions of one score those that are optimal by another."""
+
+    gold_weight = 2
+
+    def __init__(self, exact: BoundOracle, preferred: BoundOracle) -> None:
+        super().__init__(exact.trees)
+        self._exact, self._preferred = exact, preferred
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        exact, preferred = self._exact.score_batch(query), self._preferred.score_batch(query)
+        marked = preferred == preferred.max(axis=1, keepdims=True)
+        return np.where(exact == NOT_APPLICABLE, NOT_APPLICABLE, 2 * exact + marked).astype(np.int32)

@@ -53,12 +53,13 @@ class ArcEagerOracle(Oracle):
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
         """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
-        heads_made = np.full((1, len(heads) + 1), NO_NODE, np.int32)
-        for token, head in enumerate(made, 1):
-            if head is not None:
-                heads_made[0, token] = head
-        query = Query.single(stack, front_of(len(heads), buffer), made=heads_made)
+        query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+
+
+def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
+    """int32[1, n + 1], as Query has it."""
+    return np.array([[NO_NODE, *(NO_NODE if head is None else head for head in made), *[NO_NODE] * (n - len(made))]], np.int32)
 
 
 @array_kernel()

@@ -52,7 +52,7 @@ import numpy as np
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.edge_weights import negative_infinity
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
-from oracles.kernel_cache import array_kernel
+from oracles.kernel_cache import kernel
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
@@ -83,37 +83,42 @@ class BoundStackRows(BoundOracle):
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
         self.keys = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to, and if linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
-        self.longest = int(trees.lengths.max(initial=0))
+        longest = int(trees.lengths.max(initial=0))
+        self.spare = tuple(  # working space of fill_chart
+            np.empty(size, np.int16)
+            for size in (triangle_size(longest), triangle_size(longest), 2 * (longest + 1) * (longest + 2))
+        )
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
         made = np.empty((0, 0), np.int32) if self.system == ARC_HYBRID else query.made
         scores = np.full((len(query), _N_TRANSITIONS[self.system]), NOT_APPLICABLE, np.int16)
         with self.lock:
-            memory = *self.arena, self.keys, self.columns
-            trees = self.trees.heads, self.trees.offsets, self.longest
-            _score_batch(*trees, memory, self.system, self.single_root, made, *query.arrays, scores)
+            memory = *self.arena, self.keys, self.columns, *self.spare
+            _score_batch(
+                self.trees.heads, self.trees.offsets, memory, self.system, self.single_root, made, *query.arrays, scores
+            )
         return scores
 
 
-@array_kernel()
+@kernel()
 def _row_of_stack(n):
     """Entries of a row of V: columns 0..n+1 in full blocks."""
     return row_width(n + 1)
 
 
-@array_kernel()
+@kernel()
 def entries_of_sentence(n):
     """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth."""
     return triangle_size(n) + (n + 2) * row_width(n + 1)
 
 
-@array_kernel()
+@kernel()
 def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row):
     """V_d from the last column down to the first; O(n^2).
 
-    What was just written comes back late as part of a vector, so the last column stays in a variable until the vector has been
-    read.
+    Unsigned indices and 16-bit sums let LLVM vectorize the inner loop. What was just written comes back late as part of a
+    vector, so the last column stays in a variable until the vector has been read.
 
     Args:
         heads: int32[n + 1], the gold heads.
@@ -129,46 +134,44 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
     """
     n = len(heads) - 1
     width = row_width(n)
+    end = np.uintp(width)
+    kind = row.dtype.type
     lowest = negative_infinity(row)
-    row[block_start(first) :] = lowest
-    gold_below = np.int16(depth > 0 and heads[node] == below)
-    last = lowest
-    for j in range(n + 1, first - 1, -1):
+    for x in range(block_start(first), len(row)):
+        row[x] = lowest
+    gold_below = kind(depth > 0 and heads[node] == below)
+    last = kind(0)
+    if depth > 0:
+        last = under[n + 1] if linked else kind(under[n + 1] + gold_below)
+    row[n + 1] = last
+    for j in range(n, first - 1, -1):
         # Column j is y = j - 1: the buffer j..n.
+        is_child = kind(heads[j] == node)
+        start = np.uintp(row_start(j, width))
         best = lowest
-        if j <= n:
-            is_child = np.int16(heads[j] == node)
-            start = row_start(j, width)
-            for x in range(block_start(j), width):
-                best = max(best, np.int16(left_arc[start + x] + row[x]))
-            if j < n:
-                best = max(best, np.int16(left_arc[start + j + 1] + last))
-                row[j + 1] = last
-            if not (single_root and depth == 0):
-                best += is_child
-            best = max(best, np.int16(to_end[j] + row[n + 1] + is_child))
+        for x in range(np.uintp(block_start(j)), end):
+            best = max(best, kind(left_arc[start + x] + row[x]))
+        if j < n:
+            best = max(best, kind(left_arc[start + np.uintp(j + 1)] + last))
+            row[j + 1] = last
+        if not (single_root and depth == 0):
+            best = kind(best + is_child)
+        best = max(best, kind(to_end[j] + row[n + 1] + is_child))
         if depth > 0:
-            as_child = np.int16(j <= n and heads[node] == j)
-            if j <= n and single_root and depth == 1:
-                popped = as_child
+            popped = kind(heads[node] == j)  # the edge from the first token of the buffer
+            if linked:
+                popped = kind(popped - gold_below) if system == NONMONOTONIC else lowest
+            if not (single_root and depth == 1):
                 if linked:
-                    popped = np.int16(as_child - gold_below) if system == NONMONOTONIC else lowest
-            elif linked:
-                popped = max(np.int16(0), np.int16(as_child - gold_below)) if system == NONMONOTONIC else np.int16(0)
-            elif system == ARC_EAGER:
-                popped = as_child if j <= n else gold_below
-            else:
-                popped = max(as_child, gold_below)
-            best = max(best, np.int16(popped + under[j]))
-        elif j == n + 1:
-            best = np.int16(0)
+                    popped = max(popped, kind(0))
+                elif system != ARC_EAGER:
+                    popped = max(popped, gold_below)
+            best = max(best, kind(popped + under[j]))
         last = best
-        if j == n + 1:
-            row[j] = best
     row[first] = last
 
 
-@array_kernel()
+@kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
     """The best ways to go on once b is pushed, by whether it is popped by the buffer, by the stack, or stays to the end.
 
@@ -176,24 +179,26 @@ def _best_pushes(heads, left_arc, to_end, front, row):
         max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].
     """
     n = len(heads) - 1
-    start = row_start(front, row_width(n))
+    width = row_width(n)
+    kind = row.dtype.type
+    start, end = np.uintp(row_start(front, width)), np.uintp(width)
     to_buffer = negative_infinity(row)
-    for x in range(front + 1, n + 1):
-        to_buffer = max(to_buffer, np.int16(left_arc[start + x] + row[x]))
+    for x in range(np.uintp(block_start(front + 1)), end):
+        to_buffer = max(to_buffer, kind(left_arc[start + x] + row[x]))
     to_stack = to_buffer
     head = heads[front]
-    if head > front:
-        to_stack = negative_infinity(row)
+    if head > front and kind(left_arc[start + np.uintp(head)] + row[head]) == to_buffer:
+        to_stack = kind(to_buffer - 1)
         for x in range(front + 1, n + 1):
-            to_stack = max(to_stack, np.int16(left_arc[start + x] - np.int16(x == head) + row[x]))
-    return to_buffer, to_stack, np.int16(to_end[front] + row[n + 1])
+            if x != head:
+                to_stack = max(to_stack, kind(left_arc[start + np.uintp(x)] + row[x]))
+    return to_buffer, to_stack, kind(to_end[front] + row[n + 1])
 
 
-@array_kernel()
+@kernel()
 def _score_batch(
     all_heads,
     offsets,
-    longest,
     memory,
     system,
     single_root,
@@ -205,11 +210,7 @@ def _score_batch(
     scores,
 ):
     """Scores a batch of configurations; see BoundOracle.score_batch. ``made``: see Query; not read for arc-hybrid."""
-    arena, places, queue, ring, depths, all_keys, all_columns = memory
-    size = triangle_size(longest)
-    right = np.empty(size, arena.dtype)
-    left = np.empty(size, arena.dtype)
-    spare = np.empty(2 * (longest + 1) * (longest + 2), arena.dtype)
+    arena, places, queue, ring, depths, all_keys, all_columns, right, left, spare = memory
     for r in range(len(sentences)):
         s = sentences[r]
         start, end = offsets[s], offsets[s + 1]
@@ -221,8 +222,8 @@ def _score_batch(
         begin, new = place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
         triangle = triangle_size(n)
         left_arc = arena[begin : begin + triangle]
-        rows = arena[begin + triangle : begin + entries_of_sentence(n)].reshape((n + 2, width))
-        to_end, rows = rows[0], rows[1:]
+        to_end = arena[begin + triangle : begin + triangle + width]
+        rows = begin + triangle + width  # where they begin
         if new:
             fill_chart(heads, right[:triangle], left[:triangle], left_arc, spare)
             for c in range(n + 1):
@@ -232,15 +233,16 @@ def _score_batch(
         keys = all_keys[start:end]
         columns = all_columns[start:end]
         valid = True
+        under = row = to_end  # V_{d-1} and V_d; there is none below the artificial root
         for d in range(k + 1):
+            under, row = row, arena[rows + d * width : rows + (d + 1) * width]
             node = stacks[r, d]
             linked = system != ARC_HYBRID and d > 0 and made[r, node] != NO_NODE
             first = front if d < k else front + 1
             valid = valid and d < depths[s] and keys[d] == 2 * node + linked and columns[d] <= first
             if not valid and first <= n + 1:
                 below = stacks[r, max(d - 1, 0)]
-                under = rows[max(d - 1, 0)]
-                _fill_row(heads, left_arc, to_end, system, single_root, d, below, node, linked, first, under, rows[d])
+                _fill_row(heads, left_arc, to_end, system, single_root, d, below, node, linked, first, under, row)
                 keys[d] = 2 * node + linked
                 columns[d] = first
                 depths[s] = d + 1
@@ -250,7 +252,7 @@ def _score_batch(
         alone = single_root and k == 1 and front <= n  # the child of the artificial root, too early
         if front <= n:
             gold = np.int16(heads[front] == top)
-            to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, rows[k])
+            to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, row)
             kept = np.int16(kept + gold)
             shifted = max(to_buffer, kept)
             to_right = kept if single_root and k == 0 else max(kept, np.int16(to_stack + gold))
@@ -261,7 +263,6 @@ def _score_batch(
                 if system == NONMONOTONIC:
                     scores[r, RIGHT] = scores[r, SHIFT]
         if k > 0:
-            under = rows[k - 1]
             value = under[front]
             gold = np.int16(heads[top] == stacks[r, k - 1])
             if front <= n and (system == NONMONOTONIC or not linked):

@@ -10,6 +10,7 @@ from parser.reports.trace import GoldTree, JudgedTransition, Step, Trace
 
 # What textbooks call transitions: an arc is named for the side of its child.
 _TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
+_TEXTBOOK["un"] = "UNSHIFT"
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from omegaconf import MISSING
 
 import oracles
+from oracles import arc_eager
 from parser.beam_settings import MAX_SIZE, Merge
 from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
@@ -324,7 +325,7 @@ class Settings:
     model: str = MISSING
     oracle: str = setting(read=_OWN_PASSES, used=_SECOND_PASS)
     strategy: str = setting(words=[*oracles.Strategy], read=_OWN_PASSES, used=_SECOND_PASS)
-    ties: str | None = setting(words=[None, *oracles.TIES[1:]], read=_OWN_PASSES, used=_SECOND_PASS)
+    ties: str | None = setting(words=[None, *oracles.TIES[1:], *arc_eager.TIES], read=_OWN_PASSES, used=_SECOND_PASS)
     projectivization: str = setting(words=oracles.PROJECTIVIZATIONS)
     vocabulary_from: VocabularySource = setting(read=_NETWORK)
     seed: int = number(0, 2**32 - 1, "a seed")

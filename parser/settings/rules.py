@@ -15,6 +15,7 @@ from typing import Any
 from omegaconf import MISSING
 
 import oracles
+from oracles import arc_eager
 from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
@@ -100,8 +101,11 @@ def _wrong_oracle(made: Settings) -> Iterator[str]:
         yield f"column={made.column} is only for system=arc_standard; leave column= out with system={made.system}"
     if made.oracle not in (known := transitions.system_class(made.system).oracles):
         yield f"oracle={made.oracle} is unknown to system={made.system}; known: {', '.join(known)}"
-    if made.ties is not None and "ties" not in signature(oracles.oracle_class(made.oracle)).parameters:
-        fix = "leave ties= out, or choose system=arc_standard with oracle=context_rows or nederhof_cubic"
+    knows_ties = "ties" in signature(oracles.oracle_class(made.oracle)).parameters
+    of_arc_eager = made.ties in arc_eager.TIES
+    if made.ties is not None and not (knows_ties and of_arc_eager == (made.system == "arc_eager")):
+        system, able = ("arc_eager", "arc_eager_rows") if of_arc_eager else ("arc_standard", "context_rows or nederhof_cubic")
+        fix = f"leave ties= out, or choose system={system} with oracle={able}"
         yield f"ties={made.ties} is not known to oracle={made.oracle}; {fix}"
     try:
         oracle_of(made).create()  # an oracle may know only some of the strategies
@@ -248,7 +252,9 @@ def start_of(made: Settings) -> str | None:
 
 def oracle_of(made: Settings) -> OraclePlan:
     """The oracle of all passes but the first."""
-    ties = {} if made.ties is None else {"ties": made.ties}
+    # Where arcs can be undone, shift and right always tie: neither would be taught.
+    undoes = made.nonmonotonic and made.oracle == "arc_eager_rows"
+    ties = {"ties": made.ties} if made.ties is not None else {"ties": "monotonic"} if undoes else {}
     return OraclePlan(made.oracle, oracles.Strategy(made.strategy), {**system_options(made), **ties})
 
 

@@ -23,6 +23,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
     "swap": ("parser.transitions.swap", "Swap"),
     "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),
+    "arc_eager_unshift": ("parser.transitions.arc_eager_unshift", "ArcEagerUnshift"),
 }
 
 

@@ -20,6 +20,7 @@ arc is then undone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -53,6 +54,11 @@ class ArcEager(TransitionSystem):
         if nonmonotonic:
             self.options = {"nonmonotonic": 1}
 
+    @property
+    def gold_options(self) -> Mapping[str, int]:
+        """None: gold computations undo nothing."""
+        return {}
+
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True, False, True]
 
@@ -77,8 +83,8 @@ def fill_transitions(now, rows, nonmonotonic, single_root, feature_rows, blocks,
         row = rows[r]
         size = now.stack_sizes[row]
         top = now.stacks[row, size - 1]
-        front = now.buffer_fronts[row]
-        buffered = front <= now.lengths[row]
+        buffered = now.buffer_fronts[row] <= now.lengths[row]
+        front = now.buffers[row, now.buffer_fronts[row]] if buffered else NO_NODE
         linked = now.heads[row, top] != NO_NODE
         stays = single_root and size == 2 and buffered
         for column in range(N_TRANSITIONS):
@@ -102,7 +108,7 @@ def fill_transitions(now, rows, nonmonotonic, single_root, feature_rows, blocks,
 def take_transition(now, row, column, relation):
     """Takes a transition in one row of Configurations; the relation of one without an arc is ignored."""
     top = now.stacks[row, now.stack_sizes[row] - 1]
-    front = now.buffer_fronts[row]
+    front = now.buffers[row, now.buffer_fronts[row]] if column in (LEFT, RIGHT) else NO_NODE
     if column == RIGHT:
         attach(now, row, top, front, relation)
     if column in (SHIFT, RIGHT):

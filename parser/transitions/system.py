@@ -81,6 +81,11 @@ class TransitionSystem(ABC):
         self.block_starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
         self.n_outputs = sum(sizes)
 
+    @property
+    def gold_options(self) -> Mapping[str, int]:
+        """What the oracle of gold computations is made with: the system's options."""
+        return self.options
+
     @abstractmethod
     def _blocks_with_arcs(self) -> list[bool]:
         """For each block of outputs, whether its transitions make an arc."""

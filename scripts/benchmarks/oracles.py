@@ -4,7 +4,8 @@ CPU microseconds per configuration (the scores of all three steps) within batch 
 that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
 configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
 without a file), as they are and projectivized. Also reports whether all oracles give equal scores, and the time to projectivize
-a tree.
+a tree; and of the oracles of other systems than arc-standard the mean over whole random computations, on the trees as they are,
+or projectivized if the oracle needs it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import numpy as np
 import oracles
 from oracles import Oracle, Query, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from parser import transitions
 from parser.data.treebank import Sentence, read_treebank
 from parser.model.model import Model
 from parser.storage.versions import versions
-from parser.transitions.decisions import best
+from parser.transitions.decisions import best, query
 from scripts.benchmarks.measurements import machine
-from scripts.benchmarks.random_computations import aligned_at, random_computations
+from scripts.benchmarks.random_computations import aligned_at, computations_of, random_computations
 from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
@@ -43,6 +45,19 @@ FROM_NOTHING = "nederhof_cubic from nothing"
 
 # The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
 NOT_TIMED = ("static", "arc_standard_tabular")
+
+# Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
+# non-projective trees.
+OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
+    "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
+    "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
+    "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
+    "arc_hybrid_rows": ("arc_hybrid", {}, "arc_hybrid_rows"),
+    "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
+    "arc_eager_rows": ("arc_eager", {}, "arc_eager_rows"),
+    "arc_eager_rows, nonmonotonic": ("arc_eager", {"nonmonotonic": 1}, "arc_eager_rows"),
+    "arc_eager_local": ("arc_eager", {}, "arc_eager_local"),
+}
 
 
 @dataclass(frozen=True)
@@ -137,6 +152,20 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
     return results
 
 
+def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
+    """By name of OF_SYSTEMS, the mean over whole random computations, and how many configurations they have."""
+    some = trees.select(np.random.default_rng(how.seed).permutation(len(trees))[:SENTENCES])
+    found = {}
+    for name, (system_name, options, oracle_name) in OF_SYSTEMS.items():
+        system, oracle = transitions.create(system_name, 1, None, **options), oracles.create(oracle_name, "any", **options)
+        used = oracles.projectivize_trees(some) if oracle.needs_projective_gold else some
+        steps = computations_of(used, system, oracle.bind(used), how.optimal_probability, how.seed)
+        batches = [query(numbers, now) for numbers, now in steps]
+        mean = time_batches(oracle, used, [], batches, how.repeats)
+        found[name] = {"mean": mean, "configurations": sum(map(len, batches))}
+    return found
+
+
 def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
     """Milliseconds per non-projective tree, all in one call."""
     sentences = np.flatnonzero(~trees.projective)
@@ -166,6 +195,8 @@ def as_table(result: dict[str, Any]) -> str:
             times = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
             fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
             lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
+    lines += [f"other systems: {'mean':>46}"]
+    lines += [f"  {name:50}{entry['mean']:9.2f}" for name, entry in result["systems"].items()]
     lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
     return "\n".join(lines)
 
@@ -177,6 +208,7 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
         "goldberg_tabular_mean": projectivized["goldberg_tabular"]["mean"],
         "context_rows_mean_original": original["context_rows"]["mean"],
+        **{f"{name}_mean": result["systems"][name]["mean"] for name in ("arc_hybrid_rows", "arc_eager_rows")},
     }
     linear = projectivized["nederhof_linear"]["by_size"]
     if 10 in linear and 100 in linear:
@@ -241,6 +273,7 @@ def run(
         "nonprojective_percent": 100 * float((~trees.projective).mean()),
         "projectivized": measure(projectivized, True, how, explored),
         "original": measure(trees, False, how, explored),
+        "systems": measure_systems(trees, how),
         "projectivization": projectivization(trees, repeats),
     }
     result["goals"] = goals(result)
@@ -274,6 +307,7 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
             found[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
             for size, microseconds in entry["by_size"].items():
                 found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
+    found |= {name: (entry["mean"], "us per configuration") for name, entry in result["systems"].items()}
     return found
 
 

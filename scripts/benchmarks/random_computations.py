@@ -13,6 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from oracles import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query, Trees
+from parser.data.sentences import NO_NODE
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import query
+from parser.transitions.system import TransitionSystem
 
 
 def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: float, seed: int) -> list[Query]:
@@ -38,6 +42,24 @@ def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: 
         allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best, allowed)
         steps = (rng.random(scores.shape) * allowed).argmax(axis=1)
         _apply(now, rows, steps)
+
+
+def computations_of(
+    trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
+) -> Iterator[tuple[np.ndarray, Configurations]]:
+    """The same for any system: at each step, the sentences that go on, and their configurations."""
+    rng = np.random.default_rng(seed)
+    now = system.initial(trees.lengths)
+    while len(rows := system.unfinished(now)):
+        numbers, part = rows.astype(np.int32), Configurations(*(array[rows] for array in now))
+        yield numbers, part
+        scores = oracle.score_batch(query(numbers, part))
+        transitions = system.transitions(now, rows)
+        allowed = transitions.rows != NO_NODE
+        best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
+        allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best & allowed, allowed)
+        chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
+        system.apply(now, rows, transitions, chosen, np.zeros(len(rows), np.int32))
 
 
 def _select(now: Query, rows: np.ndarray) -> Query:

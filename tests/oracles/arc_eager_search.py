@@ -65,3 +65,58 @@ class ArcEagerSearch:
                     found.add(after)
                     waiting.append(after)
         return found
+
+
+# Stack, buffer, whether it holds a token that was unshifted, and the heads made.
+Unshifting = tuple[tuple[int, ...], tuple[int, ...], bool, tuple[int, ...]]
+
+
+class UnshiftSearch:
+    """The same for arc-eager with unshift."""
+
+    def __init__(self, heads: Sequence[int], single_root: bool = False) -> None:
+        self.heads = (-1, *heads)
+        self.single_root = single_root
+        self.best = cache(self._best)
+
+    def initial(self) -> Unshifting:
+        n = len(self.heads) - 1
+        return (0,), tuple(range(1, n + 1)), False, (-1,) * (n + 1)
+
+    def scores(self, now: Unshifting) -> dict[str, int]:
+        return {name: gain + self.best(after) for name, gain, after in self.transitions(now)}
+
+    def _best(self, now: Unshifting) -> int:
+        return max(self.scores(now).values(), default=0)
+
+    def transitions(self, now: Unshifting) -> Iterator[tuple[str, int, Unshifting]]:
+        """Name, gold edges made, and the configuration after it."""
+        stack, buffer, unshifted, made = now
+        top, linked = stack[-1], made[stack[-1]] != -1
+
+        def linking(child: int, head: int) -> tuple[int, tuple[int, ...]]:
+            return int(self.heads[child] == head), (*made[:child], head, *made[child + 1 :])
+
+        if buffer:
+            if not unshifted:
+                yield "sh", 0, ((*stack, buffer[0]), buffer[1:], False, made)
+            if top != 0 and not linked:
+                gold, after = linking(top, buffer[0])
+                yield "la", gold, (stack[:-1], buffer, unshifted, after)
+            gold, after = linking(buffer[0], top)
+            yield "ra", gold, ((*stack, buffer[0]), buffer[1:], False, after)
+        elif top != 0 and not linked:
+            yield "un", 0, (stack[:-1], (top,), True, made)
+        if top != 0 and linked and not (self.single_root and len(stack) == 2 and buffer):
+            yield "re", 0, (stack[:-1], buffer, unshifted, made)
+
+    def reachable(self) -> set[Unshifting]:
+        """All configurations that some computation passes, the final ones included."""
+        found = {self.initial()}
+        waiting = list(found)
+        while waiting:
+            for _, _, after in self.transitions(waiting.pop()):
+                if after not in found:
+                    found.add(after)
+                    waiting.append(after)
+        return found

@@ -11,7 +11,7 @@ import oracles
 from oracles import NOT_APPLICABLE, Query, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles.arc_eager_search import ArcEagerSearch
+from tests.oracles.arc_eager_search import ArcEagerSearch, UnshiftSearch
 from tests.oracles.vectors import cases
 
 NAMES = ("sh", "la", "ra", "re", "at")
@@ -61,6 +61,45 @@ def test_rows_equal_search_along_random_computations(single_root, nonmonotonic):
             now = rng.choice([after for _, _, after in search.transitions(now)])
     options = {"single_root": single_root, "nonmonotonic": nonmonotonic}
     compare(oracles.create("arc_eager_rows", **options), heads, walked, searches)
+
+
+@pytest.mark.parametrize(("ties", "other"), [("monotonic", "arc_eager_rows"), ("commit", "arc_eager_sums")])
+@pytest.mark.parametrize(("single_root", "nonmonotonic"), KINDS)
+def test_of_the_optimal_transitions_those_that_another_oracle_marks_are_preferred(single_root, nonmonotonic, ties, other):
+    rng = random.Random(11)
+    heads = [random_trees.random_any_tree(rng, rng.randint(3, 7)) for _ in range(40)]
+    kind = {"single_root": single_root, "nonmonotonic": nonmonotonic}
+    exact, preferring = (oracles.create("arc_eager_rows", **kind, **more) for more in ({}, {"ties": ties}))
+    marking = oracles.create(other, single_root=single_root)
+    fewer = 0
+    for tree in heads:
+        search = ArcEagerSearch(tree, **kind)
+        now = search.initial()
+        while now[1] <= search.n or len(now[0]) > 1:
+            batch = query(len(tree), [(0, now)])
+            scores, found, marks = (
+                one.bind(Trees.from_heads([tree])).score_batch(batch)[0] for one in (exact, preferring, marking)
+            )
+            optimal = set(np.flatnonzero(scores == scores.max()))
+            assert set(np.flatnonzero(found == found.max())) == (optimal & set(np.flatnonzero(marks == marks.max())) or optimal)
+            able = scores != NOT_APPLICABLE
+            np.testing.assert_array_equal(found[able] // 2, scores[able])
+            np.testing.assert_array_equal(found[~able], scores[~able])
+            fewer += (found == found.max()).sum() < len(optimal)
+            now = rng.choice([after for _, _, after in search.transitions(now)])
+    assert (fewer > 0) == (nonmonotonic or ties == "commit")
+
+
+def test_shift_and_right_always_tie_where_arcs_can_be_undone():
+    tree, stack, buffer, made = [0, 3, 1], [0, 1], [2, 3], [0, None, None]
+    free, preferring = (oracles.create("arc_eager_rows", nonmonotonic=True, ties=ties) for ties in (None, "monotonic"))
+    assert free.step_scores(tree, stack, buffer, made=made) == {"sh": 2, "la": 0, "ra": 2, "re": 1}
+    assert preferring.step_scores(tree, stack, buffer, made=made) == {"sh": 5, "la": 0, "ra": 4, "re": 2}
+
+
+def test_unknown_ties_are_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"ties 'farthest'.*: monotonic, commit"):
+        oracles.create("arc_eager_rows", ties="farthest")
 
 
 @pytest.mark.parametrize(("single_root", "nonmonotonic"), KINDS)
@@ -129,3 +168,46 @@ def test_projective_trees_are_made_whole():
         scores = oracles.create("arc_eager_rows").step_scores(tree, [0], range(1, len(tree) + 1))
         assert max(scores.values()) == len(tree)
         assert brute_force.is_projective(tree)
+
+
+def unshift_scores(tree, configurations, single_root):
+    bound = oracles.create("arc_eager_unshift_chart", single_root=single_root).bind(Trees.from_heads([tree]))
+    n = len(tree)
+    buffers = np.tile(np.arange(n + 1, dtype=np.int32), (len(configurations), 1))
+    for r, (_, buffer, unshifted, _) in enumerate(configurations):
+        if unshifted:
+            buffers[r, [0, n]] = buffer[0]
+    plain = query(n, [(0, (stack, n + 1 - len(buffer), made)) for stack, buffer, _, made in configurations])
+    return bound.score_batch(Query(*plain.arrays, made=plain.made, buffers=buffers))
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
+def test_with_unshift_it_equals_search_everywhere(n, single_root):
+    for tree in random_trees.all_trees(n):
+        search = UnshiftSearch(tree, single_root)
+        everywhere = sorted(search.reachable())
+        expected = [
+            [search.scores(now).get(name, NOT_APPLICABLE) for name in ("sh", "la", "ra", "re", "un")] for now in everywhere
+        ]
+        np.testing.assert_array_equal(unshift_scores(tree, everywhere, single_root), expected)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_with_unshift_it_equals_search_along_random_computations(single_root):
+    rng = random.Random(8)
+    for _ in range(3 if not COMPILED else 12):
+        search = UnshiftSearch(tree := random_trees.random_any_tree(rng, rng.randint(4, 7)), single_root)
+        now, walked = search.initial(), []
+        while able := [after for _, _, after in search.transitions(now)]:
+            walked.append(now)
+            now = rng.choice(able)
+        expected = [[search.scores(at).get(name, NOT_APPLICABLE) for name in ("sh", "la", "ra", "re", "un")] for at in walked]
+        np.testing.assert_array_equal(unshift_scores(tree, walked, single_root), expected)
+
+
+def test_vectors_of_unshift():
+    for case in cases("arc_eager_unshift.jsonl"):
+        oracle = oracles.create("arc_eager_unshift_chart", single_root=case["single_root"])
+        scores = oracle.step_scores(case["heads"], case["stack"], case["buffer"], case["made"], case["unshifted"])
+        assert scores == case["gain"]

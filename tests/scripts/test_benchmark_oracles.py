@@ -15,7 +15,7 @@ from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.training.run import train
 from parser.transitions.decisions import best
-from scripts.benchmarks.oracles import batched, differing, explorations, growth
+from scripts.benchmarks.oracles import OF_SYSTEMS, batched, differing, explorations, growth
 from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from tests.forked import script
 from tests.jit import COMPILED
@@ -119,6 +119,11 @@ def test_the_command_prints_json_and_a_table(files):
         assert all(math.isfinite(x) and x > 0 for x in (times["mean"], *times["by_size"].values()))
     assert "nederhof_linear" in result["projectivized"]
     assert "nederhof_linear" not in result["original"]
+    assert set(result["systems"]) == set(OF_SYSTEMS)
+    words = {name: entry["configurations"] / 2 for name, entry in result["systems"].items()}
+    assert len(set(words.values())) == 1  # two transitions a word
+    assert all(math.isfinite(entry["mean"]) and entry["mean"] > 0 for entry in result["systems"].values())
+    assert "arc_eager_rows, nonmonotonic" in done.stderr
     assert {"machine", "versions", "goals", "projectivization"} <= set(result)
     assert "goldberg_tabular" in done.stderr
 

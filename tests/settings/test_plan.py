@@ -46,6 +46,14 @@ def test_a_plan_stays_as_it_is():
         plan(settings()).seed = 2
 
 
+def test_where_arcs_can_be_undone_transitions_that_undo_none_are_preferred():
+    eager = ["system=arc_eager", "nonmonotonic=true"]
+    assert plan(settings(*eager)).oracle.options == {"nonmonotonic": 1, "ties": "monotonic"}
+    assert plan(settings(*eager, "ties=commit")).oracle.options == {"nonmonotonic": 1, "ties": "commit"}
+    assert plan(settings(*eager, "oracle=arc_eager_sums")).oracle.options == {"nonmonotonic": 1}
+    assert plan(settings("system=arc_eager")).oracle.options == {}
+
+
 def test_schedules_span_passes_or_runs():
     epochs = ["first_pass.epochs=3", "second_pass.epochs=5"]
     spans = {

@@ -24,6 +24,7 @@ from parser.training.examples.examples import (
     target_columns,
 )
 from parser.training.examples.exploration import Exploration, explore
+from parser.transitions.arc_eager import ArcEager
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, correct_outputs, optimal_transitions
@@ -117,6 +118,15 @@ def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     parses = parse_batched(toy.data.sentences, toy.system, toy.table, scorer)
     np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
     np.testing.assert_array_equal(parses.relations, toy.data.relations)
+
+
+def test_gold_computations_undo_no_arc():
+    rng = random.Random(6)
+    toy = Toy([tree for tree in (random_projective_tree(rng, rng.randint(2, 8)) for _ in range(30)) if tree.count(0) == 1])
+    systems = [ArcEager(len(toy.relations.symbols), nonmonotonic=nonmonotonic) for nonmonotonic in (False, True)]
+    oracle = oracles.create(systems[1].gold_oracle, **systems[1].gold_options).bind(toy.data.trees)
+    monotonic, nonmonotonic = (gold_examples(toy.data, oracle, system, toy.table).targets for system in systems)
+    np.testing.assert_array_equal(nonmonotonic, monotonic)
 
 
 @pytest.mark.parametrize("ties", oracles.TIES)

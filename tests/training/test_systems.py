@@ -19,7 +19,7 @@ from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 
-SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_hybrid", "attardi", "swap", "lr_spine"]
+SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_eager_unshift", "arc_hybrid", "attardi", "swap", "lr_spine"]
 
 
 @pytest.fixture(scope="module")

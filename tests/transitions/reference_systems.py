@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NONMONOTONIC = -1  # arc-eager's, in place of a degree
+EAGER = ("arc_eager", "arc_eager_unshift")
 
 
 @dataclass
@@ -14,6 +15,7 @@ class State:
     stack: list[int]
     buffer: list[int]
     arcs: dict[int, tuple[int, int]] = field(default_factory=dict)
+    unshifted: bool = False  # whether the buffer holds a token that was shifted before
 
     @classmethod
     def initial(cls, n: int) -> State:
@@ -38,8 +40,8 @@ def spine(state: State, node: int, left: bool) -> list[int]:
 
 
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
-    """Head and child of the arc that a transition makes; None for shift and swap."""
-    if column == 0 or (system in ("swap", "arc_eager") and column == 3):
+    """Head and child of the arc that a transition makes; None if it makes none."""
+    if column == 0 or (column == 3 and system in ("swap", *EAGER)) or (column == 4 and system == "arc_eager_unshift"):
         return None
     top = state.stack[-1]
     if system == "lr_spine":
@@ -50,7 +52,7 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
         return heads[column - 1] if column <= len(heads) else None
     if system == "arc_hybrid":
         return (state.buffer[0], top) if column == 1 else (state.stack[-2], top)
-    if system == "arc_eager":
+    if system in EAGER:
         return {1: (state.buffer or [0])[0], 4: (state.stack[-2:])[0]}.get(column, top), state.buffer[0] if column == 2 else top
     below = state.stack[-1 - (column + 1) // 2]
     return (below, top) if column % 2 == 1 else (top, below)
@@ -58,12 +60,12 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
 
 def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
     if column == 0:
-        return bool(state.buffer)
+        return bool(state.buffer) and not state.unshifted
     if system == "lr_spine":
         made = arc(system, degree, state, column)
         root_taken = single_root and bool(state.children(0, False))
         return made is not None and made[1] != 0 and not (root_taken and made[0] == 0)
-    if system == "arc_eager":
+    if system in EAGER:
         top, buffered = state.stack[-1], bool(state.buffer)
         linked, stays = top in state.arcs, single_root and len(state.stack) == 2 and buffered
         popped = top != 0 and not stays
@@ -95,15 +97,19 @@ def take(system: str, degree: int, state: State, column: int, relation: int) -> 
     if system == "swap" and column == 3:
         state.buffer.insert(0, state.stack.pop(-2))
         return
-    if system == "arc_eager" and column == 3:
+    if system in EAGER and column == 3:
         state.stack.pop()
+        return
+    if system == "arc_eager_unshift" and column == 4:
+        state.buffer, state.unshifted = [state.stack.pop()], True
         return
     if made is None:
         state.stack.append(state.buffer.pop(0))
         return
     head, child = made
     state.arcs[child] = head, relation
-    if system == "arc_eager" and column == 2:
+    if system in EAGER and column == 2:
         state.stack.append(state.buffer.pop(0))
+        state.unshifted = False
     else:
         state.stack.remove(child)

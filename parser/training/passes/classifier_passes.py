@@ -251,7 +251,7 @@ class GoldPass(ExamplePass):
         """What it learns from."""
         data, system = self.data, self.model.system
         with self._context.stopwatch("gold_computations"):
-            oracle = oracles.create(system.gold_oracle, None, **self._context.system.options).bind(data.trees)
+            oracle = oracles.create(system.gold_oracle, None, **system.gold_options).bind(data.trees)
             if (choices := self._choices) is None:
                 return gold_examples(data, oracle, system, self.model.table)
             choices.begin()
