@@ -70,7 +70,7 @@ _LENGTH = between(1, 65_536, "the length of a vector")
 _EMBEDDING = between(1, 10_000, "the length of a vector")
 _DROPPED = between(0, 1, "a share of numbers", below=True)
 
-# The functions of hidden units. kernels/activations.py knows them by their places here, networks/layers.py their derivatives.
+# The functions of hidden units. kernels/active_units.py knows them by their places here, networks/layers.py their derivatives.
 ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 
 # The parameters of one direction of a layer, as torch.nn.LSTM calls them.

@@ -15,6 +15,8 @@ from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.model import Model
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, TaggerSpec
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec
+from parser.text.segmenter_training import SegmenterNetwork
 from parser.transitions.features import slots_of
 
 KINDS = ("static", "contextual", "attardi", "text")
@@ -54,6 +56,15 @@ def small_linear_model() -> LinearModel:
     starts, outputs = np.arange(21), np.arange(20, dtype=np.int32) % model.system.n_outputs
     model.weights = HashedWeights(keys, starts, outputs, np.ones(20, np.float32), model.system.n_outputs)
     return model
+
+
+def small_segmenter() -> Segmenter:
+    """A segmenter with random weights."""
+    torch.manual_seed(0)
+    spec = SegmenterSpec(form=6, affix=4, layers=2, hidden=8)
+    vocabularies = {name: Vocabulary(["a", "b"]) for name in ATTRIBUTES}
+    network = SegmenterNetwork(spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+    return Segmenter(network.tensors(), spec, vocabularies, 0.5)
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:

@@ -270,7 +270,7 @@ def test_a_folder_that_cannot_be(tmp_path):
 
 def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatch):
     change(forged / SETTINGS, set_at("classifier", "embeddings", "form", "size", 60))
-    monkeypatch.setattr("parser.networks.build.new_classifier", None)  # it would have memory for them
+    monkeypatch.setattr("parser.networks.classifier.new_classifier", None)  # it would have memory for them
     assert "the settings expect" in refused(forged, TENSORS)
 
 

@@ -9,8 +9,19 @@ from contextlib import suppress
 import pytest
 
 from parser.commands.parsing_options import short_switch_interval
-from tests.forgery import small_model
+from parser.model_folder import TOKENIZER
+from tests.forgery import small_model, small_segmenter
+from tests.text import fake_udpipe
 from tests.toy import ROOT, sentence, write_conllu
+
+COMPILED_SO_FAR = """
+import sys
+from numba.core.dispatcher import Dispatcher
+
+def compiled():
+    ours = [vars(module).values() for name, module in sys.modules.items() if name.startswith("parser.")]
+    return {str(kernel): kernel.signatures for values in ours for kernel in values if isinstance(kernel, Dispatcher)}
+"""
 
 
 def test_kernels_on_disk_run_before_numba_is_ready_to_compile_and_others_are_compiled():
@@ -38,14 +49,8 @@ def test_after_a_warm_up_nothing_is_left_to_compile(tmp_path):
     write_conllu(tmp_path / "in.conllu", sentences)
     code = """
 import os
-import sys
 from importlib.util import cache_from_source
-from numba.core.dispatcher import Dispatcher
 from parser.commands.parse import main
-
-def compiled():
-    ours = [vars(module).values() for name, module in sys.modules.items() if name.startswith("parser.")]
-    return {str(kernel): kernel.signatures for values in ours for kernel in values if isinstance(kernel, Dispatcher)}
 
 model, file = sys.argv[1:]
 sys.argv[1:] = [model, "--warm-up"]
@@ -57,10 +62,47 @@ sys.argv[1:] = [model, file, "-o", file + ".out", "--threads=2", "--allow-missin
 assert main() == 0
 assert compiled() == before
 """
-    command = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "in.conllu")]
+    command = [sys.executable, "-c", COMPILED_SO_FAR + code, str(tmp_path / "model"), str(tmp_path / "in.conllu")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "in.conllu.out").exists()
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, many):
+    """Neither for sentences, which a segmenter finds, nor for tags; parse_many does it before its processes begin."""
+    small_model("text").save(tmp_path / "model")
+    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    small_segmenter().save(tmp_path / "model")
+    (tmp_path / "in.txt").write_text("a b c. d e\n")
+    code = """
+from pathlib import Path
+from parser.commands.parse import main
+from parser.text import udpipe
+from parser.text.shards import Options, Shard
+from parser.text.worker import ShardParser
+from tests.text import fake_udpipe
+
+udpipe.package = lambda: fake_udpipe
+model, file, many = sys.argv[1:]
+if many == "True":
+    parser = ShardParser(Path(model), Options(text=True))
+    parser.warm_up()
+else:
+    sys.argv[1:] = [model, "--warm-up", "--text"]
+    assert main() == 0
+before = compiled()
+if many == "True":
+    assert parser(Shard(file, file + ".out")).error is None
+else:
+    sys.argv[1:] = [model, file, "--text", "-o", file + ".out"]
+    assert main() == 0
+assert compiled() == before
+"""
+    command = [sys.executable, "-c", COMPILED_SO_FAR + code, str(tmp_path / "model"), str(tmp_path / "in.txt"), str(many)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "in.txt.out").exists()
 
 
 def test_threads_wait_less_long_for_each_other_meanwhile():

@@ -8,9 +8,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import NoReturn
 
 from parser.commands import command_line
+
+_CHECKOUT = Path(__file__).parents[2]
 
 # By name, what it does; the module of that name is imported when it is run.
 COMMANDS = {
@@ -54,7 +57,17 @@ def main() -> NoReturn:
 
 def start(name: str) -> NoReturn:
     """Runs a command with the words of the command line, and exits; in one line, if a package is missing that it imports."""
-    command_line.run(lambda: import_module(f"parser.commands.{name}").command())
+    module = _benchmarks() if name == "benchmark" else f"parser.commands.{name}"
+    command_line.run(lambda: import_module(module).command())
+
+
+def _benchmarks() -> str:
+    """The module of the benchmarks, which are not installed."""
+    if not (_CHECKOUT / "scripts" / "benchmarks").is_dir():
+        sys.exit(
+            "error: benchmarks need a checkout of the source, where scripts/benchmark.py runs them; they are not installed"
+        )
+    return "scripts.benchmarks.command"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Checks files of trees: optimal-step check FILE... [--level N] [--lang CODE].
 
-Lists what training refuses, the first fault of each sentence, and says how much of it parsing refuses, too. With --level, also
+Lists all that training refuses, and says how much of it parsing refuses, too. With --level, also
 what the validator of Universal Dependencies finds up to that level (1 to 5; from 4 on, --lang says by which language's lists).
 The exit status is 1 if there is a fault.
 """
@@ -16,7 +16,7 @@ from typing import NoReturn
 from parser.commands.command_line import run
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
-from parser.data.treebank import Fault, Treebank, with_faults
+from parser.data.treebank import Treebank, with_faults
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,15 +54,15 @@ def _summary(treebank: Treebank) -> str:
     faults = treebank.faults
     if not faults:
         return f"{read}, no fault"
-    ends = "; nothing after the last of them was read" if faults[-1].ends else ""
-    return (
-        f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {_in_parsing(faults):,}{ends}; "
-        "treebank.on_error=skip trains without these sentences, parse --on-error=skip parses without them"
-    )
-
-
-def _in_parsing(faults: Sequence[Fault]) -> int:
-    return sum(fault.in_parsing for fault in faults)
+    in_parsing = sum(fault.in_parsing for fault in faults)
+    said = [f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {in_parsing:,}"]
+    if faults[-1].ends:
+        said.append("nothing after the last of them was read")
+    if not any(fault.in_file for fault in faults):
+        said.append("treebank.on_error=skip trains without these sentences")
+    if in_parsing and not faults[-1].ends:
+        said.append("parse --on-error=skip parses without them")
+    return "; ".join(said)
 
 
 def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tuple[bool, str, str]]:

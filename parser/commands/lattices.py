@@ -17,6 +17,7 @@ import sys
 from typing import NoReturn
 
 from parser.commands.command_line import positive, run
+from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
 from parser.lattices.gold_paths import MissingPath, gold_paths, read_trees
@@ -89,7 +90,7 @@ def _apply(options: argparse.Namespace) -> str:
             sentences, tokens, arcs = sentences + 1, tokens + len(lattice.tokens), arcs + len(lattice)
             unknown += sum(token.form not in lexicon.analyses for token in lattice.tokens)
     shares = f"{arcs / max(1, tokens):.2f} arcs a token, {100 * unknown / max(1, tokens):.1f}% unknown tokens"
-    return f"{sentences:,} sentences, {tokens:,} tokens, {shares}"
+    return f"{counted(sentences, 'sentence')}, {counted(tokens, 'token')}, {shares}"
 
 
 def _jackknife(options: argparse.Namespace) -> str:

@@ -82,13 +82,16 @@ def main() -> int:
     if given.int8:
         note_slow_int8()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
+    tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
+    tags = TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP
     if given.warm_up:
-        warm_up(model, beam)
+        warm_up(model, beam, tags)
+        if tokenizer is not None:
+            tokenizer.warm_up()
         write_bytecode()
         return 0
     if given.lattice:
         return _parse_lattices(model, beam, given)
-    tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
     start = time.perf_counter()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
         presegmented = given.sentences is SentenceEnds.LINE
@@ -106,7 +109,7 @@ def main() -> int:
                 allow_missing_columns=given.allow_missing_columns,
                 beam=beam,
                 k_best=given.k_best,
-                tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP,
+                tags=tags,
             )
     return _told(parsed, given.input, time.perf_counter() - start)
 

@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads, run
 from parser.commands.parsing_options import add_file_options, add_search_options, check_text_options, note_slow_int8
+from parser.conllu.checks import counted
 from parser.decoding.files.tag_writing import TagUse
 from parser.text.shards import Options, Refusals, claim, has_changed, shards_of, undone
 
@@ -92,15 +93,14 @@ def main() -> int:
     except KeyboardInterrupt as stop:
         stop.add_note("interrupted; finished files are kept: start the same command again to parse the others")
         raise
-    print(
-        f"{len(left) - failed:,} files parsed, {words:,} words; {there:,} were there already; {failed:,} failed",
-        file=sys.stderr,
-    )
+    parsed = f"{counted(len(left) - failed, 'file')} parsed, {counted(words, 'word')}"
+    print(f"{parsed}; {there:,} were there already; {failed:,} failed", file=sys.stderr)
     if changed:
-        print(f"{changed:,} of them had been parsed before, but have changed since", file=sys.stderr)
+        print(f"parsed again, as they have changed since: {changed:,}", file=sys.stderr)
     refused = refusals.of(shards)
     if before := refusals.of(set(shards) - set(left)):
-        print(f"{before:,} sentences of files parsed earlier are not CoNLL-U", file=sys.stderr)
+        are = "is" if before == 1 else "are"
+        print(f"{counted(before, 'sentence')} of files parsed earlier {are} not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)
 
 

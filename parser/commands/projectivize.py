@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import oracles
 from parser.commands.command_line import run
-from parser.conllu.checks import DEPREL, ConlluError
+from parser.conllu.checks import DEPREL, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 
@@ -36,8 +36,8 @@ class Summary:
     def __str__(self) -> str:
         kept = 100 * self.kept / self.words if self.words else 100
         return (
-            f"{self.sentences:,} sentences, {self.nonprojective:,} of them not projective; "
-            f"{kept:.2f}% of {self.words:,} heads kept"
+            f"{counted(self.sentences, 'sentence')}, {self.nonprojective:,} of them not projective; "
+            f"{kept:.2f}% of {counted(self.words, 'head')} kept"
         )
 
 

@@ -23,6 +23,7 @@ import sys
 from typing import NoReturn
 
 from parser.commands.command_line import positive, run
+from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.data.recombination import recombine
 from parser.data.treebank import Sentence, read_treebank
@@ -58,7 +59,8 @@ def main(arguments: list[str] | None = None) -> None:
         for sentence in recombine(treebank.sentences, given.copies, given.share, given.seed):
             target.write(conllu(sentence))
             made, words = made + 1, words + len(sentence)
-    print(f"{given.train}: {len(treebank.sentences):,} sentences; {made:,} new ones, {words:,} words", file=sys.stderr)
+    read, new = counted(len(treebank), "sentence"), counted(words, "word")
+    print(f"{given.train}: {read}; {made:,} new, of {new}", file=sys.stderr)
 
 
 def _share(text: str) -> float:

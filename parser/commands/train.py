@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 import time
@@ -17,23 +18,24 @@ from typing import Any, NoReturn
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob
 from hydra.errors import CompactHydraException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.columns import completions, with_columns, with_shares
 from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
-from parser.settings.overrides import check_given, explained, path_settings
+from parser.settings.overrides import check_given, check_groups, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.storage.atomic import write_json
 from parser.training.observers.observer import Observer, RunStart, Update
-from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
+from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
@@ -43,6 +45,11 @@ _REPRODUCTION = (
     "recipe=paper reproduces Nederhof (2019); a parser to use is trained with recipe=accurate, for input that has tags, or "
     "with recipe=text, for input without"
 )
+
+# The choices of column= are numbers, and hydra wants those of a group to be words; so it is a plain setting, for which hydra
+# would expand glob(*) to nothing in a sweep, and complete nothing in a shell.
+_COLUMN = "column="
+_SHARES = "treebank.held_out="
 
 register()
 
@@ -66,7 +73,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
-            _remove_if_refused(folder, job)
+            _remove_if_refused(folder, f"{job.job.name}.log")
             sys.exit(f"error: {explained(error) or command_line.described(error)}")
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
@@ -84,16 +91,16 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     return _las(metrics, "dev")
 
 
-def _remove_if_refused(folder: Path, job: HydraConf) -> None:
-    """Removes the folder that hydra has made for a run that never began, unless it is one that the user named."""
-    written = {path.name for path in folder.iterdir()} - {f"{job.job.name}.log", ".lock"}
-    if written or any(given.startswith("hydra.run.dir=") for given in job.overrides.hydra):
+def _remove_if_refused(folder: Path, log_file: str) -> None:
+    """Removes the folders that hydra has made for a run that never began; what was there before stays."""
+    written = {path.name for path in folder.rglob("*") if not path.is_dir()} - {log_file, ".lock"}
+    if written or folder not in JobFolders.new:
         return
     for handler in logging.getLogger().handlers:
         handler.close()  # Windows removes no open file
     shutil.rmtree(folder, ignore_errors=True)
-    for above in folder.parents:
-        if above == Path(job.runtime.cwd) or any(above.iterdir()):
+    for above in JobFolders.new[1:]:
+        if any(above.iterdir()):
             return
         above.rmdir()
 
@@ -118,8 +125,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             run_folder, given = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
         runs.append(_train_one(settings, run_folder, observers, given))
 
-    from parser.training.folds import together
     from parser.training.observers.console import final_table
+    from parser.training.run import together
     from parser.training.run_folder import METRICS
 
     metrics, written = runs[0], "model, metrics.json and TensorBoard events"
@@ -237,8 +244,53 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
 
 
 def with_paths(arguments: Sequence[str]) -> list[str]:
-    """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py."""
+    """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py.
+
+    Raises:
+        SettingsError: a path that could be several, or a group that is given as a list or a dictionary.
+    """
+    check_groups(arguments)
     return for_hydra(arguments, path_settings(), sweep=is_sweep(arguments))
+
+
+def columns() -> list[str]:
+    """The columns that there are, as in configs/table7.yaml."""
+    return [str(column) for column in OmegaConf.load(CONFIGS / "table7.yaml").table7]
+
+
+def with_columns(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command, ``column=glob(PATTERN)`` as a list of columns.
+
+    Raises:
+        ValueError: the pattern matches none.
+        CompactHydraException: hydra cannot read it.
+    """
+    return [_listed(argument) if argument.startswith(f"{_COLUMN}glob(") else argument for argument in arguments]
+
+
+def with_shares(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command, ``treebank.held_out=DEV,TEST`` as a list of two; but in a sweep these are two jobs."""
+    if {"-m", "--multirun"} & set(arguments):
+        return [*arguments]
+    return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
+
+
+def _listed(argument: str) -> str:
+    (override,) = OverridesParser.create().parse_overrides([argument])
+    pattern = override.value()
+    assert isinstance(pattern, Glob)
+    chosen = pattern.filter(columns())
+    if not chosen:
+        raise ValueError(f"{argument} matches no column; known: {', '.join(columns())}")
+    return _COLUMN + ",".join(chosen)
+
+
+def completions(arguments: Sequence[str]) -> list[str]:
+    """What a shell is offered that asks hydra to complete the line COMP_LINE and means a column; else nothing."""
+    asked = {"-sc", "--shell-completion"} & set(arguments)
+    word = os.environ.get("COMP_LINE", "").rpartition(" ")[2]
+    offered = [_COLUMN + column for column in columns()] if asked and word.startswith(_COLUMN) else []
+    return [choice for choice in offered if choice.startswith(word)]
 
 
 def command() -> NoReturn:
@@ -255,7 +307,7 @@ def _run() -> None:
         print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
-    CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
+    JobFolders.sweep = None  # an earlier command of this process may have been a sweep
     try:
         sys.argv[1:] = with_shares(with_columns(with_paths(sys.argv[1:])))
         main()
@@ -265,10 +317,10 @@ def _run() -> None:
         if (told := explained(error)) is None:
             raise
         raise told from error
-    if CurrentSweep.folder is not None:
-        jobs = read_jobs(CurrentSweep.folder)
+    if JobFolders.sweep is not None:
+        jobs = read_jobs(JobFolders.sweep)
         if not jobs:
             raise ValueError("this sweep has no jobs: glob() matches no name, or is not on a group; give KEY=A,B instead")
-        print(f"\n{table(jobs)}\n\nrun folders: {CurrentSweep.folder}")
+        print(f"\n{table(jobs)}\n\nrun folders: {JobFolders.sweep}")
         if any(job.error is not None for job in jobs):
             sys.exit(1)

@@ -8,7 +8,7 @@ the tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
@@ -105,10 +105,7 @@ def sort_rows(ids: Sequence[str]) -> Rows:
             continue
         match = _ID.fullmatch(identifier)
         if match is None:
-            raise LineError(
-                row,
-                f"{shortened(identifier)!r} is not an id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node",
-            )
+            raise _not_an_id(row, identifier)
         first, separator, second = match.groups()
         named = shortened(identifier)
         if separator is None:
@@ -150,40 +147,71 @@ def _number(digits: str) -> int:
     return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 
 
+def id_faults(ids: Sequence[str]) -> list[LineError]:
+    """Every id that is none; where all are ids, the first that is out of order, by which those after it may be, too."""
+    faults = [_not_an_id(row, identifier) for row, identifier in enumerate(ids) if _ID.fullmatch(identifier) is None]
+    if not faults:
+        try:
+            sort_rows(ids)
+        except LineError as error:
+            faults.append(error)
+    return faults
+
+
+def _not_an_id(row: int, identifier: str) -> LineError:
+    fix = "write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
+    return LineError(row, f"{shortened(identifier)!r} is not an id; {fix}")
+
+
+def head_faults(texts: Sequence[str], n: int) -> Iterator[LineError]:
+    """The words whose HEAD is not an integer in 0..n; ``row`` is the word's place among the words, from 0."""
+    for row, text in enumerate(texts):
+        if not (text.isascii() and text.isdigit()):
+            fault = f"the head {shortened(text)!r} is not a number"
+        elif _number(text) > n:
+            fault = f"the head {shortened(text)} is outside 0..{n}"
+        else:
+            continue
+        yield LineError(row, f"{fault}; write the id of a word, or 0 for the root")
+
+
 def parse_heads(texts: Sequence[str]) -> list[int]:
     """The column HEAD of the words 1..n as integers.
 
     Raises:
         LineError: not an integer in 0..n; ``row`` is the word's place among the words, from 0.
     """
-    n = len(texts)
-    heads = []
-    for row, text in enumerate(texts):
-        if not (text.isascii() and text.isdigit()):
-            raise LineError(row, f"the head {shortened(text)!r} is not a number; write the id of a word, or 0 for the root")
-        head = _number(text)
-        if head > n:
-            raise LineError(row, f"the head {shortened(text)} is outside 0..{n}; write the id of a word, or 0 for the root")
-        heads.append(head)
+    heads = [_number(text) if text.isascii() and text.isdigit() else -1 for text in texts]
+    if heads and not (min(heads) >= 0 and max(heads) <= len(heads)):
+        raise next(head_faults(texts, len(texts)))
     return heads
 
 
 def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
-    """Refuses anything but a tree, with exactly one child of the root as UD has it. Linear: every word is visited once.
+    """Refuses anything but a tree, with exactly one child of the root as UD has it.
 
     Args:
         heads: [h_1, ..., h_n], each in 0..n.
         several_roots: whether the root may have several children after all.
 
     Raises:
-        LineError: no root, several roots, or a cycle; ``row`` is the place, from 0, of a word at fault.
+        LineError: the first of tree_faults().
+    """
+    for fault in tree_faults(heads, several_roots):
+        raise fault
+
+
+def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[LineError]:
+    """Why heads are no tree: several roots, no root, and each cycle; ``row`` is the place, from 0, of a word at fault.
+
+    Linear: every word is visited once.
     """
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1 and not several_roots:
         listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
-        raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all but one of them another head")
-    if not roots:
-        raise LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
+        yield LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all but one of them another head")
+    if heads and not roots:
+        yield LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
     seen_from = [0] * (len(heads) + 1)  # the word whose path to the root came here first
     seen_from[0] = -1
     for start in range(1, len(heads) + 1):
@@ -196,4 +224,4 @@ def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
             while (parent := heads[cycle[-1] - 1]) != word:
                 cycle.append(parent)
             path = " -> ".join(map(str, [*cycle[:8], *(["..."] if len(cycle) > 8 else []), word]))
-            raise LineError(word - 1, f"a cycle: the heads lead from {path}; attach one of them elsewhere")
+            yield LineError(word - 1, f"a cycle: the heads lead from {path}; attach one of them elsewhere")

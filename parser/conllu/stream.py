@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 
 from conllu.parser import parse_comment_line
 
@@ -24,10 +25,13 @@ from parser.conllu.checks import (
     LineError,
     check_tree,
     describe_place,
+    head_faults,
+    id_faults,
     is_blank,
     parse_heads,
     sentence_beginnings,
     sort_rows,
+    tree_faults,
 )
 from parser.conllu.formats import ColumnOrder, split_columns
 
@@ -94,6 +98,29 @@ class RawSentence:
             raise ConlluError(f"{self.place(self.word_lines[error.row])}: {error}") from error
         return heads
 
+    def faults(self) -> list[tuple[str, bool]]:
+        """What is wrong with the lines as gold data, in their order, and whether parsing refuses that, too.
+
+        What only follows from another fault is left out.
+        """
+        found: list[tuple[int, LineError, bool]] = []
+        rows: list[tuple[int, list[str]]] = []
+        table = _table(self.lines, self.first_line)
+        for place, line in table:
+            try:
+                rows.append((place, split_columns(0, line, self.layout)))
+            except LineError as error:
+                found.append((place, error, True))
+        if not found:
+            found += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
+        words = [(place, columns[HEAD]) for place, columns in rows if columns[ID].isdecimal()]
+        texts = [text for _, text in words]
+        of_heads = [*head_faults(texts, len(table) if found else len(words))]
+        if not found and not of_heads:
+            of_heads = [*tree_faults([*map(int, texts)])]
+        found += [(words[error.row][0], error, False) for error in of_heads]
+        return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(found, key=itemgetter(0))]
+
     def place(self, line: int = 0) -> str:
         """The words with which to begin an error message about the given one of the lines."""
         return describe_place(self.path, self.first_line + line, self.number, sent_id(self.lines))
@@ -159,18 +186,11 @@ def _split(
 ) -> Iterator[RawSentence]:
     """The sentence that the lines hold; several if they are read without ``strict``, and each begins with word 1."""
     sentence = RawSentence(lines, [], [], [], path, first_line, number, layout=layout)
-    lines_of_table: list[str] = []
-    places: list[int] = []
-    for place, line in enumerate(lines):
-        if first_line + place == 1:
-            line = line.removeprefix(BYTE_ORDER_MARK)
-        if line[:1] == "#" or is_blank(line):
-            continue
-        places.append(place)
-        lines_of_table.append(line.rstrip("\r\n"))
+    placed = _table(lines, first_line)
+    places = [place for place, _ in placed]
     table: list[list[str]] = []
     try:
-        for row, line in enumerate(lines_of_table):
+        for row, (_, line) in enumerate(placed):
             table.append(split_columns(row, line, layout))
         rows = sort_rows([columns[ID] for columns in table])
     except LineError as error:
@@ -192,6 +212,13 @@ def _split(
         sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
         sentence.empty_nodes = [places[row] for row in rows.empty_nodes]
     yield sentence
+
+
+def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
+    """The lines that are neither comments nor blank, without their ends; before each, its place."""
+    if first_line == 1:
+        lines = [lines[0].removeprefix(BYTE_ORDER_MARK), *lines[1:]]
+    return [(place, line.rstrip("\r\n")) for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line)]
 
 
 def _split_at(beginnings: Sequence[int], whole: RawSentence, error: ConlluError) -> Iterator[RawSentence]:

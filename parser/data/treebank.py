@@ -15,7 +15,7 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
+from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 # By form, deprel and head of a word.
 _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
-    "words have an empty FORM": lambda form, deprel, head: not form,
-    "words have no DEPREL": lambda form, deprel, head: deprel in ("", "_"),
-    "roots have a DEPREL other than root": lambda form, deprel, head: head == 0 and deprel != "root",
-    "words have the DEPREL root but are not the root": lambda form, deprel, head: head != 0 and deprel == "root",
+    "FORM is empty": lambda form, deprel, head: not form,
+    "DEPREL is empty": lambda form, deprel, head: deprel in ("", "_"),
+    "DEPREL of the root is not root": lambda form, deprel, head: head == 0 and deprel != "root",
+    "DEPREL is root, and HEAD is not 0": lambda form, deprel, head: head != 0 and deprel == "root",
 }
 
 
@@ -71,19 +71,23 @@ class Fault(NamedTuple):
     Attributes:
         message: with the place.
         in_parsing: whether parsing refuses it, too.
-        leaves_out: whether the sentence is left out; one that is only not separated from the next can be used.
+        leaves_out: whether a sentence is left out for it: for the first of its faults, but not where it is only not separated
+            from the next.
+        in_file: whether no sentence can be left out for it, as the file is damaged or in another encoding.
         ends: whether nothing after it was read.
     """
 
     message: str
     in_parsing: bool
     leaves_out: bool = True
+    in_file: bool = False
     ends: bool = False
 
     @property
     def kind(self) -> str:
         """The message without its place, numbers, quotations and fix."""
-        message = re.sub(r"^.*?, line \d+(, sentence \d+( \(sent_id .*?\))?)?: ", "", self.message, flags=re.DOTALL)
+        place = r"^(.*?, line \d+(, sentence \d+( \(sent_id .*?\))?)?|.*?): "
+        message = re.sub(place, "", self.message, count=1, flags=re.DOTALL)
         return re.sub(r"'.*?'|\d[\d,.-]*", "...", re.split(r"[:;(]", message, maxsplit=1)[0], flags=re.DOTALL).strip()
 
 
@@ -152,12 +156,14 @@ class Treebank:
             words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
             places = [where for where, word in words if is_odd(*word)]
             if places:
-                found.append(f"{len(places):,} {kind} (the first in {places[0].removeprefix(self.path + ', ')})")
+                first = places[0].removeprefix(f"{self.path}, ")
+                found.append(f"{kind} in {counted(len(places), 'word')} (the first in {first})")
         return "; ".join(found)
 
     def __str__(self) -> str:
-        read = f"{len(self):,} sentences, {self.n_words:,} words, {self.nonprojective_percent:.1f}% non-projective trees"
-        skipped = f"{self.n_multiword_tokens:,} multiword tokens, {self.n_empty_nodes:,} empty nodes"
+        read = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
+        read += f", {self.nonprojective_percent:.1f}% non-projective trees"
+        skipped = f"{counted(self.n_multiword_tokens, 'multiword token')}, {counted(self.n_empty_nodes, 'empty node')}"
         if self.n_left_out:
             skipped += f", {counted(self.n_left_out, 'faulty sentence')}"
         return f"{self.path}: {read} (skipped: {skipped})"
@@ -175,7 +181,7 @@ def read_treebank(path: str | Path, skip: bool = False) -> Treebank:
             the first faults.
     """
     treebank = with_faults(path)
-    if treebank.faults and not (skip and treebank.sentences and not treebank.faults[-1].ends):
+    if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
         raise TreebankError(listed(treebank.faults))
     if not treebank.sentences:
         raise TreebankError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
@@ -183,30 +189,45 @@ def read_treebank(path: str | Path, skip: bool = False) -> Treebank:
 
 
 def with_faults(path: str | Path) -> Treebank:
-    """What can be used of a file, perhaps nothing, with the faults of the rest: the first one of each sentence."""
+    """What can be used of a file, perhaps nothing, with the faults of the rest."""
     treebank = Treebank(str(path))
     faults = treebank.faults
     try:
         with open_input(path) as stream:
-            for sentence in read_raw_sentences(_text_lines(stream, treebank.path), treebank.path, strict=False):
+            for sentence in read_raw_sentences(_without_nul(stream, treebank.path), treebank.path, strict=False):
                 if sentence.glued is not None:
                     faults.append(Fault(str(sentence.glued), True, leaves_out=False))
-                if sentence.error is not None:
-                    faults.append(Fault(str(sentence.error), True))
-                elif len(sentence):
-                    try:
-                        treebank.sentences.append(_gold_sentence(sentence))
-                    except ConlluError as error:
-                        faults.append(Fault(str(error), False))
-                        continue
+                gold, of_sentence = None, _not_utf8(sentence)
+                try:
+                    gold = _gold_sentence(sentence)
+                except ConlluError as error:
+                    of_sentence += [Fault(*one) for one in sentence.faults() or [(str(error), False)]]
+                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(of_sentence)]
+                if gold is not None and not of_sentence:
+                    treebank.sentences.append(gold)
                     treebank.n_multiword_tokens += len(sentence.multiwords)
                     treebank.n_empty_nodes += len(sentence.empty_nodes)
-                elif sentence.empty_nodes:
-                    place = sentence.place(sentence.empty_nodes[0])
-                    faults.append(Fault(f"{place}: a sentence without words; a sentence needs at least one word", False))
     except ConlluError as error:
-        faults.append(Fault(str(error), not isinstance(error, TreebankError), ends=True))
+        faults.append(Fault(str(error), not isinstance(error, TreebankError), in_file=True, ends=True))
     return treebank
+
+
+def _not_utf8(sentence: RawSentence) -> list[Fault]:
+    """The lines that are not text in UTF-8; what is parsed may hold any bytes, gold data may not."""
+    try:
+        "".join(sentence.lines).encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        return []
+    faults = []
+    for number, line in enumerate(sentence.lines, sentence.first_line):
+        try:
+            line.encode("utf-8", "surrogateescape").decode()
+        except UnicodeDecodeError as error:
+            fault = f"{sentence.path}, line {number}: this is not UTF-8 ({error.reason}); convert it to UTF-8"
+            faults.append(Fault(fault, False, in_file=True))
+    return faults
 
 
 def listed(faults: Sequence[Fault]) -> str:
@@ -214,8 +235,8 @@ def listed(faults: Sequence[Fault]) -> str:
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
         first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
-        fix = "optimal-step check FILE lists all; treebank.on_error=skip trains without these sentences"
-        lines.append(f"{len(faults):,} faults{first}; {fix}")
+        skip = "" if any(fault.in_file for fault in faults) else "; treebank.on_error=skip trains without these sentences"
+        lines.append(f"{len(faults):,} faults{first}; optimal-step check FILE lists all{skip}")
     return "\n".join(lines)
 
 
@@ -267,6 +288,21 @@ class TrainingFiles:
             treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
         return treebank, dev, test
 
+    def as_files(self, dev: str | None, folder: Path) -> tuple[list[str], str | None]:
+        """Files of the training part and the dev part, for who reads files and knows nothing of sentences that are left out.
+
+        Args:
+            dev: the file of the dev part, if it is not held out.
+            folder: where files are written, unless all sentences of those that there are belong to the part.
+        """
+        if not (self.skip or self.fold is not None or any(self.held_out)):
+            return [*self.paths], dev
+        train, held_out, _ = self.split(read_treebanks(self.paths, self.skip))
+        made = _copied(train, self.paths, folder / "train.conllu")
+        if dev is not None:
+            return [made], _copied(read_treebank(dev, self.skip), [dev], folder / "dev.conllu")
+        return [made], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
+
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:
     """The treebank without a share of its sentences, and these as a treebank, None if the share is 0.
@@ -294,20 +330,39 @@ def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Tree
     return train, Treebank(f"{treebank.path} ({name})", taken)
 
 
-def _text_lines(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """The lines of a file, as far as they are text in UTF-8; what is parsed may hold any bytes, gold data may not."""
+def _copied(treebank: Treebank, paths: Sequence[str], target: Path) -> str:
+    """The name of a file to which the sentences of a treebank are written, as they stand in those that it was read from."""
+    wanted = {sentence.where for sentence in treebank}
+    with open(target, "w", encoding="utf-8", newline="") as written:
+        for path in paths:
+            with open_input(path) as stream:
+                for sentence in read_raw_sentences(stream, path, strict=False):
+                    if sentence.place(_first_line(sentence)) in wanted:
+                        written.write("".join(sentence.lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n")
+    return str(target)
+
+
+def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """The lines of a file, as far as they can be text."""
     for number, line in enumerate(stream, 1):
         if b"\0" in line:
             raise TreebankError(f"{path}, line {number}: a NUL byte, so this is not text; name a CoNLL-U file")
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise TreebankError(f"{path}, line {number}: this is not UTF-8 ({error.reason}); convert it to UTF-8") from error
         yield line
 
 
-def _gold_sentence(sentence: RawSentence) -> Sentence:
-    first = next(place for place, line in enumerate(sentence.lines) if not is_blank(line))
+def _first_line(sentence: RawSentence) -> int:
+    return next(place for place, line in enumerate(sentence.lines) if not is_blank(line))
+
+
+def _gold_sentence(sentence: RawSentence) -> Sentence | None:
+    """None of lines without words."""
+    if sentence.error is not None:
+        raise sentence.error
+    if not len(sentence):
+        if sentence.empty_nodes:
+            place = sentence.place(sentence.empty_nodes[0])
+            raise TreebankError(f"{place}: a sentence without words; a sentence needs at least one word")
+        return None
 
     def column(number: int) -> list[str]:
         # Interned, because a treebank repeats itself: 5 MB where 20 would be, for 42,000 words of Greek.
@@ -321,5 +376,5 @@ def _gold_sentence(sentence: RawSentence) -> Sentence:
         feats=column(FEATS),
         heads=sentence.heads(),
         deprels=column(DEPREL),
-        where=sentence.place(first),
+        where=sentence.place(_first_line(sentence)),
     )

@@ -1,7 +1,7 @@
 """A classifier as a model folder describes it: the names and shapes of its tensors, and what parsing makes of them.
 
-No torch module is made: importing torch takes seconds. networks/build.py makes the classifier that has these tensors; the tests
-compare.
+No torch module is made: importing torch takes seconds. networks/classifier.py makes the classifier that has these tensors; the
+tests compare.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
-from parser.kernels.activations import activation_number
+from parser.kernels.active_units import activation_number
 from parser.network_spec import ClassifierSpec, Counts, Shapes, ValueCounts
 from parser.transitions.features import RELATION, TOKEN, Slot
 

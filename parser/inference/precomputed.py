@@ -21,7 +21,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
-from parser.kernels.activations import activate, activation_number
+from parser.kernels.active_units import activate, activation_number
 from parser.kernels.products import Panels, multiply, panels_in_fours, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import RELATION, FeatureTable

@@ -1,6 +1,7 @@
-"""The output layer of a step: the weights of the units that are active, added up.
+"""Activations, and the output layer of a step: the weights of the units that are active, added up.
 
-Under relu half of the units are zero. The sums stay in the processor's registers (parser/kernels/llvm.py).
+Compiled loops know activations by number; networks/layers.py has those of torch. Under relu half of the units are zero. The
+sums stay in the processor's registers (parser/kernels/llvm.py).
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from parser.kernels import kernel
-from parser.kernels.activations import activate
 from parser.kernels.llvm import (
     FLOATS,
     INT,
@@ -30,12 +31,39 @@ from parser.kernels.llvm import (
     store,
     sums_of_products,
 )
+from parser.network_spec import ACTIVATIONS
 
 # Units whose products are added up before they are added to a score.
 _GROUP = 4
 
 # Vectors of scores that leave room in the registers for products of a group.
 _VECTORS = ROWS - 1
+
+
+RELU, TANH, SIGMOID, CUBE = range(4)
+
+
+def activation_number(name: str) -> int:
+    """The number of an activation.
+
+    Raises:
+        ValueError: unknown name.
+    """
+    if name not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS.index(name)
+
+
+@kernel()
+def activate(x, activation):
+    """The activation of a float32."""
+    if activation == RELU:
+        return max(x, np.float32(0))
+    if activation == TANH:
+        return np.tanh(x)
+    if activation == SIGMOID:
+        return np.float32(1) / (np.float32(1) + np.exp(-x))
+    return x * x * x
 
 
 @kernel()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 from parser.data.treebank import Sentence
@@ -82,7 +82,7 @@ class GoldPathCounts:
         tokens, sentences = max(1, self.tokens) / 100, max(1, self.sentences) / 100
         differing = f"; {self.tokens_differing:,} tokens are written differently in the trees" if self.tokens_differing else ""
         return (
-            f"{self.sentences:,} sentences, {self.tokens:,} tokens; a path has the gold forms in "
+            f"{counted(self.sentences, 'sentence')}, {counted(self.tokens, 'token')}; a path has the gold forms in "
             f"{self.tokens_with_forms / tokens:.1f}% of the tokens (with UPOS: {self.tokens_with_upos / tokens:.1f}%), "
             f"{self.with_forms / sentences:.1f}% of the sentences (with UPOS: {self.with_upos / sentences:.1f}%){differing}"
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from parser.conllu.checks import EMPTY, shortened
+from parser.conllu.checks import EMPTY, counted, shortened
 from parser.data.attributes import TAGS
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing
@@ -138,7 +138,7 @@ class ParsedSentence:
         return len(self.forms)
 
     def __repr__(self) -> str:
-        return f"ParsedSentence({len(self)} words: {shortened(' '.join(self.forms))!r})"
+        return f"ParsedSentence({counted(len(self), 'word')}: {shortened(' '.join(self.forms))!r})"
 
     @property
     def words(self) -> list[ParsedWord]:

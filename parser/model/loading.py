@@ -60,7 +60,7 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
     """
     if device != "cpu":
         try:
-            from parser.networks.build import check_device  # it loads torch
+            from parser.networks.classifier import check_device  # it loads torch
 
             check_device(device)
         except ModuleNotFoundError as error:

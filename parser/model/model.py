@@ -142,7 +142,7 @@ class Model:
         return self.system.n_outputs + (self.lookahead is not None)
 
     def _new_classifier(self) -> Classifier:
-        from parser.networks.build import new_classifier
+        from parser.networks.classifier import new_classifier
 
         return new_classifier(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 

@@ -15,13 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
+from parser.network_spec import ClassifierSpec
+from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import ACTIVATIONS, dropout_mask
-from parser.networks.representation import TokenRepresentation
-from parser.transitions.features import TOKEN, Slot
+from parser.networks.representation import AttributeEmbeddings, Embeddings, TokenRepresentation
+from parser.transitions.features import RELATION, TOKEN, Slot
 
 
 class Classifier(nn.Module):
@@ -211,3 +213,40 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
     return {name: _array(tensor) for name, tensor in tensors.items()}
+
+
+def new_classifier(
+    spec: ClassifierSpec, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
+) -> Classifier:
+    """The classifier that a spec describes, with fresh weights, drawn from torch's global generator."""
+    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
+    tokens = _representation(spec, vocabularies, n_values, len(relations.symbols))
+    layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
+    return Classifier(tokens, slots, n_values, *layer)
+
+
+def _representation(
+    spec: ClassifierSpec, vocabularies: Vocabularies, n_values: dict[str, int], n_relations: int
+) -> TokenRepresentation:
+    elements = {
+        name: vocabulary.elements
+        for name, vocabulary in vocabularies.by_attribute.items()
+        if isinstance(vocabulary, SetVocabulary)
+    }
+    if spec.encoder is None:
+        return AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, elements))
+    inputs = Embeddings({name: spec.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
+    of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
+    n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, n_characters, vocabularies.tags, n_relations)
+
+
+def check_device(name: str) -> None:
+    """Refuses a device that torch does not know or does not have here.
+
+    Raises:
+        ValueError: says so, and what there is.
+    """
+    if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
+        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU"
+        raise ValueError(f"there is no device {name!r} here; available: {known}")

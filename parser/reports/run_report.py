@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
 from parser.drawing.drawn_tree import read_trees
@@ -126,7 +127,7 @@ def _head(parsed: Sequence[Parsed]) -> list[str]:
     rows_of_scores = [_score_row(key, NAMES[key], parsed) for key in TREE_SCORES]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
-    note = f"{sentences:,} sentences, {words:,} words. Intervals: percentile bootstrap over sentences"
+    note = f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: percentile bootstrap over sentences"
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
     return [*parts, "<h2>Scores</h2>", table(titles, rows_of_scores), f'<p class="note">{note}.</p>']

@@ -136,7 +136,7 @@ def vectors_to_train(settings: Settings) -> VectorRequest | None:
 
 def register() -> None:
     """Makes known to hydra what configs/ names: the classes of settings by model and beam, the group oracle, who hears of
-    sweeps, and the resolver ``as_noted``.
+    folders, and the resolver ``as_noted``.
 
     An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
     """
@@ -147,7 +147,7 @@ def register() -> None:
     for group, kinds in (("model", MODELS), ("beam", BEAMS)):
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
-    callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    callback = {"_target_": "parser.training.sweeps.JobFolders"}
     OmegaConf.register_new_resolver("as_noted", _as_noted, replace=True)
     store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")
 

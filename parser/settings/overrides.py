@@ -21,7 +21,7 @@ from omegaconf.errors import GrammarParseError, InterpolationKeyError, OmegaConf
 from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
 from parser.settings.groups import BEAMS, MODELS, PathSetting, Settings
-from parser.settings.paths import quoted, shell_command
+from parser.settings.paths import has_collections, quoted, shell_command
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 _AND = ", and "
 
 _TREEBANK = "treebank"
+
+# Groups that are chosen by name.
+_CHOICES = (_TREEBANK, "beam", "model", "recipe", "system", "oracle")
 
 # Settings of older versions, and their names.
 RENAMED = {
@@ -97,6 +100,24 @@ def keys_of(kind: type, prefix: str = "", choice: str = "", read: str = "") -> I
         )
         if (nested := dataclass_of(of)) is not None:
             yield from keys_of(nested, f"{name}.", by, reads)
+
+
+def check_groups(words: Iterable[str]) -> None:
+    """Refuses a list or a dictionary for a group of settings, of which hydra composes settings that nobody asked for, or fails.
+
+    Args:
+        words: of a command line, before hydra reads them; KEY=VALUE among others.
+
+    Raises:
+        SettingsError: names the group, and how to give it.
+    """
+    for word in words:
+        name, _, value = word.lstrip("+").partition("=")
+        fixes = [f"{name}=NAME"] if name in _CHOICES else []
+        if name in keys() and keys()[name].is_group:
+            fixes.append(f"{name}.KEY=VALUE with one of {', '.join(_inside(name))}")
+        if fixes and has_collections(value):
+            raise SettingsError(f"{word}: a group of settings is no list and no dictionary; give {', or '.join(fixes)}")
 
 
 def check_given(settings: Settings, overrides: Iterable[str]) -> None:
@@ -234,8 +255,7 @@ def _translated(error: Exception) -> str | None:
     if name not in keys():
         return None
     if keys()[name].is_group:
-        inside = [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]
-        return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(inside)}"
+        return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(_inside(name))}"
     if words := _words(keys()[name].type):
         return f"{override} is unknown; known: {', '.join(words)}"
     if given.value() is None:
@@ -244,6 +264,11 @@ def _translated(error: Exception) -> str | None:
         kind = "a whole number" if int in (keys()[name].type, *get_args(keys()[name].type)) else "a number"
         return f"{override} is not {kind}; {allowed.violation(math.nan)}"
     return f"{override}: {_first_line(error.__cause__ or error)}"
+
+
+def _inside(group: str) -> list[str]:
+    """The names of the settings in a group."""
+    return [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == group]
 
 
 def _to_train_on(file: str) -> str:

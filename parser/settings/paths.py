@@ -26,7 +26,7 @@ from functools import cache, partial
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString, ValueType
+from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString, ValueType
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError
@@ -97,6 +97,15 @@ def is_sweep(words: Iterable[str]) -> bool:
     return any(
         word in ("-m", "hydra.mode=MULTIRUN") or (word.startswith("--m") and "--multirun".startswith(word)) for word in words
     )
+
+
+def has_collections(text: str) -> bool:
+    """Whether a value, or one of those of a sweep, is a list or a dictionary."""
+    try:
+        value: Any = _parsed(text).value()
+    except HydraException:
+        return False
+    return any(isinstance(one, list | dict) for one in (value.list if isinstance(value, ChoiceSweep) else [value]))
 
 
 def split(text: str) -> list[str]:

@@ -20,7 +20,7 @@ from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
-from parser.networks.build import check_device
+from parser.networks.classifier import check_device
 from parser.settings import held_out_of, vocabulary_is_of_subset
 from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, Tokenizer, TrainingTrees
 from parser.settings.groups import (

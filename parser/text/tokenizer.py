@@ -74,6 +74,11 @@ class TextSplitter(ABC):
         blocks = blocks_of(io.BytesIO(text.encode()), "the text", presegmented)
         return [sentence.tokens for block in blocks for sentence in self._sentences(block, presegmented)]
 
+    def warm_up(self) -> None:
+        """Compiles what finds sentences, or loads it where it has been compiled before."""
+        if self.segmenter is not None:
+            self.tokenize("a")
+
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
 

@@ -113,7 +113,9 @@ class ShardParser:
         """Compiles what parsing needs, for other processes, too, or loads it where it has been compiled before."""
         from parser.decoding.files.file_parsing import warm_up
 
-        warm_up(self._model, self._beam)
+        warm_up(self._model, self._beam, self._tags)
+        if self._tokenizer is not None:
+            self._tokenizer.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parser.conllu.checks import COLUMN_NAMES, FORM
+from parser.conllu.checks import COLUMN_NAMES, FORM, counted
 from parser.decoding.files.missing_columns import read_columns
 from parser.model_folder import CARD, MODEL, TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
@@ -80,9 +80,10 @@ def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: 
         for part in ("dev", "test")
         if metrics[part]
     ]
+    learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
     return f"""# A dependency parser for {metrics["treebank"]}
 
-Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.{_taught(manifest)}
+Trained by optimal-step on {learned}. {settings}.{_taught(manifest)}
 
     {command}
 

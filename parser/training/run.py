@@ -18,14 +18,23 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from parser.beam_settings import Search
+from parser.beam_settings import Beam, Search
 from parser.data.background_vectors import BackgroundVectors
-from parser.model.loading import load
+from parser.data.sentences import NO_NODE
+from parser.decoding.parsers import parser_with_beam
+from parser.decoding.probabilities import ProbabilityParser
+from parser.evaluation.gold_part import GoldPart
+from parser.inference.calibration import Calibration, expected_calibration_error
+from parser.model.loading import AnyModel, load
+from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings
 from parser.settings.plan import Plan, TokenizerPlan
@@ -37,8 +46,7 @@ from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
-from parser.training.evaluation import Evaluation
-from parser.training.examples.corpus import prepare
+from parser.training.examples.corpus import Corpus, prepare
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.tensorboard import TensorBoard
@@ -106,10 +114,11 @@ def _read_back(folder: Path) -> None:
 
 
 def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:
-    train, dev = list(plan.files.train.paths), plan.files.dev
-    train_tokenizer_apart(train, dev, target)
-    if wanted.segmenter:
-        train_segmenter(train, dev, target, plan.seed)
+    with TemporaryDirectory() as folder:
+        train, dev = plan.files.train.as_files(plan.files.dev, Path(folder))
+        train_tokenizer_apart(train, dev, target)
+        if wanted.segmenter:
+            train_segmenter(train, dev, target, plan.seed)
 
 
 class Run:
@@ -198,7 +207,7 @@ class Run:
             return self.evaluation.scores(part, search)
 
     def _test_words(self) -> dict[str, int]:
-        """By how many words the scores of a fold count; see folds.py."""
+        """By how many words the scores of a fold count; see together()."""
         test = self._corpus.test
         assert test is not None
         return {"words": len(test.heads), "words_nopunct": int((~test.punctuation).sum())}
@@ -242,3 +251,102 @@ def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
         )
     log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
     return progress, tensors
+
+
+class Evaluation:
+    """Parses dev and test: after each epoch, and at the end of a run.
+
+    Args:
+        model: the model, as it is at the moment.
+        corpus: the parts.
+        single_root: whether parses have exactly one child of the root.
+        lattice_beam: how lattices are searched where other input is parsed greedily; None: there are none.
+    """
+
+    def __init__(self, model: AnyModel, corpus: Corpus, single_root: bool, lattice_beam: Beam | None) -> None:
+        self._model = model
+        self._corpus = corpus
+        self._single_root = single_root
+        self._lattice_beam = lattice_beam
+
+    def scores(self, part: str, search: Search | None) -> Metrics | None:
+        """The metrics of a part, searched like this; None if there is no such part.
+
+        With lattices they are of what is found in them, and besides there is LAS on the gold paths.
+        """
+        gold: GoldPart | None = getattr(self._corpus, part)
+        if gold is None:
+            return None
+        parses = parser_with_beam(self._model, search).parse(gold.sentences, single_root=self._single_root)
+        scores: Metrics = gold.scores(parses)
+        if not isinstance(self._model, Model):
+            return scores
+        scores |= gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))
+        if part not in self._corpus.lattices:
+            return scores
+        beam = self._beam_for_lattices(search)
+        found = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
+        return found | {"gold_path_las": scores["las"]}
+
+    def finish(self, search: Search | None) -> dict[str, Any]:
+        """Lets the model remember how it is to search, and fits its calibration to the dev part, if there is one.
+
+        Returns:
+            What metrics.json holds of the calibration.
+        """
+        model, corpus = self._model, self._corpus
+        model.beam = search
+        if not isinstance(model, Model):
+            return {}
+        if corpus.lattices:
+            model.lattice_beam = self._beam_for_lattices(search)
+        if corpus.dev is None:
+            return {}
+        model.calibration = Calibration.fit(*self._arcs(model, corpus.dev))
+        if corpus.test is None:
+            return {}
+        log_probabilities, right = self._arcs(model, corpus.test)
+        return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}
+
+    def _beam_for_lattices(self, search: Search | None) -> Beam:
+        beam = search or self._lattice_beam
+        assert isinstance(beam, Beam), "lattices are not searched exactly"
+        return beam
+
+    def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
+        """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
+        parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
+        return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
+
+
+def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What metrics.json holds of the runs of all folds: an honest score for a small treebank, of all its sentences together.
+
+    Args:
+        folds: the metrics of each run, at least two, which was tested on its fold.
+
+    Returns:
+        The labels of the runs; ``train`` of the first one; ``dev``: the mean, if there is such a part; ``test``: of the
+        sentences of all folds together; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
+        ``test`` of each.
+    """
+    first = folds[0]
+    labels = {key: value for key, value in first.items() if value is None or isinstance(value, str | int)}
+    tests = [fold["test"] for fold in folds]
+    return labels | {
+        "train": first["train"],
+        "dev": first["dev"] and {key: fmean(fold["dev"][key] for fold in folds) for key in first["dev"]},
+        "test": {key: _together(key, folds) for key in tests[0]},
+        "test_mean": {key: fmean(test[key] for test in tests) for key in tests[0]},
+        "test_standard_deviation": {key: stdev(test[key] for test in tests) for key in tests[0]},
+        "folds": tests,
+        "seconds": {"total": round(sum(sum(fold["seconds"].values()) for fold in folds), 3)},
+        "versions": first["versions"],
+    }
+
+
+def _together(key: str, folds: Sequence[dict[str, Any]]) -> float:
+    """A percentage of the words of all folds."""
+    counted = "words_nopunct" if key.endswith("_nopunct") else "words"
+    weights = [fold["test_part"][counted] for fold in folds]
+    return sum(fold["test"][key] * n for fold, n in zip(folds, weights, strict=True)) / max(sum(weights), 1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, ClassVar
@@ -45,14 +47,25 @@ class SweepJob:
         write_json(folder / _JOB, asdict(self))
 
 
-class CurrentSweep(Callback):
-    """Hears from hydra where the sweep of this process has its folder; None if it has none."""
+class JobFolders(Callback):
+    """Hears from hydra which folders the command of this process has.
 
-    folder: ClassVar[Path | None] = None
+    Attributes:
+        sweep: that of the sweep; None if it has none.
+        new: of a single run, its folder and those above it, as far as hydra makes them for it; the innermost first.
+    """
+
+    sweep: ClassVar[Path | None] = None
+    new: ClassVar[list[Path]] = []
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Notes the folder."""
-        CurrentSweep.folder = Path(config.hydra.sweep.dir).absolute()
+        JobFolders.sweep = Path(config.hydra.sweep.dir).absolute()
+
+    def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Notes which are not there yet."""
+        folder = Path(os.path.abspath(config.hydra.run.dir))
+        JobFolders.new = list(takewhile(lambda one: not os.path.lexists(one), (folder, *folder.parents)))
 
 
 def read_jobs(sweep: Path) -> list[SweepJob]:

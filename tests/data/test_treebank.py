@@ -96,7 +96,7 @@ def test_where_and_report(tmp_path):
         "empty_nodes_skipped": 1,
         "sentences_skipped": 0,
     }
-    assert "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword tokens, 1 empty nodes)" in str(treebank)
+    assert "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword token, 1 empty node)" in str(treebank)
 
 
 def test_trees_are_packed_for_the_oracles(tmp_path):
@@ -271,10 +271,10 @@ def test_what_is_odd_is_counted(tmp_path):
     others = WORDS.replace("1\tdep", "1\troot"), WORDS.replace("dep", "_")
     treebank = read_treebank(written(tmp_path, "\n".join([WORDS, one, *others])))
     assert treebank.oddities() == (
-        "1 words have an empty FORM (the first in line 4, sentence 2); "
-        "2 words have no DEPREL (the first in line 4, sentence 2); "
-        "1 roots have a DEPREL other than root (the first in line 4, sentence 2); "
-        "1 words have the DEPREL root but are not the root (the first in line 7, sentence 3)"
+        "FORM is empty in 1 word (the first in line 4, sentence 2); "
+        "DEPREL is empty in 2 words (the first in line 4, sentence 2); "
+        "DEPREL of the root is not root in 1 word (the first in line 4, sentence 2); "
+        "DEPREL is root, and HEAD is not 0 in 1 word (the first in line 7, sentence 3)"
     )
 
 

@@ -121,7 +121,7 @@ def _outer(value: Any) -> Any:
 def fake_device() -> Iterator[str]:
     """While it is there; gives its name."""
     with (
-        mock.patch("parser.networks.build.check_device"),
+        mock.patch("parser.networks.classifier.check_device"),
         mock.patch("parser.settings.rules.check_device"),
         mock.patch.object(_OPTIMIZERS, "_get_fused_kernels_supported_devices", return_value=[NAME, "cpu"]),
         mock.patch.object(nn.Module, "_apply", _apply),

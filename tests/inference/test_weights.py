@@ -11,7 +11,7 @@ import pytest
 
 from parser import network_spec
 from parser.inference.layouts import Layout
-from parser.kernels import activations as compiled_activations
+from parser.kernels import active_units
 from parser.model.model import Model
 from parser.networks.layers import ACTIVATIONS
 from tests.forgery import KINDS, small_model
@@ -80,7 +80,7 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
 def test_both_know_the_same_activations():
     assert list(network_spec.ACTIVATIONS) == list(ACTIVATIONS)
     with pytest.raises(ValueError, match="known: relu, tanh"):
-        compiled_activations.activation_number("swish")
+        active_units.activation_number("swish")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
 
-from parser.kernels.activations import activation_number
-from parser.kernels.active_units import activate_units, scores_of_units
+from parser.kernels.active_units import activate_units, activation_number, scores_of_units
 from parser.kernels.llvm import WIDTH
 from parser.network_spec import ACTIVATIONS
 from tests.jit import COMPILED

@@ -176,7 +176,7 @@ def test_what_is_printed_is_short(folder):
     assert repr(parser) == f"Parser({str(folder)!r}, arc_standard)"
     assert repr(parser.model).startswith("Model(arc_standard, ")
     assert repr(small_linear_model()).startswith("LinearModel(arc_standard, ")
-    assert repr(found).startswith("ParsedSentence(1000 words: 'ab ab ")
+    assert repr(found).startswith("ParsedSentence(1,000 words: 'ab ab ")
     assert max(len(repr(one)) for one in (parser.model, small_linear_model(), found)) < 150
 
 

@@ -193,11 +193,12 @@ def run_script(*arguments: str, text: str) -> subprocess.CompletedProcess:
 
 def test_the_script_changes_nothing_but_heads_and_deps_of_nonprojective_sentences(tmp_path):
     output = tmp_path / "output.conllu"
-    done = run_script("-", "-o", str(output), text=NONPROJECTIVE + PROJECTIVE)
+    without_words = "\n# a comment\n\n"
+    done = run_script("-", "-o", str(output), text=NONPROJECTIVE + without_words + PROJECTIVE)
     assert done.returncode == 0, done.stderr
     assert b"2 sentences, 1 of them not projective; 80.00% of 5 heads kept" in done.stderr
     expected = NONPROJECTIVE.replace("3\tdep\t3:dep", "2\tdep\t_").replace("0:root", "_").replace("2\tdep\t2:dep", "2\tdep\t_")
-    assert output.read_bytes().decode() == expected + PROJECTIVE
+    assert output.read_bytes().decode() == expected + without_words + PROJECTIVE
 
 
 def test_the_script_counts():

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from parser.commands.check import main
+from parser.data.treebank import TreebankError, read_treebank
 from tests.toy import ROOT
 
 SAMPLE = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
@@ -26,6 +27,60 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
     assert "none.conllu: there is no such file" in found
     assert re.search(r"\n +2  several roots\n +1  word \.\.\. where word", found)
+
+
+def test_all_faults_of_a_sentence(tmp_path, capsys):
+    """But not those that only follow from others."""
+    word = "\ta\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
+    ids = "".join(identifier + word.format(head) for identifier, head in [("1", 0), ("x", 9), ("3", "y"), ("4", 99), ("z", 1)])
+    columns = "1" + word.format(0) + "2 b\n3\tb\n4" + word.format("_")
+    heads = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, "_", 9, 1], 1))
+    trees = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, 0, 4, 3, 6, 5], 1))
+    file = tmp_path / "a.conllu"
+    file.write_text("\n".join([ids, columns, heads, trees, GOOD]), encoding="utf-8")
+    assert main([str(file)]) == 1
+    *found, summary = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert [re.sub(r".*, line (\d+), sentence (\d+): (.{12}).*", r"\2 \1 \3", fault) for fault in found] == [
+        "1 2 'x' is not a",
+        "1 3 the head 'y'",
+        "1 4 the head 99 ",
+        "1 5 'z' is not a",
+        "2 8 1 column whe",
+        "2 9 2 columns wh",
+        "2 10 the head '_'",
+        "3 13 the head '_'",
+        "3 14 the head 9 i",
+        "4 18 several root",
+        "4 19 a cycle: the",
+        "4 21 a cycle: the",
+    ]
+    assert "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip" in summary
+
+
+def test_every_line_in_another_encoding(tmp_path, capsys):
+    """The whole file is to be converted, so that no sentence of it can be left out."""
+    file = tmp_path / "a.conllu"
+    file.write_bytes((GOOD + GOOD.replace("\ta", "\tß") + GOOD.replace("\tb", "\tß") + TWO_ROOTS).encode("latin-1"))
+    assert main([str(file)]) == 1
+    *found, summary = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert [re.sub(r".*, line (\d+)(, sentence 4)?: ", r"\1 ", fault)[:18] for fault in found] == [
+        "4 this is not UTF-",
+        "8 this is not UTF-",
+        "11 several roots: ",
+    ]
+    assert "1 sentence to train on, 3 faults, of which parsing refuses 0" in summary
+    assert "on_error" not in summary
+    with pytest.raises(TreebankError, match=r"line 4: this is not UTF-8(.*\n)*3 faults; optimal-step check FILE lists all$"):
+        read_treebank(file, skip=True)
+
+
+def test_a_file_that_cannot_be_read_has_a_kind_and_no_sentence_to_skip(tmp_path, capsys):
+    file = tmp_path / "a_2.conllu"
+    file.write_bytes(GOOD.encode("utf-16"))
+    assert main([str(file)]) == 1
+    found = capsys.readouterr().out
+    assert "--on-error" not in found
+    assert re.search(r"\n +1  this is UTF-...\n$", found)
 
 
 def test_nothing_is_wrong_with_the_sample(capsys):

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from parser.commands import train
-from parser.commands.columns import columns, with_columns, with_shares
-from parser.training.sweeps import CurrentSweep
+from parser.commands.train import columns, with_columns, with_shares
+from parser.training.sweeps import JobFolders
 from tests.toy import forget_what_is_stored, settings
 
 
@@ -17,7 +17,7 @@ def command(monkeypatch):
     """Runs the command in this process, but for the work of its jobs: a function of its arguments, and columns and oracles."""
     jobs: list[tuple[int | None, str]] = []
     monkeypatch.setattr(train, "run", lambda made: jobs.append((made.column, made.oracle)))
-    monkeypatch.setattr(CurrentSweep, "folder", None)
+    monkeypatch.setattr(JobFolders, "sweep", None)
     forget_what_is_stored(monkeypatch)
 
     def run(*arguments: str) -> None:

@@ -20,7 +20,7 @@ from omegaconf import DictConfig
 from parser.commands import command_line
 from parser.commands.train import _run
 from parser.training import run as training_run
-from parser.training.sweeps import CurrentSweep, SweepJob, read_jobs, table
+from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
 from tests.forked import script, started
 from tests.toy import ROOT, forget_what_is_stored
 
@@ -72,7 +72,7 @@ def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
     metrics = parts | {"after_first_pass": parts}
     monkeypatch.setattr(training_run, "train", lambda *_: metrics)
     monkeypatch.setattr(Heard, "returned", [])
-    monkeypatch.setattr(CurrentSweep, "folder", None)
+    monkeypatch.setattr(JobFolders, "sweep", None)
     forget_what_is_stored(monkeypatch)
     heard = f"+hydra.callbacks.heard._target_={Heard.__module__}.Heard"
     monkeypatch.setattr(sys, "argv", ["train.py", *FILES, *NO_VECTORS, heard, f"hydra.run.dir={tmp_path}"])
@@ -142,7 +142,7 @@ def test_a_signal_whose_exception_was_lost_ends_a_run(tmp_path, monkeypatch):
 
 
 def test_an_earlier_sweep_of_the_same_process_is_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(CurrentSweep, "folder", tmp_path)
+    monkeypatch.setattr(JobFolders, "sweep", tmp_path)
     done = train("--cfg", "job")
     assert (done.returncode, "run folders" in done.stdout) == (0, False)
 
@@ -153,8 +153,23 @@ def test_a_run_that_is_refused_leaves_no_folder(tmp_path):
         done = train(*refused.split(), *NO_VECTORS, folder=tmp_path)
         assert done.returncode == 1
         assert [path.name for path in tmp_path.iterdir()] == ["mine.conllu"]
-    train("column=9", "hydra.run.dir=named/run", folder=tmp_path)
-    assert (tmp_path / "named" / "run").is_dir()
+        done = train(*refused.split(), *NO_VECTORS, "hydra.run.dir=named/run", folder=tmp_path)
+        assert done.returncode == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.conllu"]
+
+
+@pytest.mark.parametrize("there", ["named", "named/run", "runs"])
+def test_a_run_that_is_refused_leaves_what_was_there(tmp_path, there):
+    (tmp_path / there).mkdir(parents=True)
+    before = list(tmp_path.rglob("*"))
+    train("column=9", *([] if there == "runs" else ["hydra.run.dir=named/run"]), folder=tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_dir()] == before
+
+
+def test_folds_that_are_refused_leave_no_folder(tmp_path):
+    few = "treebank.test=null", "treebank.folds=1000", "hydra.run.dir=run"
+    assert train(FILES[0], *NO_VECTORS, *few, folder=tmp_path).returncode == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_it_starts_from_any_folder(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from parser.data.attributes import TAGS
 from parser.network_spec import Range
 from parser.settings import Settings, SettingsError
-from parser.settings.overrides import check_given, keys
+from parser.settings.overrides import check_given, check_groups, keys
 from parser.settings.plan import Plan
 from parser.settings.planning import check_files, plan
 from tests.toy import settings
@@ -25,6 +25,7 @@ TAUGHT = "distillation.teacher=runs/taught"
 
 def planned(*overrides: str) -> Plan:
     """What a command with these overrides plans."""
+    check_groups(overrides)
     composed: Settings = settings(*overrides)
     check_given(composed, overrides)
     return plan(composed)
@@ -75,6 +76,20 @@ REFUSED = [
     ("classifier.dropout=x", "classifier.dropout=x number 0 1"),
     ("beam=8", "beam=8 beam=local beam.size=8"),
     ("beam=null", "beam=null --help beam="),
+    ("beam=[8]", "beam=[8] beam=NAME beam.KEY=VALUE size merge"),
+    ("beam={size:8}", "beam={size:8} beam=NAME beam.KEY=VALUE"),
+    ("beam=local,[8]", "beam=local,[8] beam=NAME"),
+    ("model=[mlp]", "model=[mlp] model=NAME"),
+    ("recipe=[paper,text]", "recipe=[paper,text] recipe=NAME"),
+    ("system={attardi:3}", "system={attardi:3} system=NAME"),
+    ("oracle=[static]", "oracle=[static] oracle=NAME"),
+    ("treebank=[hu,el]", "treebank=[hu,el] treebank=NAME treebank.KEY=VALUE train"),
+    ("treebank={train:a.conllu}", "treebank={train:a.conllu} treebank=NAME treebank.KEY=VALUE train"),
+    ("+treebank=[1]", "+treebank=[1] treebank=NAME"),
+    ("optimizer=[adam]", "optimizer=[adam] optimizer.KEY=VALUE name"),
+    ("optimizer={name:adam}", "optimizer={name:adam} optimizer.KEY=VALUE name"),
+    (f"{BILSTM} encoder.tagger=[1]", "encoder.tagger=[1] encoder.tagger.KEY=VALUE weights"),
+    ("beam.training={epochs:3}", "beam.training={epochs:3} beam.training.KEY=VALUE start epochs"),
     ("treebank=2018", "treebank=2018 --help treebank="),
     ("treebank=my.conllu", "treebank=my.conllu sample treebank.train=my.conllu"),
     ("treebank=../my.conllu", "treebank=../my.conllu sample treebank.train=../my.conllu"),

@@ -142,7 +142,7 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     assert run_command(monkeypatch, *command) == 0
     assert (folders / "out" / "bad.conllu").exists()
     assert (folders / "out" / "a.conllu").stat().st_mtime_ns == kept
-    assert "1 files parsed, 2 words; 3 were there already" in capsys.readouterr().err
+    assert "1 file parsed, 2 words; 3 were there already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("forked")
@@ -155,7 +155,7 @@ def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 0
-    said = "1 files parsed, 2 words; 1 were there already; 0 failed\n1 of them had been parsed before, but have changed since\n"
+    said = "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as they have changed since: 1\n"
     assert capsys.readouterr().err.endswith(said)
     assert target.read_text().count("\n\n") == 1
 
@@ -194,7 +194,7 @@ def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch,
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 1  # as it would have been without an interruption
     assert capsys.readouterr().err.endswith(
-        "1 were there already; 0 failed\n1 sentences of files parsed earlier are not CoNLL-U\n"
+        "1 were there already; 0 failed\n1 sentence of files parsed earlier is not CoNLL-U\n"
     )
     source.write_text(WORDS)
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))

@@ -48,7 +48,7 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
         assert (tmp_path / "out" / f"{name}.conllu").read_bytes() == target.getvalue()
     (tmp_path / "in" / "bad.conllu").write_text(WORDS)
     assert run_command(monkeypatch, *command) == 0
-    assert "1 files parsed, 2 words; 3 were there already; 0 failed" in capsys.readouterr().err
+    assert "1 file parsed, 2 words; 3 were there already; 0 failed" in capsys.readouterr().err
 
 
 def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +65,30 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     trained = [path], path, tmp_path / "run/model/tokenizer.udpipe"
     assert asked == [trained, *([(*trained, 1)] if segmenter == "bilstm" else [])]
     assert (tmp_path / "run/model").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("given", "train", "dev"),
+    [
+        ("treebank.folds=3 treebank.fold=2 treebank.held_out=0.25", "1 3 4 7 9", "6"),
+        ("treebank.held_out=0.25 treebank.on_error=skip", "1 2 3 5 6 7 9", "4 8"),
+    ],
+)
+def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch, given, train, dev):
+    """Not on what is tested, held out, or faulty; dev stops it."""
+    read = []
+
+    def trained(train: list[str], dev: str, *others: object) -> None:
+        texts = [Path(name).read_text(encoding="utf-8") for name in (*train, dev)]
+        read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
+
+    monkeypatch.setattr(training_run, "train_segmenter", trained)
+    monkeypatch.setattr(training_run, "train_tokenizer_apart", trained)
+    word = "{}\ta{}\ta\tX\t_\t_\t{}\t{}\t_\t_\n"
+    tree = word.format(1, 1, 0, "root") + word.format(2, 2, 1, "dep")
+    faulty = tree.replace("\t1\t", "\t5\t") if "skip" in given else ""
+    (tmp_path / "a.conllu").write_text("\n".join([faulty, *(f"# sent_id = {number}\n{tree}" for number in range(1, 10))]))
+    files = f"treebank.train={tmp_path}/a.conllu treebank.dev=null treebank.test=null"
+    made = settings(*files.split(), "model=linear", "online.iterations=1", "tokenizer=udpipe", *given.split())
+    training_run.train(made, tmp_path / "run")
+    assert read == [[train, dev]] * 2

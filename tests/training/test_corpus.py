@@ -108,7 +108,7 @@ def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):
     corpus(write_conllu(tmp_path / "train.conllu", [sentence([0, 1]), odd]), "vectors.attribute=null", "features.form=[]")
     (told,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert told == (
-        f"{tmp_path}/train.conllu: 1 words have an empty FORM (the first in line 4, sentence 2); "
-        "1 words have no DEPREL (the first in line 4, sentence 2); "
-        "1 roots have a DEPREL other than root (the first in line 4, sentence 2); correct them if they are mistakes"
+        f"{tmp_path}/train.conllu: FORM is empty in 1 word (the first in line 4, sentence 2); "
+        "DEPREL is empty in 1 word (the first in line 4, sentence 2); "
+        "DEPREL of the root is not root in 1 word (the first in line 4, sentence 2); correct them if they are mistakes"
     )

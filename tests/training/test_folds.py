@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from parser.training.folds import together
 from parser.training.observers.console import final_table
+from parser.training.run import together
 
 KEYS = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 

@@ -167,10 +167,10 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: AnyModel, beam: Search | None = None) -> None:
-    """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
+def warm_up(model: AnyModel, beam: Search | None = None, tags: TagUse = TagUse.KEEP) -> None:
+    """Compiles all that parse_file() needs for such a call, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
-    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
+    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam, tags=tags)
 
 
 class ChunkParser:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError, describe_file
+from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError, counted, describe_file
 from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS
 from parser.data.vocabularies import Vocabulary
@@ -93,7 +93,7 @@ def check_columns(
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         them = "it" if len(missing) == 1 else "them"
         raise MissingColumnsError(
-            f"{describe_file(name)}: {described} in all of the first {n_words:,} words, and this model reads {them}; "
+            f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this model reads {them}; "
             f"tag the input first, parse with a model that needs no tags (recipe=text), or parse it anyway, far less "
             f"accurately, with {option}"
         )

@@ -21,8 +21,7 @@ from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords, token_activations
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
-from parser.kernels.activations import activation_number
-from parser.kernels.active_units import activate_units, scores_of_units
+from parser.kernels.active_units import activate_units, activation_number, scores_of_units
 from parser.kernels.llvm import WIDTH
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_transition, transition_of
 from parser.transitions.configurations import ONLY_ROW, Configurations, clear

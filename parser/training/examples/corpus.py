@@ -14,6 +14,7 @@ import numpy as np
 import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
+from parser.conllu.checks import counted
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.sentences import NO_NODE
@@ -213,7 +214,7 @@ def _report(part: str, treebank: Treebank) -> None:
     """Logs what was read, and what of it is probably a mistake."""
     log.info("%-5s %s", part, treebank)
     if treebank.faults:
-        log.warning("%d sentences left out:\n%s", treebank.n_left_out, listed(treebank.faults))
+        log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
@@ -253,4 +254,4 @@ def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, r
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
-        log.warning("%s: %d words have relations that training never saw: %s", treebank.path, new.total(), named)
+        log.warning("%s: %s with a relation that training never saw: %s", treebank.path, counted(new.total(), "word"), named)

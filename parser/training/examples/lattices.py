@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from parser.beam_settings import Beam
+from parser.conllu.checks import counted
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank
 from parser.data.vocabularies import ABSENT, Vocabularies
@@ -65,7 +66,8 @@ class LatticePart:
         paths, found = gold_paths(own, of_trees, gold)
         log.info("%-5s %s: %s", part, lattices, found)
         if len(paths) < len(pairs):
-            log.info("%-5s %s: %d sentences are left out, as they have no gold path", part, lattices, len(pairs) - len(paths))
+            left_out = counted(len(pairs) - len(paths), "sentence")
+            log.info("%-5s %s: %s left out for want of a gold path", part, lattices, left_out)
         lines = (line if line.endswith("\n") else line + "\n" for tree in of_trees for line in [*tree.lines, "\n"])
         return cls(lattices, own, paths, "".join(lines))
 
