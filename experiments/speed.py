@@ -1,11 +1,11 @@
-"""The tables of speed and of transition systems in README.md, and words per second against the size of the beam.
+"""The tables of speed and of transition systems in docs/, and words per second against the size of the beam.
 
     python experiments/speed.py
     python experiments/speed.py what=systems
     python experiments/speed.py what=beams
 
 All are made of rows in experiments/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing else runs;
-tests compare README.md with them. Each line of the first table is a label in parsing.csv (UDPipe was trained by comparison.py
+tests compare the pages with them. Each line of the first table is a label in parsing.csv (UDPipe was trained by comparison.py
 --config-name=accurate):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
@@ -14,7 +14,7 @@ tests compare README.md with them. Each line of the first table is a label in pa
         --rows experiments/speed/parsing.csv --label recipe=accurate
 
 and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. Of the second, what a system can
-build and how exact its oracles are is written in speed.yaml. LAS comes from comparison.py --config-name=systems, the
+build is written in speed.yaml. LAS comes from comparison.py --config-name=systems, the
 mean of its seeds. Decoding, how many times as fast as arc_standard (above 1: faster), comes from systems.csv, with models of
 that experiment. The labels are those of speed.yaml but arc_standard; what has no row is "not measured":
 
@@ -106,11 +106,11 @@ def systems(rows: Sequence[Row], measured: Sequence[Measurement], settings: Spee
     """The cells of the table of systems, the head first; LAS for each treebank, those with a training part first."""
     treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
     ratios = {row.label: f"{float(row.value):.2f}" for row in measured if row.quantity == decoding_over(BASELINE)}
-    lines = [["`system=`", "trees", "oracles, the default first", "decoding", *(f"LAS, {name}" for name in treebanks)]]
-    for label, (system, variant, trees, oracles) in settings.systems.items():
+    lines = [["`system=`", "trees", "decoding", *(f"LAS, {name}" for name in treebanks)]]
+    for label, (system, variant, trees) in settings.systems.items():
         found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
         las = [f"{fmean(of_one):.2f}" if of_one else NOT_MEASURED for of_one in found]
-        lines.append([f"`{system}`", trees, oracles, (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), *las])
+        lines.append([f"`{system}`", trees, (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), *las])
     return lines
 
 

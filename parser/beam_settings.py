@@ -1,4 +1,4 @@
-"""Search settings, beam or exact: as given to parse.py, and as stored in a model's folder."""
+"""Search settings, beam or exact: as given to optimal-step parse, and as stored in a model's folder."""
 
 from __future__ import annotations
 

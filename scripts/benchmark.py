@@ -1,4 +1,4 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training} [OPTIONS]."""
+"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS]."""
 
 import sys
 from pathlib import Path

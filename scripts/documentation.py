@@ -18,12 +18,43 @@ from parser.drawing.svg import as_svg
 
 ROOT = Path(__file__).resolve().parents[1]
 
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_CODE = re.compile(r"(?<=<code>)[^<]+")
+_WORD = r"[^\s<>]+"
+_COMMANDS = re.compile(r'(?<=<div class="language-sh highlight">).*?</div>', re.DOTALL)
+_HYPHENATED = r"(?<=[\s>])[^\s<>]{0,20}-[^\s<>]{0,20}(?=[\s<])"
 _PLACE = re.compile(r"^\{\{ (\w+)(?: (\S+))? \}\}$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The text of a page with everything that it asks for."""
     return _PLACE.sub(lambda match: MAKERS[match[1]](*([match[2]] if match[2] else [])), markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The page with what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
+    html = _TABLE.sub(lambda table: _whole(table[0]), html)
+    return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
+
+
+def _whole(table: str) -> str:
+    table = _CODE.sub(lambda code: _mark(_WORD, code[0]), table)
+    return table.replace(" ± ", "\xa0±\xa0").replace(" / ", "\xa0/ ")
+
+
+def _mark(words: str, html: str) -> str:
+    """With each match outside tags within an element that is kept whole."""
+    return re.sub(f"<[^>]*>|({words})", lambda found: f'<span class="whole">{found[0]}</span>' if found[1] else found[0], html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """The page without the attribute for which the theme's script would ask the repository's host how many stars it has."""
+    return output.replace(' data-md-component="source"', "")
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """The same of the page for what is not found."""
+    return on_post_page(output_content)
 
 
 def configuration() -> str:

@@ -1,4 +1,4 @@
-"""Makes new sentences of a treebank's: python scripts/recombine.py TRAIN [-o OUTPUT] [--copies N] [--seed N]."""
+"""Makes new sentences from those of a treebank: python scripts/recombine.py TRAIN [-o OUTPUT] [--copies N] [--seed N]."""
 
 import sys
 from pathlib import Path

@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import inspect
 import lzma
+import os
 import re
 import runpy
 import shlex
@@ -320,15 +321,42 @@ def test_the_site_is_built(tmp_path):
     for package in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(package, reason="mkdocs-material or mkdocstrings is not installed (extra docs)")
     options = ["--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path / "site")]
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", *options], cwd=ROOT, capture_output=True, text=True)
+    build = [sys.executable, "-m", "mkdocs", "build", *options]
+    place = {"OPTIMAL_STEP_REPOSITORY": "https://github.com/someone/optimal-step"}
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=os.environ | place)
     assert done.returncode == 0, done.stderr
     pages = {path.name: path.read_text() for path in (tmp_path / "site").glob("*.html")}
     assert {page.with_suffix(".html").name for page in PAGES[2:]} <= set(pages)
     for text in pages.values():
         assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text)
         assert "{{ " not in text
+        assert 'href="https://github.com/someone/optimal-step"' in text
+        assert 'data-md-component="source"' not in text  # its script would ask GitHub for the number of stars
+        assert 'site.css"' in text
+    assert not re.search(r'id="[\w.]*\.__\w+__"', pages["library.html"])
     assert "hu | 5 |" not in pages["table7.html"]
-    assert "61.52 ± 0.12 / 75.20 ± 0.22" in pages["table7.html"]
+    assert "61.52\xa0±\xa00.12\xa0/ 75.20\xa0±\xa00.22" in pages["table7.html"]
+    assert '<code><span class="whole">tokenizer</span></code>' in pages["configuration.html"]
+    assert '<span class="whole">--gold</span>' in pages["index.html"]
+
+
+DOCUMENTS = [*PAGES, ROOT / "tests" / "README.md", *sorted((ROOT / "experiments").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"\w+:", link):
+            file, _, heading = link.partition("#")
+            target = page.parent / file if file else page
+            assert target.exists(), link
+            assert not heading or heading in headings(target), link
+
+
+def headings(page: Path) -> list[str]:
+    """As GitHub and mkdocs name the places of headings."""
+    found = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in found]
 
 
 def test_public_methods_say_what_they_do_or_a_base_class_does():

@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.model is not None:
         model = Model.load(given.model)
         if not is_greedy(model.beam):
-            print("these are the steps of greedy parsing; parse.py searches with the beam of this model", file=sys.stderr)
+            print("these are the steps of greedy parsing; parsing with this model searches with its beam", file=sys.stderr)
         oracle = _oracle(given, model.system.name, model.system.options)
         _check_projective(oracle, gold, sentence)
         found = model_trace(model, RawColumns(sentence), len(sentence), oracle, gold)

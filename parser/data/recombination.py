@@ -1,4 +1,4 @@
-"""New sentences made of a treebank's: subtrees of one kind take each other's place (Dehouck and Gómez-Rodríguez 2020).
+"""New sentences made from those of a treebank: subtrees of one kind take each other's place (Dehouck and Gómez-Rodríguez 2020).
 
 A subtree may stand where another one stood if its top has the same relation (subtypes left out), UPOS and FEATS, and if both
 are stretches of words without gaps. So the new sentences are as grammatical as agreement and word order allow, if not always

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-# Of the lines of a text, the share beyond which what is no vector means that the file is something else.
+# If more than this share of the lines are no vectors, the file is taken to be something else.
 _MOST_LEFT_OUT = 0.5
 # No gzip file is larger by more when it is uncompressed.
 _GZIP_FACTOR = 1032
@@ -185,9 +185,10 @@ def _numbers(fields: list[bytes]) -> np.ndarray | None:
 
 def _warn(path: Path, twice: int, left_out: list[str]) -> None:
     if twice:
-        log.warning("%s: words that come again were left out (%d); the first vector of each is kept", path, twice)
+        log.warning("%s: repeated words were left out (%d); the first vector of each is kept", path, twice)
     if left_out:
-        log.warning("%s: what is no vector, or no UTF-8, was left out (%d; first %s)", path, len(left_out), left_out[0])
+        found = f"{len(left_out)}; the first is {left_out[0]}"
+        log.warning("%s: entries that are no vector, or not UTF-8, were left out (%s)", path, found)
 
 
 def _binary(path: Path, limit: int | None) -> VectorFile:
@@ -217,7 +218,7 @@ def _binary(path: Path, limit: int | None) -> VectorFile:
 
 
 def _clean(keyed: Any, path: Path, limit: int | None) -> tuple[list[str], np.ndarray]:
-    """Forms and vectors of gensim's, which holds None for words that come again, without what is no UTF-8."""
+    """Forms and vectors from gensim, which has None for repeated words, without those that are not UTF-8."""
     forms = list(keyed.index_to_key)[:limit]
     bad = [i for i, form in enumerate(forms) if form is not None and not _is_text(form)]
     _warn(path, sum(form is None for form in forms), [f"word {i + 1:,}" for i in bad])

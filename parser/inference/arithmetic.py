@@ -1,8 +1,8 @@
 """Frozen matrices, times vectors of an encoder: in single precision, or in integers of 8 bits.
 
 Of an LSTM's outputs, which lie between -1 and 1, an integer of 8 bits is 127 times the number, plus 128. A row of weights has
-a scale of its own, its largest number over 127 (per-channel quantization). The products are those of kernels/products.py: what
-becomes of a vector does not depend on what else is multiplied along.
+a scale of its own, its largest number over 127 (per-channel quantization). The products are those of kernels/products.py: the
+result for a vector does not depend on what else is multiplied with it.
 """
 
 from __future__ import annotations

@@ -163,8 +163,8 @@ class ParsedSentence:
     def conllu(self) -> str:
         """The sentence in CoNLL-U, with the blank line after it; nothing of a sentence without words.
 
-        Columns of tags that were not given are those that the model predicts, as with ``parse.py --tags=fill``. Of text there
-        are multiword tokens, SpaceAfter=No, and the comment text.
+        Columns of tags that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
+        sentence of a text also has multiword tokens, SpaceAfter=No, and the comment text.
 
         Raises:
             InputError: a value is empty, or has something in it that cannot be written, such as a tab.

@@ -67,8 +67,8 @@ class Model:
         slots: the feature slots.
         spec: how the classifier is built.
         system: the transition system over these relations.
-        beam: how parse.py searches by default; None: it parses greedily.
-        lattice_beam: how parse.py searches lattices by default; None: as other input.
+        beam: how optimal-step parse searches by default; None: it parses greedily.
+        lattice_beam: how optimal-step parse searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, after those of the transitions (decoding/lattice/compiled.py). None: it knows of no

@@ -33,7 +33,7 @@ ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 """Whether the learning rate falls over each pass, or over the first two together."""
 
 OnFault = StrEnum("OnFault", ["stop", "skip"])
-"""What becomes of a sentence of the treebank that cannot be used: it ends the run, or is left out."""
+"""What to do with a sentence of the treebank that cannot be used: end the run, or leave it out."""
 
 Tokenizer = StrEnum("Tokenizer", ["none", "udpipe"])
 Segmenter = StrEnum("Segmenter", ["none", "bilstm"])

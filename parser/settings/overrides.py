@@ -151,7 +151,7 @@ def check_read(settings: Settings, key: str, given: str) -> None:
         SettingsError: names the key, and the settings beside which it is read.
     """
     if (lacking := _lacking(settings, keys()[key].read)) is not None:
-        raise SettingsError(f"{given} is read only with {lacking}; leave it out, or make that so")
+        raise SettingsError(f"{given} is read only with {lacking}; leave it out, or give that, too")
 
 
 def _lacking(settings: Settings, conditions: str) -> str | None:

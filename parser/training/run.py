@@ -185,7 +185,7 @@ class Run:
         if saved:
             one.restore(saved, done)
         else:
-            log.info("%s: making ready what it learns from", one.name.replace("_", " "))
+            log.info("%s: preparing the examples", one.name.replace("_", " "))
             one.begin()
         self._saved = {}
         number = self._names.index(one.name) + 1

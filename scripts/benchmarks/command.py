@@ -1,4 +1,4 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS].
+"""Measures this project on this machine: optimal-step benchmark {oracles,parsing,training,serving} [OPTIONS].
 
 It prints JSON, and a table to stderr. Each benchmark is a module of this package with a function ``run``; its name and
 --help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, replacing
@@ -25,12 +25,12 @@ BENCHMARKS = ("oracles", "parsing", "training", "serving")
 def main(arguments: list[str] | None = None) -> int:
     """Runs one benchmark and prints what it found."""
     words = sys.argv[1:] if arguments is None else arguments
-    first = argparse.ArgumentParser(prog="benchmark.py", description=__doc__)
+    first = argparse.ArgumentParser(description=__doc__)
     first.formatter_class = argparse.RawDescriptionHelpFormatter
     first.add_argument("benchmark", choices=BENCHMARKS, help="what to measure; its own --help says more")
     name = first.parse_args(words[:1]).benchmark
     benchmark = import_module(f"scripts.benchmarks.{name}")
-    parser = argparse.ArgumentParser(prog=f"benchmark.py {name}", description=benchmark.__doc__)
+    parser = argparse.ArgumentParser(prog=f"{first.prog} {name}", description=benchmark.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     benchmark.add_arguments(parser)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Speed of the oracles: python scripts/benchmark.py oracles [FILE.conllu ...] [OPTIONS].
+"""Speed of the oracles: optimal-step benchmark oracles [FILE.conllu ...] [OPTIONS].
 
 CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
 that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for

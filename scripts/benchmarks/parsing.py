@@ -1,4 +1,4 @@
-"""How fast a model parses: python scripts/benchmark.py parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
+"""How fast a model parses: optimal-step benchmark parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
 
 The text is that of all files, each once: people parse new text, and repeated text holds no new words. Measured in
 turn, several times, in one process; medians are reported, of words per second and per second of CPU time:

@@ -1,4 +1,4 @@
-"""How a server performs under load: python scripts/benchmark.py serving MODEL_DIR FILE [--clients 50] [--seconds 120].
+"""How a server performs under load: optimal-step benchmark serving MODEL_DIR FILE [--clients 50] [--seconds 120].
 
 A server of its own is started (scripts/serve.py, on a free port of this machine). That many clients at a time send documents of
 a few sentences of FILE, one after the other, and compare each answer with what parse.py makes of the same document. It reports

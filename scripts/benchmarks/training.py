@@ -1,4 +1,4 @@
-"""How fast training is: python scripts/benchmark.py training [KEY=VALUE ...] [--treebank-file FILE].
+"""How fast training is: optimal-step benchmark training [KEY=VALUE ...] [--treebank-file FILE].
 
 The settings are those of scripts/train.py. Trains for some epochs of both passes, and measures in one process, one after the
 other, as many times as there are epochs:

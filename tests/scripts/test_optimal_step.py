@@ -77,6 +77,14 @@ def test_benchmarks_are_those_of_a_checkout(tmp_path, monkeypatch):
         __main__.start("benchmark")
 
 
+def test_help_names_the_command_that_was_called():
+    called = {"optimal-step": optimal_step("benchmark", "serving", "--help").stdout}
+    script = [sys.executable, str(ROOT / "scripts" / "benchmark.py"), "serving", "--help"]
+    called["script"] = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert called["optimal-step"].startswith("usage: __main__.py benchmark serving ")  # optimal-step, where that is installed
+    assert called["script"].startswith("usage: benchmark.py serving ")
+
+
 def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
     for name in ("scripts", "parser", "oracles"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -180,7 +180,7 @@ def test_it_starts_from_any_folder(tmp_path):
     assert "nothing was measured" in done.stdout
     for said in (done.stdout, done.stderr):
         assert said.count("recipe=paper reproduces Nederhof (2019); ") == 1
-    silent = "reading the treebank", "training word vectors", "first pass: making ready", "finishing: "
+    silent = "reading the treebank", "training word vectors", "first pass: preparing", "finishing: "
     places = [done.stderr.index(stage) for stage in silent]
     assert places == sorted(places)
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["treebank"] == "mine"

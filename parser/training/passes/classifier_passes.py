@@ -343,7 +343,7 @@ class ExplorationPass(ExamplePass):
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
         plan, model, data = self._plan, self.model, self.data
-        log.info("%s: exploring with the parser as it is, and asking the oracle", self.name.replace("_", " "))
+        log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
