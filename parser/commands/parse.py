@@ -81,7 +81,9 @@ def main() -> int:
     load_kernels_directly()
     if given.int8:
         note_slow_int8()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
+    model, beam = load_for_parsing(
+        given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
+    )
     tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
     tags = TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP
     if given.warm_up:

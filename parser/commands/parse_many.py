@@ -66,6 +66,7 @@ def main() -> int:
         merge=given.merge,
         int8=given.int8,
         rerank=given.rerank,
+        treebank=given.treebank,
     )
     if given.int8:
         note_slow_int8()

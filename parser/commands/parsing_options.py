@@ -23,7 +23,12 @@ _SWITCH_INTERVAL = 0.0001
 
 
 def add_search_options(parser: ArgumentParser) -> None:
-    """How trees are searched: ``beam``, ``merge``, ``rerank`` and ``int8``, as load_for_parsing() takes them."""
+    """How trees are searched: ``beam``, ``merge``, ``rerank``, ``int8`` and ``treebank``, as load_for_parsing() takes them."""
+    parser.add_argument(
+        "--treebank",
+        metavar="NAME",
+        help="of a model of several treebanks, that which the input is like (default: the first of treebank.train)",
+    )
     parser.add_argument(
         "--beam",
         type=size_of_beam,

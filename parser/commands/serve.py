@@ -60,7 +60,9 @@ def main(arguments: list[str] | None = None) -> None:
     load_kernels_directly()
     if given.int8:
         note_slow_int8()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
+    model, beam = load_for_parsing(
+        given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
+    )
     service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
     warm_up(service)
     app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -222,10 +222,14 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         ours = HOME / path  # the sample treebank
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
+    def mapped(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: mapped(inner) for name, inner in value.items()}
+        return escaped(absolute(value)) if isinstance(value, str) else [*map(mapped, value)]
+
     for key in (*FILES, *FOLDERS):
-        found = [escaped(absolute(path)) for path in named_files(settings, [key]).values()]
-        if found:
-            OmegaConf.update(settings, key, found[0] if len(found) == 1 else found)  # type: ignore[arg-type]
+        if named_files(settings, [key]):  # they are paths, or this says what they are instead
+            OmegaConf.update(settings, key, mapped(OmegaConf.select(settings, key)))  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:

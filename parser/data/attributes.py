@@ -34,6 +34,9 @@ class Attribute:
 # The column of the nodes of a lattice that a word advances by, as text; other words have none, and advance by one.
 LENGTHS = "lengths"
 
+# Which treebank a sentence is from, where one model is of several.
+TREEBANK = "treebank"
+
 # "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
 ATTRIBUTES = {
     "form": Attribute("forms"),
@@ -48,6 +51,7 @@ ATTRIBUTES = {
     "feats": Attribute("feats"),
     "feats_pairs": Attribute("feats"),
     "length": Attribute(LENGTHS),
+    TREEBANK: Attribute(TREEBANK),
 }
 
 # Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
@@ -58,12 +62,18 @@ ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
 
-def attribute_values(sentences: Iterable[AttributeColumns], attribute: str) -> list[list[str]]:
-    """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
+def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, treebank: str = "") -> list[list[str]]:
+    """The values of an attribute, a list per sentence; ``treebank`` is that of sentences that do not say theirs.
+
+    Raises:
+        ValueError: the attribute is not in ATTRIBUTES.
+    """
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
     if column == LENGTHS:
         return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
+    if column == TREEBANK:
+        return [[getattr(sentence, TREEBANK, None) or treebank] * len(sentence.forms) for sentence in sentences]
     columns = [getattr(sentence, column) for sentence in sentences]
     return columns if of is None else [[of(value) for value in values] for values in columns]

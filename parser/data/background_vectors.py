@@ -27,7 +27,7 @@ import numpy as np
 
 from parser.child_process import end_with_parent
 from parser.data.attributes import attribute_values
-from parser.data.treebank import TrainingFiles, read_treebanks
+from parser.data.treebank import TrainingFiles
 from parser.data.vocabularies import Vocabulary
 from parser.data.word_vectors import VectorTraining, WordVectors
 
@@ -103,7 +103,7 @@ def _answer(request: str) -> None:
     fields = json.loads(request)
     parts = {"files": TrainingFiles(**fields["files"]), "training": VectorTraining(**fields["training"])}
     wanted = VectorRequest(**(fields | parts))
-    train, _, _ = wanted.files.split(read_treebanks(wanted.files.paths, wanted.files.skip))
+    train, _, _ = wanted.files.split(wanted.files.read())
     values = attribute_values(train.projective_subset if wanted.subset else train.sentences, wanted.attribute)
     vectors = WordVectors.train(values, wanted.training, wanted.seed)
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)

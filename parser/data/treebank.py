@@ -49,6 +49,7 @@ class Sentence:
         heads: the heads [h_1, ..., h_n], 0 = the artificial root.
         where: file, first line, number and sent_id, with which to begin an error message about the sentence.
         lengths: of a path through a lattice, the nodes that each word advances by, as text; None: one.
+        treebank: which it is from, where there are several.
     """
 
     forms: list[str]
@@ -60,6 +61,7 @@ class Sentence:
     deprels: list[str]
     where: str
     lengths: list[str] | None = None
+    treebank: str | None = None
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -240,9 +242,15 @@ def listed(faults: Sequence[Fault]) -> str:
     return "\n".join(lines)
 
 
-def read_treebanks(paths: Sequence[str | Path], skip: bool = False) -> Treebank:
-    """Several files as one treebank, in their order; otherwise as read_treebank()."""
+def read_treebanks(paths: Sequence[str | Path], skip: bool = False, names: Sequence[str] = ()) -> Treebank:
+    """Several files as one treebank, in their order; otherwise as read_treebank().
+
+    ``names``: the treebank that each file belongs to; without, sentences do not say it.
+    """
     parts = [read_treebank(path, skip) for path in paths]
+    for part, name in zip(parts, names, strict=False):
+        for sentence in part:
+            sentence.treebank = name
     if len(parts) == 1:
         return parts[0]
     return Treebank(
@@ -255,11 +263,24 @@ def read_treebanks(paths: Sequence[str | Path], skip: bool = False) -> Treebank:
 
 
 @dataclass(frozen=True)
+class PartFiles:
+    """Where the sentences of a part are read.
+
+    Attributes:
+        paths: files of CoNLL-U, one at least.
+        names: the treebank that each file belongs to; none where there are no several treebanks.
+    """
+
+    paths: Sequence[str]
+    names: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class TrainingFiles:
     """Where training sentences are read, and which of them become other parts; the same whoever reads them.
 
     Attributes:
-        paths: files of CoNLL-U, one at least.
+        paths, names: see PartFiles.
         skip: whether sentences with faults are left out.
         held_out: the shares of the sentences that are the dev part and the test part.
         fold: k and n: the test part is the k-th of every n sentences, k from 1; None: there are no folds.
@@ -269,6 +290,11 @@ class TrainingFiles:
     skip: bool = False
     held_out: Sequence[float] = (0.0, 0.0)
     fold: Sequence[int] | None = None
+    names: Sequence[str] = ()
+
+    def read(self) -> Treebank:
+        """All of the sentences; see read_treebanks()."""
+        return read_treebanks(self.paths, self.skip, self.names)
 
     def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
         """What of the sentences is the training part, and those held out of it for dev and test, None if there are none.
@@ -288,19 +314,19 @@ class TrainingFiles:
             treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
         return treebank, dev, test
 
-    def as_files(self, dev: str | None, folder: Path) -> tuple[list[str], str | None]:
+    def as_files(self, dev: PartFiles | None, folder: Path) -> tuple[list[str], str | None]:
         """Files of the training part and the dev part, for who reads files and knows nothing of sentences that are left out.
 
         Args:
-            dev: the file of the dev part, if it is not held out.
+            dev: the dev part, if it is not held out.
             folder: where files are written, unless all sentences of those that there are belong to the part.
         """
-        if not (self.skip or self.fold is not None or any(self.held_out)):
-            return [*self.paths], dev
+        if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
+            return [*self.paths], None if dev is None else dev.paths[0]
         train, held_out, _ = self.split(read_treebanks(self.paths, self.skip))
         made = _copied(train, self.paths, folder / "train.conllu")
         if dev is not None:
-            return [made], _copied(read_treebank(dev, self.skip), [dev], folder / "dev.conllu")
+            return [made], _copied(read_treebanks(dev.paths, self.skip), dev.paths, folder / "dev.conllu")
         return [made], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
 
 

@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from parser.data.attributes import ATTRIBUTES, ELEMENTS, LENGTHS, TAGS, AttributeColumns, attribute_values
+from parser.data.attributes import ATTRIBUTES, ELEMENTS, LENGTHS, TAGS, TREEBANK, AttributeColumns, attribute_values
 from parser.data.sentences import Sentences
 
 # Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
@@ -247,6 +247,9 @@ class Vocabularies:
         by_attribute: what is read of a word.
         characters: those of forms, where they are read.
         tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
+
+    Attributes:
+        treebank: of a model of several treebanks, that which sentences are from that do not say theirs; at first the first one.
     """
 
     def __init__(
@@ -258,6 +261,12 @@ class Vocabularies:
         self.by_attribute = by_attribute
         self.characters = characters
         self.tags = tags or {}
+        self.treebank = next(iter(self.treebanks), "")
+
+    @property
+    def treebanks(self) -> list[str]:
+        """The treebanks that the model tells apart."""
+        return self.by_attribute[TREEBANK].symbols if TREEBANK in self.by_attribute else []
 
     @property
     def attributes(self) -> list[str]:
@@ -279,8 +288,11 @@ class Vocabularies:
             The vocabularies, and int64[rows]: which rows of ``Sentences.values``, and then of ``Sentences.unseen``, theirs are
             among those of all attributes.
         """
-        # How far a word advances is 1 where there are no lattices, whatever the form.
-        columns = [{LENGTHS: "forms"}.get(found, found) for found in (ATTRIBUTES[name].column for name in self.by_attribute)]
+        # How far a word advances is 1 where there are no lattices, and the treebank is the same, whatever the form.
+        columns = [
+            {LENGTHS: "forms", TREEBANK: "forms"}.get(found, found)
+            for found in (ATTRIBUTES[name].column for name in self.by_attribute)
+        ]
         chosen = [row for row, found in enumerate(columns) if found == column]
         sets = [row for row, known in enumerate(self.by_attribute.values()) if isinstance(known, SetVocabulary)]
         by_attribute = dict(item for item, found in zip(self.by_attribute.items(), columns, strict=True) if found == column)
@@ -290,7 +302,9 @@ class Vocabularies:
             *([] if characters is None else range(len(self.by_attribute), self.n_rows)),
             *(self.n_rows + number for number, row in enumerate(sets) if row in chosen),
         ]
-        return Vocabularies(by_attribute, characters), np.array(rows, np.int64)
+        of_column = Vocabularies(by_attribute, characters)
+        of_column.treebank = self.treebank
+        return of_column, np.array(rows, np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
@@ -299,7 +313,7 @@ class Vocabularies:
         unseen = iter(values[self.n_rows :])
         for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=False):
             numbers: list[int] = []
-            columns = attribute_values(sentences, attribute)
+            columns = attribute_values(sentences, attribute, self.treebank)
             for column in columns:
                 numbers.append(ROOT)
                 numbers += vocabulary.encode(column)

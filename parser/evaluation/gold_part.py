@@ -85,6 +85,14 @@ class GoldPart:
         heads, relations = self._of_words(parses)
         return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
 
+    def scores_by_treebank(self, parses: Parses) -> dict[str, float]:
+        """UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, where the sentences are from several."""
+        names = np.repeat([sentence.treebank or "" for sentence in self.source], [len(sentence) for sentence in self.source])
+        of_words = dict(zip(("uas", "las"), self.correct(parses), strict=True))
+        known = np.unique(names).tolist()
+        of_each = {f"{name}/{key}": right[names == name] for name in known for key, right in of_words.items()}
+        return {key: 100 * float(right.mean()) for key, right in of_each.items()} if len(known) > 1 else {}
+
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
         """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
 

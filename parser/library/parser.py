@@ -78,6 +78,7 @@ class Parser:
         merge: str | None = None,
         int8: bool = False,
         rerank: bool = False,
+        treebank: str | None = None,
     ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
@@ -89,6 +90,7 @@ class Parser:
             merge: which items of the beam become one, ``none``, ``configuration`` or ``signature``; None: as it remembers.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
             rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
+            treebank: of a model of several treebanks, that which the input is like; None: the first one.
 
         Raises:
             ModelError: the folder holds no model that this version can load.
@@ -97,10 +99,10 @@ class Parser:
             Int8Error: the model has no products of 8 bits.
         """
         of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
-        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank)
+        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank, treebank)
         loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
         tokenizer = None if tokenizer is None else Path(tokenizer).absolute()
-        loaded._options = (named_folder(Path(folder)).absolute(), device, tokenizer, beam, merge, int8, rerank)
+        loaded._options = (named_folder(Path(folder)).absolute(), device, tokenizer, beam, merge, int8, rerank, treebank)
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:

@@ -88,6 +88,7 @@ def load_for_parsing(
     device: str = "cpu",
     int8: bool = False,
     rerank: bool = False,
+    treebank: str | None = None,
 ) -> tuple[AnyModel, Search | None]:
     """A model, and how to search: as it remembers, except for what is given here.
 
@@ -98,14 +99,20 @@ def load_for_parsing(
         device: see load().
         int8: see load().
         rerank: whether the trees of the beam are reranked.
+        treebank: of a model of several, that which the input is like; None: the first one.
 
     Returns:
         The model and the search; without one, the parser is greedy.
 
     Raises:
-        ModelError: see load().
+        ModelError: see load(); or the model is not of this treebank.
         BeamError: there is no such search.
         Int8Error: see load().
     """
     model = load(folder, device, int8)
+    if treebank is not None:
+        if treebank not in (known := model.vocabularies.treebanks):
+            of = f"its treebanks are {', '.join(known)}" if known else "it tells no treebanks apart; leave the treebank out"
+            raise ModelError(f"{folder}: the model knows no treebank {treebank!r}; {of}")
+        model.vocabularies.treebank = treebank
     return model, searching(model.beam, size, merge, rerank)

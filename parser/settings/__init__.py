@@ -5,7 +5,7 @@ Loading this package is fast: planning.py, which knows what the choices mean, is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import oracles
 from parser.data.background_vectors import VectorRequest
-from parser.data.treebank import TrainingFiles
+from parser.data.treebank import PartFiles, TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.settings.choices import OnFault, PathKind, SettingsError, TrainingTrees, VocabularySource
 from parser.settings.groups import BEAMS, MODELS, Settings, TreebankFiles, VectorSettings
@@ -29,6 +29,7 @@ __all__ = [
     "held_out_of",
     "named_files",
     "numbered",
+    "part_files",
     "register",
     "training_files",
     "training_part",
@@ -64,17 +65,29 @@ def named_files(settings: Settings, keys: Sequence[str] = FILES) -> dict[str, st
     return found
 
 
+def part_files(settings: Settings, part: str) -> PartFiles | None:
+    """The files of train, dev or test, and the treebanks that they belong to; None if there are none."""
+    key = f"treebank.{part}"
+    named, value = named_files(settings, [key]), getattr(settings.treebank, part)
+    names = [one.removeprefix(f"{key}.").partition(".")[0] for one in named] if isinstance(value, Mapping) else []
+    return PartFiles(tuple(named.values()), tuple(names)) if named else None
+
+
 def training_files(settings: Settings) -> list[str]:
     """The files of the training part; none if there is none."""
     return list(named_files(settings, ["treebank.train"]).values())
 
 
-def numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
+def numbered(key: str, value: Any) -> dict[str, str]:
     """What a setting names that may name several: by the setting alone if it is one, else by the setting and a number.
 
+    What a dictionary names is by the setting, the key and, if the key names several, a number.
+
     Raises:
-        SettingsError: the value is neither a path nor a list of paths, or a path is empty.
+        SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them, or a path is empty.
     """
+    if isinstance(value, Mapping):
+        return {one: path for name, inner in value.items() for one, path in numbered(f"{key}.{name}", inner).items()}
     named = [] if value is None else [value] if isinstance(value, str) else value
     if isinstance(named, Sequence) and "" in named:
         raise SettingsError(f"{key} is empty; write {key}=null for none")
@@ -101,7 +114,8 @@ def training_part(settings: Settings) -> TrainingFiles:
             raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
         fold = (treebank.fold, treebank.folds)
     skip = treebank.on_error == OnFault.skip
-    return TrainingFiles(tuple(training_files(settings)), skip, held_out_of(treebank), fold)
+    files = part_files(settings, "train") or PartFiles(())
+    return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names)
 
 
 def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:

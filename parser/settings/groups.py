@@ -52,7 +52,7 @@ class PathSetting:
     Attributes:
         kind: what is there.
         several: whether it may be a list of paths.
-        inside: whether it is a dictionary, whose values are paths.
+        inside: whether it may be a dictionary, whose values are paths.
     """
 
     kind: PathKind
@@ -61,6 +61,7 @@ class PathSetting:
 
 
 _FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
+_PARTS = PathSetting(PathKind.FILE, several=True, inside=True)
 _FOLDER, _FOLDERS = PathSetting(PathKind.MODEL), PathSetting(PathKind.MODEL, several=True)
 
 
@@ -106,14 +107,16 @@ class Paths:
 class TreebankFiles:
     """The parts of a treebank; null where there is none.
 
-    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is,
-    or a list of two, for dev and test. ``fold``: of ``folds``, the one that is the test part; null: each in its turn.
+    Each is a file or a list of files, or these by the name of a treebank, where one model is of several. ``held_out`` is the
+    share of the training sentences that are the dev part, where no file is, or a list of two, for dev and test. ``fold``: of
+    ``folds``, the one that is the test part; null: each in its turn.
     """
 
     name: str = MISSING
-    train: Any = setting(None, path=_FILES)  # str | list[str] | None, for which OmegaConf has no type
-    dev: str | None = setting(None, path=_FILE)
-    test: str | None = setting(None, path=_FILE)
+    # str | list[str] | dict[str, str | list[str]] | None, for which OmegaConf has no type
+    train: Any = setting(None, path=_PARTS)
+    dev: Any = setting(None, path=_PARTS)
+    test: Any = setting(None, path=_PARTS)
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
     folds: int | None = number(2, 1000, "the number of folds", default=None, read="treebank.test=null")
     fold: int | None = number(1, 1000, "the number of a fold", default=None, read="treebank.folds=N")

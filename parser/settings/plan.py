@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import oracles
 from parser.beam_settings import Beam, Search
-from parser.data.treebank import TrainingFiles
+from parser.data.treebank import PartFiles, TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import ClassifierSpec
@@ -263,14 +263,14 @@ class FilesPlan:
 
     Attributes:
         train: the files of the training sentences, and which of these are held out.
-        dev, test: files; None where there is none.
+        dev, test: their files; None where there are none.
         named: by setting, every file that is read, the lattices and word vectors, too.
         treebanks: the folder of the treebanks known by name.
     """
 
     train: TrainingFiles
-    dev: str | None = None
-    test: str | None = None
+    dev: PartFiles | None = None
+    test: PartFiles | None = None
     named: Mapping[str, str] = field(default_factory=dict)
     treebanks: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -10,11 +10,19 @@ from omegaconf.errors import OmegaConfBaseException
 
 import oracles
 from parser.beam_settings import Beam, Exact, Merge, Scores, Search
-from parser.data.treebank import TrainingFiles
+from parser.data.attributes import TREEBANK
 from parser.lattices.gold_paths import MissingPath
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
-from parser.settings import check_column, named_files, training_files, training_part, vector_training, vocabulary_is_of_subset
+from parser.settings import (
+    check_column,
+    named_files,
+    part_files,
+    training_files,
+    training_part,
+    vector_training,
+    vocabulary_is_of_subset,
+)
 from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, Tokenizer, TrainingTrees
 from parser.settings.groups import (
     BeamTrainingSettings,
@@ -50,6 +58,9 @@ from parser.settings.plan import (
 from parser.settings.rules import broken, check_values, oracle_of, start_of, system_options, templates_of, training_of
 from parser.transitions.features import RELATION
 
+# The length of the vector that tells treebanks apart.
+_TREEBANK_SIZE = 12
+
 
 def plan(settings: Settings) -> Plan:
     """The plan of a run with these settings, which hydra has composed; nothing of the treebank is read.
@@ -74,7 +85,13 @@ def plan(settings: Settings) -> Plan:
         raise SettingsError(message)
     return Plan(
         labels=_labels(made),
-        files=_files(made, training_part(settings), named_files(settings)),
+        files=FilesPlan(
+            training_part(settings),
+            part_files(settings, "dev"),
+            part_files(settings, "test"),
+            named_files(settings),
+            made.paths.treebanks,
+        ),
         system=SystemPlan(made.system, system_options(made)),
         oracle=oracle_of(made),
         projectivization=made.projectivization,
@@ -120,10 +137,6 @@ def _labels(made: Settings) -> dict[str, str | int | None]:
     }
 
 
-def _files(made: Settings, train: TrainingFiles, named: Mapping[str, str]) -> FilesPlan:
-    return FilesPlan(train, made.treebank.dev, made.treebank.test, named, made.paths.treebanks)
-
-
 def _linear(made: LinearSettings) -> LinearPlan:
     feats = made.online.feats
     attributes = tuple(name for name in LINEAR_ATTRIBUTES.values() if feats or name != "feats")
@@ -133,13 +146,16 @@ def _linear(made: LinearSettings) -> LinearPlan:
 def _network(made: Settings) -> NetworkPlan:
     wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
     attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
+    embeddings = {name: Embedding(size, True) for name, size in made.embeddings.items()}
+    if isinstance(made.treebank.train, dict):
+        attributes, embeddings = (*attributes, TREEBANK), embeddings | {TREEBANK: Embedding(_TREEBANK_SIZE, True)}
     tagger, heads = (None, None) if encoder is None else (encoder.tagger, encoder.heads)
     return NetworkPlan(
         attributes=attributes,
         templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
         spec=ClassifierSpec(
             **vars(MlpSpec.of(wanted)),
-            embeddings={name: Embedding(size, True) for name, size in made.embeddings.items()},
+            embeddings=embeddings,
             encoder=None if encoder is None else BiLSTMSpec.of(encoder),
         ),
         vectors=_vectors(made) if made.vectors.attribute in attributes else None,

@@ -69,6 +69,7 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     if made.treebank.folds is not None and made.treebank.fold is None:
         fix = "optimal-step train trains one for each; or give treebank.fold=K"
         yield f"treebank.folds={made.treebank.folds} needs as many runs, and this is one; {fix}"
+    yield from _wrong_treebanks(made)
     yield from _wrong_oracle(made)
     if isinstance(made, LinearSettings):
         if made.device != "cpu":
@@ -91,6 +92,25 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
 
 def _unknown(given: str, known: Any) -> str:
     return f"{given} is unknown; known: {', '.join('null' if word is None else word for word in known)}"
+
+
+_BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
+
+
+def _wrong_treebanks(made: Settings) -> Iterator[str]:
+    """One model of several treebanks."""
+    if not isinstance(made.treebank.train, dict):
+        for part in ("dev", "test"):
+            if isinstance(getattr(made.treebank, part), dict):
+                yield f"treebank.{part}={{...}} names treebanks, and treebank.train none; give {_BY_NAME}"
+        return
+    if not isinstance(made, BiLSTMSettings):
+        yield f"{_BY_NAME}: only an encoder tells treebanks apart; choose model=bilstm, or give a list of files"
+    for part in ("dev", "test"):
+        if (given := getattr(made.treebank, part)) is not None and not isinstance(given, dict):
+            yield f"treebank.{part}={given}: name the treebank of each file, as in {_BY_NAME}"
+        elif unknown := sorted({*(given or {})} - {*made.treebank.train}):
+            yield f"treebank.{part}: {unknown[0]} is unknown; treebank.train names {', '.join(made.treebank.train)}"
 
 
 def _wrong_oracle(made: Settings) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Options:
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
         sentences, tokens: of text: members of SentenceEnds and TokenEnds, or None.
-        beam, merge, int8, rerank: see load_for_parsing().
+        beam, merge, int8, rerank, treebank: see load_for_parsing().
     """
 
     single_root: bool = True
@@ -63,6 +63,7 @@ class Options:
     merge: str | None = None
     int8: bool = False
     rerank: bool = False
+    treebank: str | None = None
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,9 @@ class ShardParser:
         from parser.text.tokenizer import model_tokenizer
 
         merge = None if options.merge is None else Merge(options.merge)
-        self._model, self._beam = load_for_parsing(model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank)
+        self._model, self._beam = load_for_parsing(
+            model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank, treebank=options.treebank
+        )
         if self._beam is not None:
             parser_with_beam(self._model, self._beam)  # refuses a search that the model does not have
         self._options = options

@@ -278,7 +278,7 @@ class Evaluation:
         if gold is None:
             return None
         parses = parser_with_beam(self._model, search).parse(gold.sentences, single_root=self._single_root)
-        scores: Metrics = gold.scores(parses)
+        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses)
         if not isinstance(self._model, Model):
             return scores
         scores |= gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))

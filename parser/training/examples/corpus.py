@@ -15,10 +15,10 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import counted
-from parser.data.attributes import attribute_values
+from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.sentences import NO_NODE
-from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebank, read_treebanks
+from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import (
     N_RESERVED,
     UD_ROOT,
@@ -123,7 +123,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     """
     log.info("reading the treebank")
     lattices, files = _lattices(plan), plan.files
-    train = lattices["train"].treebank if "train" in lattices else read_treebanks(files.train.paths, files.train.skip)
+    train = lattices["train"].treebank if "train" in lattices else files.train.read()
     train, dev, test = files.train.split(train)
     _report("train", train)
     dev = _read("dev", files.dev, dev, lattices, files.train.skip)
@@ -136,6 +136,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
+        if attribute == TREEBANK:
+            symbols = [*dict.fromkeys(plan.files.train.names)]  # the first one is the default in parsing
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
@@ -189,22 +191,23 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
     """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
     if (wanted := plan.lattices) is None:
         return {}
-    trees = {"train": plan.files.train.paths[0], "dev": plan.files.dev, "test": plan.files.test}
+    parts = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
+    trees = {part: files.paths[0] for part, files in parts.items() if files is not None}
     return {
         part: LatticePart.read(
-            part, file, str(trees[part]), wanted.gold if part == "train" else MissingPath.INFUSED, wanted.max_arcs
+            part, file, trees[part], wanted.gold if part == "train" else MissingPath.INFUSED, wanted.max_arcs
         )
         for part, file in wanted.files.items()
     }
 
 
 def _read(
-    part: str, path: str | None, held_out: Treebank | None, lattices: dict[str, LatticePart], skip: bool
+    part: str, files: PartFiles | None, held_out: Treebank | None, lattices: dict[str, LatticePart], skip: bool
 ) -> Treebank | None:
     """Dev or test: from its file, or what is held out of the training sentences."""
     treebank = held_out
-    if path is not None:
-        treebank = lattices[part].treebank if part in lattices else read_treebank(path, skip)
+    if files is not None:
+        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names)
     if treebank is not None:
         _report(part, treebank)
     return treebank

@@ -76,7 +76,10 @@ class EpochLog(Observer):
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Logs the line."""
-        dev = "" if epoch.dev is None else f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{tag_scores(epoch.dev)}"
+        dev = ""
+        if epoch.dev is not None:
+            further = treebank_scores(epoch.dev) + tag_scores(epoch.dev)
+            dev = f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{further}"
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
             epoch.pass_name.replace("_", " "),
@@ -87,6 +90,11 @@ class EpochLog(Observer):
             epoch.fit_seconds,
             f"{epoch.words / max(epoch.fit_seconds, 1e-9):,.0f}",
         )
+
+
+def treebank_scores(metrics: Metrics) -> str:
+    """LAS of each treebank, with a space before its name; empty if there are no several."""
+    return "".join(f" {key.removesuffix('/las')} {value:.2f}" for key, value in metrics.items() if key.endswith("/las"))
 
 
 def tag_scores(metrics: Metrics) -> str:
@@ -120,7 +128,10 @@ def final_table(metrics: dict[str, Any]) -> str:
     stages["at the end"] = metrics
     rows = {f"{part} {stage}": parts[part] for stage, parts in stages.items() for part in ("dev", "test") if parts[part]}
     tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
-    return "\n".join([_table(rows), *(f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores)])
+    treebanks = {part: treebank_scores(metrics[part] or {}) for part in ("dev", "test")}
+    further = {"tags at the end": tags, "LAS by treebank": treebanks}
+    lines = (f"{part} {what}:{scores}" for what, of_parts in further.items() for part, scores in of_parts.items() if scores)
+    return "\n".join([_table(rows), *lines])
 
 
 def _table(rows: dict[str, Metrics]) -> str:

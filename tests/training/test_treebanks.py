@@ -1,0 +1,106 @@
+"""One model of several treebanks: they are told apart in training, and one is chosen in parsing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from parser import Parser
+from parser.decoding.files.file_parsing import parse_file
+from parser.model.loading import load, load_for_parsing
+from parser.model_folder import ModelError
+from parser.settings import SettingsError
+from parser.training.observers.console import final_table
+from parser.training.run import train
+from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import TEXT
+
+FEW = [*TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last", "optimizer.name=adam"]
+FEW += ["optimizer.learning_rate=0.01", "encoder.attribute_dropout=0", "encoder.dropout=0"]
+
+
+def to_the_left(n: int) -> list[int]:
+    return [0, *range(1, n)]
+
+
+def to_the_right(n: int) -> list[int]:
+    return [*range(2, n + 1), 0]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> tuple[Path, Path]:
+    """The same words, with heads on the left in one treebank, and on the right in the other."""
+    folder, rng = tmp_path_factory.mktemp("treebanks"), random.Random(1)
+    lengths = [rng.randint(2, 6) for _ in range(30)]
+    for name, heads in (("left", to_the_left), ("right", to_the_right)):
+        write_conllu(folder / f"{name}.conllu", [sentence(heads(n)) for n in lengths])
+    return folder / "left.conllu", folder / "right.conllu"
+
+
+def wanted(files: tuple[Path, Path], *overrides: str):
+    left, right = files
+    parts = [f"treebank.{part}={{right: {right}, left: [{left}]}}" for part in ("train", "dev")]
+    return settings("treebank.name=both", *parts, "treebank.test=null", *FEW, *overrides)
+
+
+@pytest.fixture(scope="module")
+def trained(files, tmp_path_factory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("run")
+    return folder, train(wanted(files), folder)
+
+
+def test_they_are_told_apart(trained):
+    """No parser that does not know which is meant is right in more than half of these trees."""
+    _, metrics = trained
+    assert metrics["dev"]["left/uas"] > 90
+    assert metrics["dev"]["right/uas"] > 90
+    assert f"dev LAS by treebank: left {metrics['dev']['left/las']:.2f} right" in final_table(metrics)
+
+
+def test_one_is_chosen(trained, files, tmp_path):
+    folder, _ = trained
+    words = [["a", "b", "c", "d"]]
+    found = {name: Parser.load(folder, treebank=name).parse(words)[0].heads for name in ("left", "right")}
+    assert found == {"left": to_the_left(4), "right": to_the_right(4)}
+    assert Parser.load(folder).parse(words)[0].heads == found["right"]  # the first one
+    for name, file in zip(("left", "right"), files, strict=True):
+        model, _ = load_for_parsing(folder, treebank=name)
+        with file.open("rb") as read, (tmp_path / name).open("wb") as written:
+            parse_file(model, read, written)
+        parsed, gold = ((one.read_text(encoding="utf-8")).splitlines() for one in (tmp_path / name, file))
+        right = [line.split("\t")[6] == other.split("\t")[6] for line, other in zip(parsed, gold, strict=True) if line]
+        assert sum(right) > 0.9 * len(right)
+    with pytest.raises(ModelError, match="its treebanks are right, left"):
+        load_for_parsing(folder, treebank="el")
+
+
+def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
+    train(
+        settings(f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null", *TEXT, "second_pass.epochs=1"),
+        tmp_path,
+    )
+    assert load(tmp_path).vocabularies.treebanks == []
+    with pytest.raises(ModelError, match="no treebanks apart"):
+        load_for_parsing(tmp_path, treebank="left")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["treebank.dev=d.conllu"], "name the treebank of each file"),
+        (["treebank.dev={el: d.conllu}"], "el is unknown; treebank.train names right, left"),
+        (["treebank.train=a.conllu"], "treebank.train none"),
+        (["recipe=accurate", "model=mlp"], "model=bilstm"),
+    ],
+)
+def test_what_is_refused(files, tmp_path, overrides, message):
+    chosen = [override for override in FEW if not (override.startswith("encoder") and "model=mlp" in overrides)]
+    left, right = files
+    parts = {f"treebank.{part}": f"{{right: {right}, left: {left}}}" for part in ("train", "dev")}
+    parts |= dict(override.split("=", 1) for override in overrides if override.startswith("treebank."))
+    overrides = [override for override in overrides if not override.startswith("treebank.")]
+    named = [f"{key}={value}" for key, value in parts.items()]
+    with pytest.raises(SettingsError, match=message):
+        train(settings("treebank.name=both", *named, "treebank.test=null", *chosen, *overrides), tmp_path)
