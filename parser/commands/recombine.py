@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
             target.write(conllu(sentence))
             made, words = made + 1, words + len(sentence)
     read, new = counted(len(treebank), "sentence"), counted(words, "word")
-    print(f"{given.train}: {read}; {made:,} new, of {new}", file=sys.stderr)
+    print(f"{given.train}: {read}; {counted(made, 'new one')} with {new}", file=sys.stderr)
 
 
 def _share(text: str) -> float:
