@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _CODE = re.compile(r"(?<=<code>)[^<]+")
 _WORD = r"[^\s<>]+"
-_COMMANDS = re.compile(r'(?<=<div class="language-sh highlight">).*?</div>', re.DOTALL)
+_COMMANDS = re.compile(r'<div class="language-(?:sh|powershell) highlight">.*?</div>', re.DOTALL)
 _HYPHENATED = r"(?<=[\s>])[^\s<>]{0,20}-[^\s<>]{0,20}(?=[\s<])"
 _PLACE = re.compile(r"^\{\{ (\w+)(?: (\S+))? \}\}$", re.MULTILINE)
 
@@ -59,14 +59,14 @@ def on_post_template(output_content: str, **_: Any) -> str:
 
 def configuration() -> str:
     """Tables of all keys: what each is by default, and what it is for."""
-    parts = ["## Choices that set others\n", "| key | value | what it can be |\n|---|---|---|"]
-    parts += [f"| `{group}` | `{choice}` | {_cell(comment)} |" for group, choice, comment in groups()]
+    parts = ["### Choices that set others\n", "| key, value | what it can be |\n|---|---|"]
+    parts += [f"| `{group}` <br> =&nbsp;`{choice}` | {_cell(comment)} |" for group, choice, comment in groups()]
     parts.append("")
     for title, rows in sections():
-        parts += [f"## {title}\n", "| key | value | what it is |\n|---|---|---|"]
+        parts += [f"### {title}\n", "| key, value | what it is |\n|---|---|"]
         for key, value, comment in rows:
-            shown = "that of `column`" if "table7" in value else f"`{_cell(value)}`" if value else ""
-            parts.append(f"| `{key}` | {shown} | {_cell(comment)} |")
+            shown = "that of `column`" if "table7" in value else f"`{_cell(value)}`"
+            parts.append(f"| `{key}`{f' <br> =&nbsp;{shown}' if value else ''} | {_cell(comment)} |")
         parts.append("")
     return "\n".join(parts)
 

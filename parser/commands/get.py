@@ -1,9 +1,8 @@
 """Fetches a model by its name: optimal-step get hu --from URL_OR_FOLDER.
 
-There, index.json lists the packs that optimal-step pack has made, with their SHA-256. What a cut connection left is continued.
-The model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), where its name stands
-for it in other commands and in the library: optimal-step parse hu, Parser.load("hu"). One of that name that is there already is
-replaced if it is another one.
+There, index.json lists the packs that optimal-step pack has made, with their SHA-256. An interrupted download is continued. The
+model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), and is then known by its
+name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). A different model of that name is replaced.
 
 OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """

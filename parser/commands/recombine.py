@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("train", metavar="TRAIN")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, metavar="OUTPUT")
     parser.add_argument("--copies", type=positive, default=3, metavar="N", help="new sentences for each (default %(default)s)")
-    parser.add_argument("--share", type=_share, default=0.5, help="of the subtrees that are replaced (default %(default)s)")
+    parser.add_argument("--share", type=_share, default=0.5, help="share of the subtrees to replace (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     given = parser.parse_args(arguments)
     treebank = read_treebank(given.train)
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
             target.write(conllu(sentence))
             made, words = made + 1, words + len(sentence)
     read, new = counted(len(treebank), "sentence"), counted(words, "word")
-    print(f"{given.train}: {read}; {made:,} new, of {new}", file=sys.stderr)
+    print(f"{given.train}: {read}; {counted(made, 'new one')} with {new}", file=sys.stderr)
 
 
 def _share(text: str) -> float:

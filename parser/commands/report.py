@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--part", choices=("dev", "test"), default="test", help="part of the first run's treebank (default: test)"
     )
-    parser.add_argument("--gold", type=Path, metavar="FILE", help="a file of gold trees instead")
+    parser.add_argument("--gold", type=Path, metavar="FILE", help="compare with the gold trees of this file instead")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
     given = parser.parse_intermixed_args(arguments)
 

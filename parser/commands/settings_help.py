@@ -16,12 +16,13 @@ from parser.settings.overrides import keys
 
 # The files that say what keys are for; a key is explained by the first one that has it, and its value there is shown.
 SECTIONS = {
-    "Of every run": ("train.yaml", "treebank/sample.yaml"),
-    "Set by the recipe": ("recipe/paper.yaml",),
-    "Of model=mlp": ("model/mlp.yaml",),
-    "Of model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
-    "Of model=linear": ("model/linear.yaml",),
-    "Set by the beam": ("beam/none.yaml", "beam/global.yaml"),
+    "The treebank": ("treebank/sample.yaml",),
+    "Every run": ("train.yaml",),
+    "The recipe": ("recipe/paper.yaml",),
+    "With model=mlp": ("model/mlp.yaml",),
+    "With model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
+    "With model=linear": ("model/linear.yaml",),
+    "The beam": ("beam/none.yaml", "beam/global.yaml"),
 }
 # Those of the defaults list.
 GROUPS = ("treebank", "recipe", "model", "system", "beam", "oracle")

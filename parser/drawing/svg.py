@@ -43,7 +43,9 @@ def as_svg(tree: DrawnTree) -> str:
     ends = _ends(above + below, centers)
     for arcs, of_arcs, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
         edge = start + side * _HEIGHT * (max(of_arcs, default=0) + 0.9)
-        parts += [_arc(arc, height, ends, start, edge, side) for arc, height in zip(arcs, of_arcs, strict=True)]
+        # The highest first: the lines that cross a relation are those of higher arcs, and its white edge has to cover them.
+        down = sorted(zip(arcs, of_arcs, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
+        parts += [_arc(arc, height, ends, start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
 
 

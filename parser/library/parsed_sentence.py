@@ -113,15 +113,14 @@ class ParsedSentence:
         forms: the words.
         heads: the numbers of their heads, 0 for the root of the sentence.
         deprels: their relations.
-        probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the step
-            that made the arc, calibrated on the dev part of the model's training; without a dev part, not calibrated. NaN for
-            a linear model, whose scores are not probabilities.
-        probability: 0 to 1, that of all steps together, as the model sees it; NaN for a linear model.
-        tags: by column that the model predicts (upos, xpos, feats), the values of the words.
-        tokens: of text, the tokens, of which some have several words; see Token. A form is as it was written, but that any
-            spaces within it are one.
-        spans: of text, where each of the tokens stands in it: from character ``start`` to before ``end``.
-        given: by column (upos, xpos, feats) that was given for any of the words, the values, ``_`` for none.
+        probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the
+            transition that made the arc, calibrated on the dev part of the model's training; without a dev part, not
+            calibrated. NaN for a linear model, whose scores are not probabilities.
+        probability: 0 to 1, that of the whole computation according to the model; NaN for a linear model.
+        tags: by column (upos, xpos, feats), the values that the model predicts for the words.
+        tokens: of a parsed text, the tokens, some of which have several words; see Token.
+        spans: of a parsed text, where each token stands in it: from character ``start`` up to, not including, ``end``.
+        given: by column (upos, xpos, feats) that was given for at least one word, the values, ``_`` for none.
     """
 
     forms: list[str]
@@ -161,13 +160,13 @@ class ParsedSentence:
         return (self.tags | self.given).get(column, [EMPTY] * len(self))
 
     def conllu(self) -> str:
-        """The sentence in CoNLL-U, with the blank line after it; nothing of a sentence without words.
+        """The sentence in CoNLL-U, with the blank line after it; "" if it has no words.
 
         Columns of tags that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
         sentence of a text also has multiword tokens, SpaceAfter=No, and the comment text.
 
         Raises:
-            InputError: a value is empty, or has something in it that cannot be written, such as a tab.
+            InputError: a value is empty, or contains what cannot be written, such as a tab.
         """
         if not self.forms:
             return ""

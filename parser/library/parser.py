@@ -50,7 +50,7 @@ class Parser:
 
     Raises:
         BeamError: the model cannot be searched with this beam.
-        TypeError: it is the path of a model.
+        TypeError: ``model`` is a path.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Parser:
         Args:
             folder: the folder, or the name of a model that ``optimal-step get`` has fetched.
             device: ``cpu`` or ``cuda``.
-            tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
+            tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
-            merge: which items of the beam become one, ``none``, ``configuration`` or ``signature``; None: as it remembers.
+            merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
             rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
             treebank: of a model of several treebanks, that which the input is like; None: the first one.
@@ -96,7 +96,7 @@ class Parser:
             ModelError: the folder holds no model that this version can load.
             TokenizerError: the tokenizer that is named cannot be loaded.
             BeamError: the model cannot be searched with this beam.
-            Int8Error: the model has no products of 8 bits.
+            Int8Error: the model does not support 8-bit products.
         """
         of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
         model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank, treebank)

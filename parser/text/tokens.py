@@ -18,9 +18,9 @@ class Token:
     """A stretch of text without spaces in most languages: one word, or a multiword token.
 
     Attributes:
-        form: as it was written, but that any spaces within it are one.
-        words: its words; of most tokens only the form.
-        space_after: whether something that separates follows in the text.
+        form: as it was written, except that spaces within it are single.
+        words: its words; for most tokens, the form alone.
+        space_after: whether a separator follows in the text.
     """
 
     form: str
@@ -33,7 +33,7 @@ class TokenizedSentence:
     """A sentence as the tokenizer found it.
 
     Attributes:
-        text: as it was written, but that runs of spaces are one.
+        text: as it was written, except that runs of spaces are one space.
         tokens: of it.
         begins_paragraph: whether a paragraph begins with it.
     """

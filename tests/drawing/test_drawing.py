@@ -100,6 +100,13 @@ def test_every_word_and_relation_is_in_a_picture_that_is_xml():
     assert "http" not in made.replace('xmlns="http://www.w3.org/2000/svg"', "")  # nothing from the network
 
 
+def test_relations_are_drawn_over_the_lines_that_cross_them():
+    """Those of the root cross all that they meet, and those of an arc only lower ones."""
+    made = as_svg(PAPER)
+    drawn = [made.index(f">{name}</text></g>") for name in ("root", "nmod", "obl", "nsubj")]
+    assert drawn == sorted(drawn)
+
+
 def test_scripts_from_right_to_left_are_drawn_so():
     def first_x(forms: list[str]) -> float:
         made = as_svg(DrawnTree(forms, ["_"] * 3, [0, 1, 2], ["root", "a", "b"]))

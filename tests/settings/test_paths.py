@@ -121,7 +121,7 @@ def test_a_folder_to_be_written_is_meant_as_it_is_typed(folder, key, name):
         (f'{DEV}="a, b"', ["a, b"], ...),
         (f"{DEV}='a \\' b'", ["a ' b"], ...),
         (f"{DEV}=(a,b", None, ["(a", "b"]),
-        (f"{DEV}=[a]", ["[a]"], ...),
+        ("vectors.file=[a]", ["[a]"], ...),
         (f"{DEV}=null", [None], ...),
         (f"{DEV}='null'", ["null"], ...),
         (f"{DEV}=", [""], ...),
