@@ -43,7 +43,7 @@ from matplotlib.axes import Axes
 
 from experiments import comparison
 from experiments.command import ROOT, check_known, run
-from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, save
+from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, read_csv, save
 from experiments.tables import Row, chosen, numbers, plain_table, read_rows
 from parser.beam_settings import Merge
 from scripts.benchmarks.measurements import Measurement, read_measurements
@@ -102,15 +102,17 @@ def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]
     return lines
 
 
-def systems(rows: Sequence[Row], measured: Sequence[Measurement], settings: Speed) -> list[list[str]]:
+def systems(rows: Sequence[Row], measured: Sequence[Measurement], costs: Sequence[Row], settings: Speed) -> list[list[str]]:
     """The cells of the table of systems, the head first; LAS for each treebank, those with a training part first."""
     treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
     ratios = {row.label: f"{float(row.value):.2f}" for row in measured if row.quantity == decoding_over(BASELINE)}
-    lines = [["`system=`", "trees", "decoding", *(f"LAS, {name}" for name in treebanks)]]
-    for label, (system, variant, trees) in settings.systems.items():
+    microseconds = {row["oracle"]: f"{float(row['mean']):.1f}" for row in costs}
+    lines = [["`system=`", "trees", "decoding", "oracle, µs", *(f"LAS, {name}" for name in treebanks)]]
+    for label, (system, variant, trees, oracle) in settings.systems.items():
         found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
         las = [f"{fmean(of_one):.2f}" if of_one else NOT_MEASURED for of_one in found]
-        lines.append([f"`{system}`", trees, (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), *las])
+        speeds = (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), microseconds.get(oracle, NOT_MEASURED)
+        lines.append([f"`{system}`", trees, *speeds, *las])
     return lines
 
 
@@ -176,7 +178,8 @@ def table_of(settings: Speed) -> list[list[str]]:
         return parsing(measured, settings)
     of_systems = comparison.EXPERIMENT
     rows = read_rows(ROOT / "experiments" / "systems" / "results.csv", of_systems.columns, len(of_systems.key))
-    return systems([*rows.values()], measured, settings)
+    costs = read_csv(ROOT / "experiments" / "system_oracles" / "results.csv")
+    return systems([*rows.values()], measured, costs, settings)
 
 
 def main(settings: Speed) -> None:

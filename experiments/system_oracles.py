@@ -29,7 +29,7 @@ import numpy as np
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures
-from experiments.figures import BLACK, BLUE, GREEN, ORANGE, FigureExperiment, Measured, Tables, panels, save
+from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, numbers, plain_table
 from oracles import Trees
 from oracles.lr_spine.tabular import elements_of, fragments
@@ -45,8 +45,14 @@ SIZE_COLUMNS = ("oracle", "size", "configurations", "value", "greatest")
 TABLE = "|T[i,j]|"
 
 # Of the oracles whose times are drawn.
-_COLOURS = {"attardi_search, degree 2": BLUE, "attardi_search, degree 3": GREEN, "lr_spine_chart": ORANGE}
-_COLOURS["arc_hybrid_local"] = BLACK
+_COLOURS = {
+    "attardi_search, degree 2": BLUE,
+    "attardi_search, degree 3": GREEN,
+    "lr_spine_chart": ORANGE,
+    "arc_hybrid_local": BLACK,
+    "arc_hybrid_rows": RED,
+    "arc_eager_rows": PINK,
+}
 
 
 @dataclass

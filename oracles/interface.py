@@ -245,6 +245,21 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
     return front
 
 
+def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
+    """int32[1, n + 1], what Query takes as ``made``, of one sentence of n tokens: the heads of the first tokens, None for none.
+
+    Raises:
+        ValueError: there are more heads than tokens, or one is no node.
+    """
+    if len(made) > n or any(head is not None and not 0 <= head <= n for head in made):
+        raise ValueError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
+    heads = np.full((1, n + 1), NO_NODE, np.int32)
+    for token, head in enumerate(made, 1):
+        if head is not None:
+            heads[0, token] = head
+    return heads
+
+
 def by_name(names: Sequence[str], scores: np.ndarray) -> dict[str, int]:
     """The scores of the applicable transitions by their names."""
     return {name: int(score) for name, score in zip(names, scores, strict=True) if score != NOT_APPLICABLE}

@@ -65,9 +65,10 @@ def test_means_of_seeds_and_ratios():
     lines = [("swap", "grc", "dev", "50"), ("swap", "hu", "train", "70"), ("swap", "hu", "train", "71")]
     measured = [dict(zip(("variant", "treebank", "trained_on", "las"), line, strict=True)) for line in lines]
     speeds = [Measurement("swap", decoding_over("arc_standard"), "0.456", "ratio", "", "", "", "")]
-    head, *found = speed.systems(measured, speeds, SETTINGS)
-    assert head[2:] == ["decoding", "LAS, hu", "LAS, grc"]  # those with a training part first
+    costs = [{"oracle": "context_rows", "mean": "1.06"}]
+    head, *found = speed.systems(measured, speeds, costs, SETTINGS)
+    assert head[2:] == ["decoding", "oracle, µs", "LAS, hu", "LAS, grc"]  # those with a training part first
     by_name = {line[0]: line[2:] for line in found}
-    assert by_name["`swap`"] == ["0.46", "70.50", "50.00"]
-    assert by_name["`arc_standard`"] == ["1", "not measured", "not measured"]
-    assert by_name["`lr_spine`"] == ["not measured"] * 3
+    assert by_name["`swap`"] == ["0.46", "not measured", "70.50", "50.00"]
+    assert by_name["`arc_standard`"] == ["1", "1.1", "not measured", "not measured"]
+    assert by_name["`lr_spine`"] == ["not measured"] * 4

@@ -40,12 +40,13 @@ _SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_t
 # By the beginning of a path, the tests of tests/oracles that cover it, the quickest first; the first beginning that fits.
 _OF_ORACLES = {
     "oracles/arc_standard/": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
+    "oracles/arc_eager/": ["test_arc_eager"],
     "oracles/attardi/": ["test_attardi", "test_attardi_guided"],
     "oracles/lr_spine/": ["test_lr_spine"],
     "oracles/swap/": ["test_swap"],
     "oracles/arc_hybrid/": ["test_arc_hybrid"],
     "oracles/tabular/": ["test_tabular", "test_tabular_oracles", "test_arc_hybrid"],
-    "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree"],
+    "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree", "test_arc_eager"],
     "oracles/projectivization/": ["test_projectivize"],
     "oracles/": _SHARED,
 }
