@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of
+from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
@@ -55,11 +53,6 @@ class ArcEagerOracle(Oracle):
         """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
         query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
-
-
-def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
-    """int32[1, n + 1], as Query has it."""
-    return np.array([[NO_NODE, *(NO_NODE if head is None else head for head in made), *[NO_NODE] * (n - len(made))]], np.int32)
 
 
 @array_kernel()

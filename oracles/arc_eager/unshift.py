@@ -29,10 +29,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_eager.system import LEFT, N_TRANSITIONS, REDUCE, RIGHT, SHIFT, ArcEagerOracle, heads_made
+from oracles.arc_eager.system import LEFT, N_TRANSITIONS, REDUCE, RIGHT, SHIFT, ArcEagerOracle
 from oracles.charts.vector_chart import fill_chart, row_start, row_width, triangle_size
 from oracles.edge_weights import negative_infinity
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query, Strategy, by_name, front_of
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
 
