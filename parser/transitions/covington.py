@@ -60,10 +60,12 @@ class Covington(TransitionSystem):
         return now
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        arrays = np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32)
-        passed = np.full((len(rows), 1), NO_NODE, np.int32)
-        _fill_transitions(now, rows, *arrays, passed)
-        return Transitions(*arrays, passed)
+        found = Transitions(
+            *np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32),
+            candidate_nodes=np.full((len(rows), 1), NO_NODE, np.int32),
+        )
+        _fill_transitions(now, rows, found.rows, found.blocks, found.heads, found.children, found.candidate_nodes)
+        return found
 
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
