@@ -250,18 +250,41 @@ def _next(heads, made, node, space):
 
 
 @kernel()
-def _fits(heads, made, n, t, most, space):
-    """Whether it is enough to leave out ``most`` candidates if t becomes the child of the artificial root."""
+def _conflict(heads, made, n, space, chain):
+    """Fills in edges that are kept and of which one must be left out; how many, 0 if all can be made."""
+    found = _odd_path(n, space, chain)
+    return found if found > 0 else _cycle(heads, made, n, space, chain)
+
+
+@kernel()
+def _keep_candidates(heads, n, t, space):
+    """Keeps all candidates there are if t becomes the child of the artificial root."""
     for x in range(1, n + 1):
         space.kept[x] = space.candidate[x] and x != t and heads[x] != t
+
+
+@kernel()
+def _fits(heads, made, n, t, most, space):
+    """Whether it is enough to leave out ``most`` candidates if t becomes the child of the artificial root."""
+    _keep_candidates(heads, n, t, space)
+    for least in range(most + 1):  # so many must be left out at least, for the conflicts found have no edge in common
+        chain = space.chains[least]
+        found = _conflict(heads, made, n, space, chain)
+        if found == 0:
+            break
+        if least == most:
+            return False
+        for i in range(found):
+            space.kept[chain[i]] = 0
+    if least == 0:
+        return True
+    _keep_candidates(heads, n, t, space)
     depth = 0
     deeper = True
     while depth >= 0:
         chain = space.chains[depth]
         if deeper:
-            found = _odd_path(n, space, chain)
-            if found == 0:
-                found = _cycle(heads, made, n, space, chain)
+            found = _conflict(heads, made, n, space, chain)
             if found == 0:
                 return True
             space.counts[depth] = found if depth < most else 0
