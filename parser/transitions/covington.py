@@ -60,12 +60,10 @@ class Covington(TransitionSystem):
         return now
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        found = Transitions(
-            *np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32),
-            candidate_nodes=np.full((len(rows), 1), NO_NODE, np.int32),
-        )
-        _fill_transitions(now, rows, found.rows, found.blocks, found.heads, found.children, found.candidate_nodes)
-        return found
+        feature_rows, blocks, heads, children = np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32)
+        passed = np.full((len(rows), 1), NO_NODE, np.int32)
+        _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed)
+        return Transitions(feature_rows, blocks, heads, children, passed)
 
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
