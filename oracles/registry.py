@@ -39,10 +39,16 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "attardi_tabular": ("oracles.attardi.tabular", "AttardiTabular"),
         "attardi_static": ("oracles.attardi.static", "AttardiStatic"),
     },
+    "covington": {
+        "covington_loss": ("oracles.covington.loss", "CovingtonLoss"),
+    },
     "lr_spine": {
         "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
         "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
         "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
+    },
+    "two_planar": {
+        "two_planar_search": ("oracles.two_planar.search", "TwoPlanarSearch"),
     },
     "swap": {
         "swap_dynamic": ("oracles.swap.dynamic", "SwapDynamic"),

@@ -26,6 +26,7 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
+_WITH_TWO_STACKS = {"sh": "shift", "sw": "switch"}
 _TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allowed or not, if they are so probable
 
 
@@ -64,6 +65,7 @@ class Step:
         lost: the gold arcs that it loses; None without gold tree.
         calibrated: 0 to 1, how probable it is that the arc is right, head and relation, as the library says it; None where no
             arc is made, and without a model that is calibrated.
+        other: the stack that is not active, if the system has two.
     """
 
     stack: list[int]
@@ -72,6 +74,7 @@ class Step:
     taken: int
     lost: int | None
     calibrated: float | None = None
+    other: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -224,6 +227,8 @@ def _step(
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
     applicable = np.flatnonzero(transitions.rows[0] != NO_NODE).tolist()
+    has_other = now.other_stacks.shape[1] > 0
+    plain_names = _WITH_TWO_STACKS if has_other else _WITHOUT_ARC
 
     def transition(
         c: int, relation: str | None = None, raw: float | None = None, probability: float | None = None
@@ -235,7 +240,7 @@ def _step(
             relation = gold.deprels[child - 1]
         arcs = None if edges is None or edges[c] == NOT_APPLICABLE else int(edges[c])
         ends: tuple[int | None, int | None] = (head, child) if has_arc else (None, None)
-        return JudgedTransition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
+        return JudgedTransition(plain_names.get(name, name), *ends, relation, arcs, raw, probability)
 
     if scored is None:
         found, taken = [transition(c) for c in applicable], applicable.index(column)
@@ -245,7 +250,8 @@ def _step(
         found = [transition(one.column, _name(relations, one.relation), one.raw_probability, one.probability) for one in listed]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     lost = None if edges is None else int(edges[applicable].max() - edges[column])
-    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
+    other = now.other_stacks[0, : now.other_sizes[0]].tolist() if has_other else None
+    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost, other=other)
 
 
 def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> Trace:

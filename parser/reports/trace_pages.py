@@ -10,7 +10,7 @@ from parser.reports.trace import GoldTree, JudgedTransition, Step, Trace
 
 # What textbooks call transitions: an arc is named for the side of its child.
 _TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
-_TEXTBOOK["un"] = "UNSHIFT"
+_TEXTBOOK |= {"un": "UNSHIFT", "na": "NO-ARC"}
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
 
@@ -29,6 +29,7 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
         lines = [
             f"step {number}",
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
+            *([] if step.other is None else [f"  other   {' '.join(_word(forms, node) for node in step.other)}"]),
             f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}",
             *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
             *(f"  {said}" for said in (_calibrated(step), _lost(step)) if said),
@@ -53,10 +54,12 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
         if taken.child is not None and taken.head == trace.heads[taken.child - 1]:  # and not undone later (arc_eager)
             made = f"{made} {taken.child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
+        other = "" if step.other is None else " ".join(_word(forms, node) for node in step.other)
+        other = other and f"&nbsp; other stack: <b>{text(other)}</b> "
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
             f'<section data-made="{made}"><h3>step {number} of {len(trace.steps)}</h3>',
-            f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
+            f"<p>stack: <b>{text(stack)}</b> {other}&nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
         if said := _calibrated(step):

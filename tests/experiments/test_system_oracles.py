@@ -15,6 +15,9 @@ from tests.forked import script
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import sentence, write_conllu
 
+# Whose systems take two transitions for each word, and others that make no arc.
+LONGER = ("covington_loss", "two_planar_search")
+
 
 def test_the_command_writes_what_it_measures(tmp_path):
     rng = random.Random(5)
@@ -29,7 +32,8 @@ def test_the_command_writes_what_it_measures(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = read_csv(tmp_path / "out" / "results.csv")
     assert [row["oracle"] for row in rows] == list(OF_SYSTEMS)
-    assert {int(row["configurations"]) for row in rows} == {2 * words}
+    assert {int(row["configurations"]) for row in rows if row["oracle"] not in LONGER} == {2 * words}
+    assert all(int(row["configurations"]) > 2 * words for row in rows if row["oracle"] in LONGER)
     assert all(float(row["mean"]) > 0 and float(row["percentile_999"]) > 0 for row in rows)
     by_oracle = {row["oracle"] for row in read_csv(tmp_path / "out" / "sizes.csv")}
     assert by_oracle == {*OF_SYSTEMS, system_oracles.TABLE}
@@ -41,7 +45,8 @@ def test_sizes_are_those_of_stack_and_buffer(name):
     measured = system_oracles.cost(Trees.from_heads([[2, 0, 2], [0]]), name, 1.0, 1)
     # Sentences of 3 tokens and of 1: k + m begins with these, and each attachment makes it one less.
     assert sorted(set(measured.sizes.tolist())) == [1, 2, 3]
-    assert len(measured.calls) == len(measured.sizes) == 8
+    assert len(measured.calls) == len(measured.sizes)
+    assert len(measured.sizes) > 8 if name in LONGER else len(measured.sizes) == 8
 
 
 def test_the_table_begins_with_the_top_alone():

@@ -45,6 +45,8 @@ _OF_ORACLES = {
     "oracles/lr_spine/": ["test_lr_spine"],
     "oracles/swap/": ["test_swap"],
     "oracles/arc_hybrid/": ["test_arc_hybrid"],
+    "oracles/covington/": ["test_covington", "test_two_planar"],
+    "oracles/two_planar/": ["test_two_planar"],
     "oracles/tabular/": ["test_tabular", "test_tabular_oracles", "test_arc_hybrid"],
     "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree", "test_arc_eager"],
     "oracles/projectivization/": ["test_projectivize"],

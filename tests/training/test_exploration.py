@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import NOT_APPLICABLE
+from oracles import NOT_APPLICABLE, BoundOracle
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.greedy.batched import parse_batched
@@ -24,13 +24,14 @@ from parser.training.examples.examples import (
     target_columns,
 )
 from parser.training.examples.exploration import Exploration, explore
+from parser.transitions import create
 from parser.transitions.arc_eager import ArcEager
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, correct_outputs, optimal_transitions
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.system import Transitions
+from parser.transitions.system import Transitions, TransitionSystem
 from tests.gold_data import gold_data
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
@@ -284,17 +285,9 @@ def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     assert taken.blocks.tolist() == [[0, 1], [3, 5], [0, 1], [1, 3], [1, 3], [3, 5]]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed):
-    rng = random.Random(seed)
-    trees = [random_tree(rng, rng.randint(1, 9)) for _ in range(10)]
-    toy = Toy(trees, seed)
-    system = LRSpine(toy.system.n_relations)
-    oracle = oracles.create("lr_spine_chart").bind(toy.data.trees)
-    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.vocabularies.attributes, system.candidate_positions)
-    examples = gold_examples(toy.data, oracle, system, table)
-    assert len(examples) == 2 * sum(map(len, trees))
-    made = [0] * len(trees)
+def edges_made(toy: Toy, system: TransitionSystem, oracle: BoundOracle) -> list[int]:
+    """By sentence, the gold edges that a gold computation makes; oracle and system agree on what is applicable."""
+    made = [0] * len(toy.data)
     for batch in batched_computations(toy.data, system):
         for rows in batch:
             scores = batch.score(oracle, rows)
@@ -305,9 +298,35 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
             columns = eager_columns(system, outputs)
             system.apply(batch.now, rows, transitions, columns, np.zeros(len(rows), np.int32))
         for row, number in enumerate(batch.numbers):
-            n = len(trees[number])
-            made[number] = int((batch.now.heads[row, 1 : n + 1] == trees[number]).sum())
-    assert made == [oracles.count_projectivizations(heads)[0] for heads in trees]
+            n = len(toy.data.trees[int(number)])
+            made[number] = int((batch.now.heads[row, 1 : n + 1] == batch.gold_heads[row, 1 : n + 1]).sum())
+    return made
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed):
+    rng = random.Random(seed)
+    trees = [random_tree(rng, rng.randint(1, 9)) for _ in range(10)]
+    toy = Toy(trees, seed)
+    system = LRSpine(toy.system.n_relations)
+    oracle = oracles.create("lr_spine_chart").bind(toy.data.trees)
+    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.vocabularies.attributes, system.candidate_positions)
+    examples = gold_examples(toy.data, oracle, system, table)
+    assert len(examples) == 2 * sum(map(len, trees))
+    assert edges_made(toy, system, oracle) == [oracles.count_projectivizations(heads)[0] for heads in trees]
+
+
+@pytest.mark.parametrize("name", ["covington", "two_planar"])
+def test_gold_computations_make_all_edges_but_those_of_further_roots(name):
+    """The trees of up to 6 tokens fit into two planes, if what is attached in the end is left out."""
+    rng = random.Random(6)
+    trees = [random_tree(rng, rng.randint(1, 6)) for _ in range(60)]
+    toy = Toy(trees, 6)
+    system = create(name, toy.system.n_relations)
+    oracle = oracles.create(system.gold_oracle).bind(toy.data.trees)
+    table = FeatureTable(slots_of({"form": ["s0", "b0", *system.further_positions]}), ["form"], system.candidate_positions)
+    assert gold_examples(toy.data, oracle, system, table).sentences.max() == len(trees) - 1
+    assert edges_made(toy, system, oracle) == [len(heads) - heads.count(0) + 1 for heads in trees]
 
 
 def test_joining_examples_pads_the_narrower_targets():

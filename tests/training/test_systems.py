@@ -8,18 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oracles
 import tests.transitions.toy_system  # noqa: F401 - registers a system
 from oracles import Trees
+from parser.beam_settings import Beam
+from parser.commands import report
 from parser.data.treebank import read_treebank
 from parser.decoding.greedy.batched import parse_batched
-from parser.decoding.parsers import parse
+from parser.decoding.parsers import beam_parser_of, parse
 from parser.model.model import Model
+from parser.reports.trace import GoldTree, model_trace
+from parser.serving.service import Service
 from parser.settings import Settings
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
+from tests.serving.documents import document, job, parsed
 from tests.toy import ROOT, sentence, settings, write_conllu
+from tests.training.small_runs import files_of, train_until_killed
 
 SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_eager_unshift", "arc_hybrid", "attardi", "swap", "lr_spine"]
+SYSTEMS += ["covington", "two_planar"]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +51,19 @@ def run(treebank: Path, *more: str) -> Settings:
     )
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_it_trains_and_parses(system, treebank, tmp_path):
-    name, *options = system.split()
-    metrics = train(run(treebank, f"system={name}", *options), tmp_path)
+@pytest.fixture(scope="module", params=SYSTEMS)
+def trained(request, treebank, tmp_path_factory) -> Path:
+    """A run's folder."""
+    name, *options = request.param.split()
+    folder = tmp_path_factory.mktemp(name)
+    metrics = train(run(treebank, f"system={name}", *options), folder)
     assert (metrics["system"], metrics["column"]) == (name, None)
-    model = Model.load(tmp_path / "model")
-    assert model.system.name == name
+    assert Model.load(folder / "model").system.name == name
+    return folder
+
+
+def test_it_trains_and_parses(trained, treebank):
+    model = Model.load(trained / "model")
     sentences = read_treebank(treebank).sentences
     parses = parse(model, sentences)
     heads = [parses.heads[a + 1 : b].tolist() for a, b in zip(parses.offsets, parses.offsets[1:], strict=False)]
@@ -60,6 +74,32 @@ def test_it_trains_and_parses(system, treebank, tmp_path):
     slow = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parses.heads, slow.heads)
     np.testing.assert_array_equal(parses.relations, slow.relations)
+
+
+def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
+    """k-best trees, a trace, the page about its run, and a service."""
+    model, sentences = Model.load(trained / "model"), read_treebank(treebank).sentences[:4]
+    encoded = model.vocabularies.encode(sentences)
+    parses = parse(model, sentences)
+    oracle = oracles.create(model.system.oracles[0], **model.system.options)
+    k_best = beam_parser_of(model, Beam(3)).k_best(encoded, 3)
+    for one, trees, start in zip(sentences, k_best, parses.offsets + 1, strict=False):
+        assert all(Trees.from_heads([tree.heads]) and (tree.heads == 0).sum() == 1 for tree in trees)
+        traced = model_trace(model, one, len(one), oracle, GoldTree(one.heads, one.deprels))
+        assert traced.heads == parses.heads[start : start + len(one)].tolist()
+    report.main([str(trained), "-o", str(tmp_path / "report.html")])
+    assert model.system.name in (tmp_path / "report.html").read_text()
+    text = document(1)
+    assert Service(model, "toy", allow_missing_columns=True).answers([job(data=text, parser="")]) == [parsed(model, text)]
+
+
+@pytest.mark.parametrize("system", ["covington", "two_planar"])
+def test_a_killed_run_is_resumed_to_the_same_end(system, treebank, tmp_path):
+    wanted = run(treebank, f"system={system}")
+    train(wanted, tmp_path / "whole")
+    train_until_killed(wanted, tmp_path / "killed", 3)
+    train(wanted, tmp_path / "killed")
+    assert files_of(tmp_path / "whole") == files_of(tmp_path / "killed")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -7,19 +7,28 @@ from dataclasses import dataclass, field
 NONMONOTONIC = -1  # arc-eager's, in place of a degree
 EAGER = ("arc_eager", "arc_eager_unshift")
 
+# The transitions of systems that keep tokens on the stack which have a head, and end in attaching what is left.
+ATTACHING = {
+    "covington": ("sh", "na", "la", "ra", "ro", "at"),
+    "two_planar": ("sh", "la", "ra", "re", "sw", "na", "ro", "at"),
+}
+
 
 @dataclass
 class State:
-    """Stack, buffer, and the arcs made: {child: (head, relation)}."""
+    """Stack, buffer, and the arcs made: {child: (head, relation)}; of two_planar the other stack, and whether it was active."""
 
     stack: list[int]
     buffer: list[int]
     arcs: dict[int, tuple[int, int]] = field(default_factory=dict)
     unshifted: bool = False  # whether the buffer holds a token that was shifted before
+    n: int = 0
+    other: list[int] = field(default_factory=lambda: [0])
+    switched: bool = False
 
     @classmethod
     def initial(cls, n: int) -> State:
-        return cls([0], list(range(1, n + 1)))
+        return cls([0], list(range(1, n + 1)), n=n)
 
     @property
     def final(self) -> bool:
@@ -39,8 +48,56 @@ def spine(state: State, node: int, left: bool) -> list[int]:
     return nodes
 
 
+def without_head(state: State) -> list[int]:
+    return [token for token in range(1, state.n + 1) if token not in state.arcs]
+
+
+def attaching(system: str, state: State) -> dict[str, tuple[int, int] | None]:
+    """The applicable transitions of one of ATTACHING, each with head and child of its arc."""
+    top = state.stack[-1]
+    if not state.buffer:
+        if roots := state.children(0, False):
+            return {"at": (roots[0], top)}
+        passed: dict[str, tuple[int, int] | None] = {"na": None} if without_head(state)[0] < top else {}
+        return {"ro": (0, top), **passed}
+    front = state.buffer[0]
+    found: dict[str, tuple[int, int] | None] = {"sh": None}
+    if system == "two_planar" and len(state.other) > 1 and not state.switched:
+        found["sw"] = None
+    if top == 0:
+        return found
+    found["na" if system == "covington" else "re"] = None
+    for name, head, child in (("la", front, top), ("ra", top, front)):
+        above = [head]
+        while above[-1] in state.arcs:
+            above.append(state.arcs[above[-1]][0])
+        if child not in state.arcs and child not in above:
+            found[name] = head, child
+    return found
+
+
+def take_attaching(system: str, state: State, name: str, relation: int) -> None:
+    made = attaching(system, state)[name]
+    if made is not None:
+        state.arcs[made[1]] = made[0], relation
+    state.switched = name == "sw"
+    if name == "sw":
+        state.stack, state.other = state.other, state.stack
+    elif name == "sh":
+        front = state.buffer.pop(0)
+        state.other = [0] if system == "covington" or not state.buffer else [*state.other, front]
+        state.stack = list(range(front + 1)) if system == "covington" else [*state.stack, front]
+    elif name == "re" or (state.buffer and system == "covington"):
+        state.stack.pop()
+    if not state.buffer:
+        last = state.stack[-1] - 1 if name == "na" else state.n
+        state.stack = list(range(max([0, *(token for token in without_head(state) if token <= last)]) + 1))
+
+
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
     """Head and child of the arc that a transition makes; None if it makes none."""
+    if system in ATTACHING:
+        return attaching(system, state).get(ATTACHING[system][column])
     if column == 0 or (column == 3 and system in ("swap", *EAGER)) or (column == 4 and system == "arc_eager_unshift"):
         return None
     top = state.stack[-1]
@@ -59,6 +116,8 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
 
 
 def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
+    if system in ATTACHING:
+        return ATTACHING[system][column] in attaching(system, state)
     if column == 0:
         return bool(state.buffer) and not state.unshifted
     if system == "lr_spine":
@@ -93,6 +152,9 @@ def applicable(system: str, degree: int, state: State, column: int, single_root:
 
 
 def take(system: str, degree: int, state: State, column: int, relation: int) -> None:
+    if system in ATTACHING:
+        take_attaching(system, state, ATTACHING[system][column], relation)
+        return
     made = arc(system, degree, state, column)
     if system == "swap" and column == 3:
         state.buffer.insert(0, state.stack.pop(-2))

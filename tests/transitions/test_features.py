@@ -15,7 +15,7 @@ from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, Vocabularies, Voc
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from parser.transitions.features import CANDIDATE_POSITIONS, TOKEN, FeatureTable, Slot, at_candidates, slots_of
+from parser.transitions.features import TOKEN, FeatureTable, Slot, at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
 from tests.transitions import reference_systems as reference
@@ -110,7 +110,7 @@ def test_each_transition_of_lr_spine_has_features_of_its_own(lengths, seed):
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     encoded = vocabularies.encode(sentences)
-    bases = [*CANDIDATE_POSITIONS, "s1", "b1"]
+    bases = [*LRSpine.candidate_positions, "s1", "b1"]
     table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.candidate_positions)
     system = LRSpine(1)
     numbers = np.arange(len(lengths))

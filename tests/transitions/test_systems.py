@@ -26,6 +26,8 @@ SYSTEMS = [
     ("arc_eager", {"nonmonotonic": 1}),
     ("arc_eager_unshift", {}),
     ("arc_hybrid", {}),
+    ("covington", {}),
+    ("two_planar", {}),
     ("swap", {}),
     ("lr_spine", {}),
 ]
@@ -99,6 +101,9 @@ def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, 
             state = states[row]
             reference.take(name, degree, state, column, relation)
             assert now.stacks[row, : now.stack_sizes[row]].tolist() == state.stack
+            if name == "two_planar":
+                assert now.other_stacks[row, : now.other_sizes[row]].tolist() == state.other
+                assert now.switched[row] == state.switched
             assert now.buffers[row, now.buffer_fronts[row] : lengths[row] + 1].tolist() == state.buffer
             for node in range(lengths[row] + 1):
                 assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(node, (NO_NODE, NO_NODE))
@@ -106,7 +111,7 @@ def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, 
                     state.children(node, left) for left in (True, False)
                 ]
         taken += len(rows)
-    assert taken == 2 * sum(lengths) or name in ("swap", "arc_eager_unshift")
+    assert taken == 2 * sum(lengths) or name in ("covington", "two_planar", "swap", "arc_eager_unshift")
     assert all(state.final for state in states)
     for state in states:
         check_tree(state, single_root)
@@ -218,7 +223,7 @@ def test_arc_standard_is_attardis_system_of_degree_one():
 
 
 def test_unknown_systems_and_options_are_refused():
-    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_eager, arc_hybrid, swap, lr_spine"):
+    with pytest.raises(ValueError, match=f"known: {', '.join(transitions.names())}"):
         transitions.create("easy_first", 3)
     with pytest.raises(ValueError, match="does not take degree=2"):
         transitions.create("arc_hybrid", 3, degree=2)

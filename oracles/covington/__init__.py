@@ -1,0 +1,1 @@
+"""Covington's system (Covington 2001): see oracles.covington.loss."""

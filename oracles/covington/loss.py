@@ -1,0 +1,196 @@
+"""Optimal transitions for Covington's system, for any gold tree, by counting what is lost.
+
+The system (Covington 2001; Gómez-Rodríguez and Fernández-González 2015): the first token j of the buffer is compared with the
+tokens before it, from j - 1 down; the stack is 0..i, and i is next. Transitions, in their order:
+
+* shift ("sh"): the stack becomes 0..j. Applicable if the buffer is not empty.
+* no_arc ("na"): i is passed, the stack becomes 0..i-1. Applicable if i >= 1.
+* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has no head, and i is no
+  ancestor of j.
+* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j has no head, and j is no
+  ancestor of i.
+
+In the last phase, when the buffer is empty, the top is a token without a head: while the artificial root has no child, root
+("ro") makes it that child, and no_arc goes on to the next token below without a head; applicable if there is one. Then, until
+all have heads, attach ("at") makes the last token without a head a child of the child of the artificial root.
+
+The value of a configuration, the most gold edges that can still be made, h = gold head: a token x without a head is *open* if
+h(x) > 0 and the pair x, h(x) is still to come, that is max(x, h(x)) > j, or max(x, h(x)) = j and min(x, h(x)) <= i. Let f(x) be
+the head that was made for x, else h(x) if x is open or h(x) = 0, else none. A node has one edge of f, so cycles of f are
+disjoint. Each has an open edge, one of which must go, and one is enough. All others can be made as their pairs come. What is
+not open is made late if its head t becomes the child of the artificial root, which has to be without a head till then:
+
+    value = open tokens - cycles of f + max over t without head of:
+            [h(t) = 0] + (tokens without head, not open, whose gold head is t) - [t is open and on no cycle]
+
+In the last phase nothing is open, and t is one of the tokens that were not passed; once the artificial root has its child t,
+the value is the number of tokens without head whose gold head is t. A transition's score is its own edge and the value after
+it. For gold trees with several children of the artificial root, one of them counts.
+
+The loss of a computation without a last phase, by edges and cycles, is that of Gómez-Rodríguez and Fernández-González (2015).
+
+Complexity: O(n) per configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
+from oracles.kernel_cache import array_kernel, kernel
+from oracles.trees import Trees
+
+SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)
+N_TRANSITIONS = 6
+
+_OPEN, _ON_CYCLE = 1, 2  # what is known of a token without head
+
+
+class CovingtonLoss(Oracle):
+    """Exact for any gold tree.
+
+    Args:
+        strategy: any.
+        single_root: all computations end with one child of the artificial root, so it changes nothing.
+    """
+
+    name: ClassVar[str] = "covington_loss"
+    system: ClassVar[str] = "covington"
+    transition_names = ("sh", "na", "la", "ra", "ro", "at")
+    needs_projective_gold: ClassVar[bool] = False
+    strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
+    complexity: ClassVar[str] = "O(n)"
+    source: ClassVar[str] = "this project, from Gómez-Rodríguez and Fernández-González 2015"
+
+    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False) -> None:
+        super().__init__(strategy)
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundLoss(trees)
+
+    def step_scores(
+        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
+    ) -> dict[str, int]:
+        """See Oracle; ``made``: the head that each token has been given so far, None where it has none.
+
+        Raises:
+            ValueError: the stack is not 0..i.
+        """
+        front = front_of(len(heads), buffer)
+        if list(stack) != list(range(len(stack))) or not 0 < len(stack) <= front:
+            raise ValueError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
+        query = Query.single(stack, front, made=heads_made(len(heads), made))
+        return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+
+
+class _BoundLoss(BoundOracle):
+    def score_batch(self, query: Query) -> np.ndarray:
+        return _score_batch(self.trees.heads, self.trees.offsets, query.made, *query.arrays)
+
+
+@kernel()
+def is_ancestor(made, node, other):
+    """Whether a node is the other one, or above it by the heads made."""
+    while other != node and other != NO_NODE:
+        other = made[other]
+    return other == node
+
+
+@kernel()
+def score_last_phase(heads, made, top, n, no_arc, root, attached, scores):
+    """Fills in the scores of the transitions in these columns; without a buffer, and with a top other than 0."""
+    child = 0  # of the artificial root
+    for token in range(1, n + 1):
+        if made[token] == 0:
+            child = token
+    if child > 0:
+        scores[attached] = _late(heads, made, child, n)
+        return
+    scores[root] = (heads[top] == 0) + _late(heads, made, top, n)
+    for token in range(1, top):
+        if made[token] == NO_NODE:
+            scores[no_arc] = max(scores[no_arc], (heads[token] == 0) + _late(heads, made, token, n))
+
+
+@kernel()
+def _late(heads, made, root, n):
+    """How many tokens without head are gold children of ``root``."""
+    late = 0
+    for token in range(1, n + 1):
+        late += made[token] == NO_NODE and heads[token] == root
+    return late
+
+
+@kernel()
+def _value(heads, made, i, j, n, work):
+    """The value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
+
+    Args:
+        heads: int32[n + 1], the gold tree.
+        made: int32[>= n + 1], the heads made.
+        i, j, n: see above.
+        work: int32[4, > n].
+    """
+    f, known, late, seen = work[0], work[1], work[2], work[3]
+    value = 0
+    for x in range(n + 1):
+        late[x] = seen[x] = known[x] = 0
+    for x in range(1, n + 1):
+        f[x] = made[x]
+        if made[x] == NO_NODE:
+            head = heads[x]
+            if head > 0 and (max(x, head) > j or (max(x, head) == j and min(x, head) <= i)):
+                known[x] = _OPEN
+                f[x] = head
+                value += 1
+            elif head > 0:
+                late[head] += 1
+    if value > 0:
+        for x in range(1, n + 1):
+            node = np.int32(x)
+            while node > 0 and seen[node] == 0:
+                seen[node] = x
+                node = f[node]
+            if node > 0 and seen[node] == x:  # met again from x: a cycle that is new
+                value -= 1
+                while known[node] & _ON_CYCLE == 0:
+                    known[node] |= _ON_CYCLE
+                    node = f[node]
+    best = -1
+    for t in range(1, n + 1):
+        if made[t] == NO_NODE:
+            best = max(best, (heads[t] == 0) + late[t] - (known[t] == _OPEN))
+    return value + best
+
+
+@array_kernel()
+def _score_batch(all_heads, offsets, made, sentences, stacks, stack_sizes, buffer_fronts):
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
+    work = np.empty((4, made.shape[1]), np.int32)
+    given = np.empty(made.shape[1], np.int32)
+    for row in range(len(sentences)):
+        heads = all_heads[offsets[sentences[row]] : offsets[sentences[row] + 1]]
+        n = len(heads) - 1
+        i, j = np.int32(stack_sizes[row] - 1), np.int32(buffer_fronts[row])
+        for node in range(n + 1):
+            given[node] = made[row, node]
+        if j > n:
+            if i > 0:
+                score_last_phase(heads, given, i, n, NO_ARC, ROOT, ATTACH, scores[row])
+            continue
+        scores[row, SHIFT] = _value(heads, given, j, j + 1, n, work)
+        if i == 0:
+            continue
+        scores[row, NO_ARC] = _value(heads, given, i - 1, j, n, work)
+        if given[i] == NO_NODE and not is_ancestor(given, i, j):
+            given[i] = j
+            scores[row, LEFT] = (heads[i] == j) + _value(heads, given, i - 1, j, n, work)
+            given[i] = NO_NODE
+        if given[j] == NO_NODE and not is_ancestor(given, j, i):
+            given[j] = i
+            scores[row, RIGHT] = (heads[j] == i) + _value(heads, given, i - 1, j, n, work)
+            given[j] = NO_NODE
+    return scores

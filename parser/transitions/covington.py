@@ -1,0 +1,161 @@
+"""Covington parsing (Covington 2001; Gómez-Rodríguez and Fernández-González 2015), whose computations all end in one tree.
+
+The first token b of the buffer is compared with the tokens before it, the nearest first: with the top i of the stack 0..i next.
+Those between i and b are passed. Transitions, in the order of their columns:
+
+* shift ends the comparison: the stack becomes 0..b. Needs a buffer.
+* no_arc passes i; needs i >= 1.
+* left makes i a child of b and passes i; needs i >= 1 and a buffer; i has no head, and is no ancestor of b.
+* right makes b a child of i and passes i; needs i >= 1 and a buffer; b has no head, and is no ancestor of i.
+
+When the buffer is empty, the last phase begins, in which the top is the token in question. While the artificial root has no
+child, it is the last token without a head:
+
+* root makes the top a child of the artificial root.
+* no_arc goes on to the next token below that has no head; needs one.
+
+Then, until all have heads, the top is the last token that has none:
+
+* attach makes the top a child of the child of the artificial root.
+
+In the papers what is left becomes a child of the artificial root. Here there is one child of it whatever is done, so
+``single_root`` changes nothing, and gold arcs from it can still be made late. A sentence of n tokens takes O(n^2) transitions;
+it is final with stack (0) and an empty buffer. No configuration is a dead end.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from parser.data.sentences import NO_NODE
+from parser.kernels import kernel
+from parser.transitions.configurations import Configurations, attach
+from parser.transitions.system import Transitions, TransitionSystem
+
+SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)
+N_TRANSITIONS = 6
+
+
+class Covington(TransitionSystem):
+    """Covington: any tree, arcs between the first token of the buffer and all tokens before it."""
+
+    name: ClassVar[str] = "covington"
+    projective: ClassVar[bool] = False
+    oracles: ClassVar[tuple[str, ...]] = ("covington_loss",)
+    gold_oracle: ClassVar[str] = "covington_loss"
+    candidate_positions: ClassVar[tuple[str, ...]] = ("p0",)  # the first token that was passed
+    further_positions: ClassVar[tuple[str, ...]] = ("p0",)
+
+    def _blocks_with_arcs(self) -> list[bool]:
+        return [False, False, True, True, True, True]
+
+    def eager_order(self, width: int) -> np.ndarray:
+        return np.array([LEFT, RIGHT, ROOT, ATTACH, SHIFT, NO_ARC])
+
+    def initial(self, lengths: np.ndarray) -> Configurations:
+        now = super().initial(lengths)
+        now.stacks[:] = now.buffers  # only its size changes
+        return now
+
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+        feature_rows, blocks, heads, children = np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32)
+        passed = np.full((len(rows), 1), NO_NODE, np.int32)
+        _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed)
+        return Transitions(feature_rows, blocks, heads, children, passed)
+
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
+        at = np.arange(len(rows))
+        _apply(now, rows, chosen, transitions.heads[at, chosen], transitions.children[at, chosen], relations)
+
+
+@kernel()
+def is_ancestor(now, row, node, other):
+    """Whether a node is the other one, or above it by the arcs made so far."""
+    while other != node and other != NO_NODE:
+        other = now.heads[row, other]
+    return other == node
+
+
+@kernel()
+def fill_arcs(now, row, r, left, right, feature_rows, heads, children):
+    """Fills in the transitions in columns ``left`` and ``right``, between the top, not 0, and the first token of the buffer."""
+    top, front = now.stacks[row, now.stack_sizes[row] - 1], now.buffer_fronts[row]
+    if now.heads[row, top] == NO_NODE and not is_ancestor(now, row, top, front):
+        feature_rows[r, left] = r
+        heads[r, left], children[r, left] = front, top
+    if now.heads[row, front] == NO_NODE and not is_ancestor(now, row, front, top):
+        feature_rows[r, right] = r
+        heads[r, right], children[r, right] = top, front
+
+
+@kernel()
+def fill_last_phase(now, row, r, no_arc, root, attached, feature_rows, heads, children):
+    """Fills in the transitions of the last phase, which stand in these columns; see the module."""
+    top = now.stacks[row, now.stack_sizes[row] - 1]
+    if top == 0:
+        return  # final
+    child = now.children[row, 0, 1]
+    if child != NO_NODE:
+        feature_rows[r, attached] = r
+        heads[r, attached], children[r, attached] = child, top
+        return
+    feature_rows[r, root] = r
+    heads[r, root], children[r, root] = 0, top
+    if _last_without_head(now, row, top - 1) > 0:
+        feature_rows[r, no_arc] = r
+
+
+@kernel()
+def _last_without_head(now, row, last):
+    """The last of the tokens 1..``last`` without a head, 0 if all have one."""
+    token = last
+    while token > 0 and now.heads[row, token] != NO_NODE:
+        token -= 1
+    return token
+
+
+@kernel()
+def go_on_in_last_phase(now, row, passes):
+    """Cuts the stack, 0..n in the array, to the next token in question: of those below the top, if that is passed."""
+    last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
+    now.stack_sizes[row] = _last_without_head(now, row, last) + 1
+
+
+@kernel()
+def _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed):
+    """Fills in the arrays of Transitions, which hold NO_NODE."""
+    for r in range(len(rows)):
+        row = rows[r]
+        top, front = now.stack_sizes[row] - 1, now.buffer_fronts[row]
+        for column in range(N_TRANSITIONS):
+            blocks[r, column] = column
+        if top + 1 < front:
+            passed[r, 0] = top + 1
+        if front > now.lengths[row]:
+            fill_last_phase(now, row, r, NO_ARC, ROOT, ATTACH, feature_rows, heads, children)
+            continue
+        feature_rows[r, SHIFT] = r
+        if top > 0:
+            feature_rows[r, NO_ARC] = r
+            fill_arcs(now, row, r, LEFT, RIGHT, feature_rows, heads, children)
+
+
+@kernel()
+def _apply(now, rows, columns, heads, children, relations):
+    for r in range(len(rows)):
+        row = rows[r]
+        if children[r] != NO_NODE:
+            attach(now, row, heads[r], children[r], relations[r])
+        if now.buffer_fronts[row] > now.lengths[row]:
+            go_on_in_last_phase(now, row, columns[r] == NO_ARC)
+        elif columns[r] != SHIFT:
+            now.stack_sizes[row] -= 1
+        else:
+            now.buffer_fronts[row] += 1
+            now.stack_sizes[row] = now.buffer_fronts[row]
+            if now.buffer_fronts[row] > now.lengths[row]:
+                go_on_in_last_phase(now, row, False)
