@@ -44,6 +44,9 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
         "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
     },
+    "pointer": {
+        "pointer_cycles": ("oracles.pointer.cycles", "PointerCycles"),
+    },
     "swap": {
         "swap_dynamic": ("oracles.swap.dynamic", "SwapDynamic"),
         "swap_eager": ("oracles.swap.static", "SwapEager"),

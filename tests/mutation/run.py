@@ -42,6 +42,7 @@ _OF_ORACLES = {
     "oracles/arc_standard/": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
     "oracles/attardi/": ["test_attardi", "test_attardi_guided"],
     "oracles/lr_spine/": ["test_lr_spine"],
+    "oracles/pointer/": ["test_pointer"],
     "oracles/swap/": ["test_swap"],
     "oracles/arc_hybrid/": ["test_arc_hybrid"],
     "oracles/tabular/": ["test_tabular", "test_tabular_oracles", "test_arc_hybrid"],

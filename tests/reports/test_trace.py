@@ -132,7 +132,7 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     assert "gold" not in as_text(found, toy.forms)
 
 
-@pytest.mark.parametrize("system", ["arc_eager", "arc_eager_unshift", "attardi", "lr_spine", "swap"])
+@pytest.mark.parametrize("system", ["arc_eager", "arc_eager_unshift", "attardi", "lr_spine", "pointer", "swap"])
 def test_every_system_can_be_traced(system):
     toy = sentence([3, 4, 0, 3])
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
@@ -165,7 +165,7 @@ def test_pages(model):
     [("arc_standard", "reduce_left (RIGHT-ARC)", 1), ("arc_standard", "reduce_right (LEFT-ARC)", -1)]
     + [
         (system, f"{name} ({side}-ARC)", place)
-        for system in ("arc_eager", "arc_eager_unshift", "arc_hybrid", "attardi", "lr_spine", "swap")
+        for system in ("arc_eager", "arc_eager_unshift", "arc_hybrid", "attardi", "lr_spine", "pointer", "swap")
         for name, side, place in (("la", "LEFT", -1), ("ra", "RIGHT", 1))
     ],
 )

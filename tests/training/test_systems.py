@@ -8,18 +8,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oracles
 import tests.transitions.toy_system  # noqa: F401 - registers a system
 from oracles import Trees
+from parser.commands.report import main as report
 from parser.data.treebank import read_treebank
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse
 from parser.model.model import Model
+from parser.reports.trace import GoldTree, model_trace
+from parser.serving.service import Service
 from parser.settings import Settings
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
+from tests.serving.documents import job, parsed
 from tests.toy import ROOT, sentence, settings, write_conllu
+from tests.training.small_runs import files_of, train_until_killed
 
-SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_eager_unshift", "arc_hybrid", "attardi", "swap", "lr_spine"]
+SYSTEMS = [
+    "arc_eager",
+    "arc_eager nonmonotonic=true",
+    "arc_eager_unshift",
+    "arc_hybrid",
+    "attardi",
+    "swap",
+    "lr_spine",
+    "pointer",
+]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +75,25 @@ def test_it_trains_and_parses(system, treebank, tmp_path):
     slow = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parses.heads, slow.heads)
     np.testing.assert_array_equal(parses.relations, slow.relations)
+
+    text = treebank.read_text(encoding="utf-8")
+    assert Service(model, "toy", allow_missing_columns=True).answers([job(data=text, parser="")]) == [parsed(model, text)]
+    report([str(tmp_path), "-o", str(tmp_path / "report.html")])
+    assert "LAS by relation" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    first = sentences[0]
+    oracle = oracles.create(model.system.oracles[0], **model.system.options)
+    found = model_trace(model, first, len(first), oracle, GoldTree(first.heads, first.deprels))
+    assert found.heads == heads[0]
+    assert list(tmp_path.rglob("events.out.tfevents.*"))
+
+
+@pytest.mark.parametrize("system", ["lr_spine", "pointer"])
+def test_a_killed_run_with_a_feature_row_for_each_transition_is_resumed_to_the_same_end(system, treebank, tmp_path):
+    wanted = run(treebank, f"system={system}")
+    train(wanted, tmp_path / "whole")
+    train_until_killed(wanted, tmp_path / "killed", 3)
+    train(wanted, tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
