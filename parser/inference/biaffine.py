@@ -1,13 +1,16 @@
-"""A frozen biaffine scorer of heads: how probable whole trees are by it, without torch's gradients.
+"""A frozen biaffine scorer of heads: how probable arcs and whole trees are by it, without torch's gradients.
 
 BiaffineScorer (networks/tasks.py) is what training makes of it, and is the reference implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
+
+from parser.kernels import kernel
 
 # Slope below 0 of the activation.
 SLOPE = 0.1
@@ -44,12 +47,7 @@ class FrozenBiaffineScorer:
             heads: int32[trees, n], of the tokens 1..n.
             relations: int32[trees, n].
         """
-        read = vectors @ self._weights + self._biases
-        read = np.where(read > 0, read, SLOPE * read)
-        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
-        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
-        log_sums = _log_sums(arc_dependent, arc_head, bias)
-
+        arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head = self._read(vectors)
         n = len(vectors)
         arcs, places = np.unique(heads * n + np.arange(1, n), return_inverse=True)  # most are those of several trees
         head, word = arcs // n, arcs % n
@@ -59,6 +57,38 @@ class FrozenBiaffineScorer:
         places = places.reshape(heads.shape)
         found = by_arc[places] + np.concatenate(by_relation)[places, relations]
         return np.asarray(found.sum(axis=1, dtype=np.float64))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """A function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
+
+        It says how probable the head is among all tokens of the sentence, and a relation to it, both together.
+
+        Args:
+            vectors: float32[tokens, width]; the artificial root is the first of each sentence.
+            offsets: int64[sentences + 1], where the sentences begin; one sentence at least.
+        """
+        parts = []
+        for start, end in pairwise(offsets.tolist()):
+            arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head = self._read(vectors[start:end])
+            products = np.pad(relation_dependent, ((0, 0), (0, 1)), constant_values=1) @ self._relation_product
+            parts.append((arc_dependent, arc_head, bias, log_sums, products, relation_head))
+        of_tokens = tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+        def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
+            found = np.empty((len(words), len(self._relation_bias)), np.float32)
+            _score_arcs(words, heads, of_tokens, self._relation_bias, found)
+            return found
+
+        return score
+
+    def _read(self, vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What arcs of a sentence are scored by, a row for each of its tokens."""
+        read = vectors @ self._weights + self._biases
+        read = np.where(read > 0, read, SLOPE * read)
+        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
+        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
+        return arc_dependent, arc_head, bias, _log_sums(arc_dependent, arc_head, bias), relation_dependent, relation_head
 
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
         """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
@@ -79,3 +109,29 @@ def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np
         highest = scores.max(axis=1)
         found[start : start + step] = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
     return found
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def _score_arcs(words, heads, of_tokens, relation_bias, found):
+    """Fills in ``found``, float32[arcs, relations]; ``of_tokens``: what arc_scores() concatenates."""
+    arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = of_tokens
+    size = relation_head.shape[1]
+    for a in range(len(words)):
+        word, head = words[a], heads[a]
+        by_arc = arc_bias[head] - log_sums[word]
+        for i in range(arc_head.shape[1]):
+            by_arc += arc_dependent[word, i] * arc_head[head, i]
+        highest = np.float32(-np.inf)
+        for relation in range(len(relation_bias)):
+            first = relation * (size + 1)
+            by_relation = products[word, first + size] + relation_bias[relation]
+            for i in range(size):
+                by_relation += products[word, first + i] * relation_head[head, i]
+            found[a, relation] = by_relation
+            highest = max(highest, by_relation)
+        total = np.float32(0)
+        for relation in range(len(relation_bias)):
+            total += np.exp(found[a, relation] - highest)
+        by_arc -= highest + np.log(total)
+        for relation in range(len(relation_bias)):
+            found[a, relation] += by_arc

@@ -38,6 +38,7 @@ class Pointer(TransitionSystem):
     oracles: ClassVar[tuple[str, ...]] = ("pointer_cycles",)
     gold_oracle: ClassVar[str] = "pointer_cycles"
     candidate_positions: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
+    arc_positions: ClassVar[tuple[str, ...]] = ("c1", "c2")
     always_there: ClassVar[str] = "c1"
     candidate_of: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
     further_positions: ClassVar[tuple[str, ...]] = ("c3", "q1", "q2", "gp", "b1")
