@@ -25,7 +25,8 @@ class AllTrees:
     def __init__(self, n: int, single_root: bool) -> None:
         trees = sorted(tree for tree in random_trees.all_trees(n) if not single_root or tree.count(0) == 1)
         self.heads = np.array(trees, np.int32).reshape(-1, n)
-        made, fronts = [], []
+        made: list[list[int]] = []
+        fronts: list[int] = []
         self._steps: list[tuple[np.ndarray, np.ndarray]] = []  # by token: where each prefix begins, and its configuration
         for i in range(n):
             new = np.ones(len(trees), bool)
