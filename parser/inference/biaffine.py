@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import kernel
 
 # Slope below 0 of the activation.
@@ -47,7 +48,12 @@ class FrozenBiaffineScorer:
             heads: int32[trees, n], of the tokens 1..n.
             relations: int32[trees, n].
         """
-        arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head = self._read(vectors)
+        read = vectors @ self._weights + self._biases
+        read = np.where(read > 0, read, SLOPE * read)
+        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
+        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
+        log_sums = _log_sums(arc_dependent, arc_head, bias)
+
         n = len(vectors)
         arcs, places = np.unique(heads * n + np.arange(1, n), return_inverse=True)  # most are those of several trees
         head, word = arcs // n, arcs % n
@@ -62,18 +68,22 @@ class FrozenBiaffineScorer:
     def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """A function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
 
-        It says how probable the head is among all tokens of the sentence, and a relation to it, both together.
+        It says how probable the head is among all tokens of the sentence, and a relation to it, both together. The scores of a
+        sentence depend on no other one.
 
         Args:
             vectors: float32[tokens, width]; the artificial root is the first of each sentence.
             offsets: int64[sentences + 1], where the sentences begin; one sentence at least.
         """
-        parts = []
-        for start, end in pairwise(offsets.tolist()):
-            arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head = self._read(vectors[start:end])
-            products = np.pad(relation_dependent, ((0, 0), (0, 1)), constant_values=1) @ self._relation_product
-            parts.append((arc_dependent, arc_head, bias, log_sums, products, relation_head))
-        of_tokens = tuple(map(np.concatenate, zip(*parts, strict=True)))
+        matrix = SinglePrecision().matrix
+        read = matrix(self._weights.T, self._biases)(vectors)
+        parts = np.split(np.where(read > 0, read, SLOPE * read), self._ends, axis=1)
+        arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
+        arc_dependent, bias = matrix(self._arc_product.T)(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
+        sentences = [slice(*ends) for ends in pairwise(offsets.tolist())]
+        log_sums = np.concatenate([_log_sums(arc_dependent[s], arc_head[s], bias[s]) for s in sentences])
+        products = matrix(self._relation_product[:-1].T, self._relation_product[-1])(relation_dependent)
+        of_tokens = arc_dependent, arc_head, bias, log_sums, products, relation_head
 
         def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
             found = np.empty((len(words), len(self._relation_bias)), np.float32)
@@ -81,14 +91,6 @@ class FrozenBiaffineScorer:
             return found
 
         return score
-
-    def _read(self, vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What arcs of a sentence are scored by, a row for each of its tokens."""
-        read = vectors @ self._weights + self._biases
-        read = np.where(read > 0, read, SLOPE * read)
-        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
-        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
-        return arc_dependent, arc_head, bias, _log_sums(arc_dependent, arc_head, bias), relation_dependent, relation_head
 
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
         """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
@@ -113,7 +115,7 @@ def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np
 
 @kernel(fastmath={"contract", "reassoc"})
 def _score_arcs(words, heads, of_tokens, relation_bias, found):
-    """Fills in ``found``, float32[arcs, relations]; ``of_tokens``: what arc_scores() concatenates."""
+    """Fills in ``found``, float32[arcs, relations]; ``of_tokens``: what arc_scores() has of each token."""
     arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = of_tokens
     size = relation_head.shape[1]
     for a in range(len(words)):

@@ -7,8 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
 from parser.beam_settings import Beam
+from parser.conllu.checks import check_tree
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import beam_parser_of, parser_of
@@ -101,6 +103,20 @@ def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
     np.testing.assert_array_equal(parses.heads, parser_of(model).parse(encoded).heads)
     assert (probabilities.trees <= 0).all()
     assert (probabilities.trees < 0).any()
+
+
+@pytest.mark.parametrize("value", [0.0, 1e38, float("inf"), float("-inf"), float("nan")])
+def test_weights_of_any_kind_make_trees_with_one_root(encoded, value):
+    model = pointer_model("c1", "c2")
+    with torch.no_grad():
+        for parameter in model.classifier.tokens.heads.parameters():
+            parameter.fill_(value)
+    for parser in (parser_of(model), beam_parser_of(model, Beam(3))):
+        parses = parser.parse(encoded)
+        for start, end in pairwise(encoded.offsets.tolist()):
+            check_tree(heads := parses.heads[start + 1 : end].tolist(), several_roots=False)
+            relations = parses.relations[start + 1 : end] == model.system.root_relation
+            assert relations.tolist() == [head == 0 for head in heads]
 
 
 def test_a_loaded_model_points_in_the_same_way(model, encoded, tmp_path):
