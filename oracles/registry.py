@@ -50,6 +50,9 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "two_planar": {
         "two_planar_search": ("oracles.two_planar.search", "TwoPlanarSearch"),
     },
+    "pointer": {
+        "pointer_cycles": ("oracles.pointer.cycles", "PointerCycles"),
+    },
     "swap": {
         "swap_dynamic": ("oracles.swap.dynamic", "SwapDynamic"),
         "swap_eager": ("oracles.swap.static", "SwapEager"),

@@ -1,13 +1,17 @@
-"""A frozen biaffine scorer of heads: how probable whole trees are by it, without torch's gradients.
+"""A frozen biaffine scorer of heads: how probable arcs and whole trees are by it, without torch's gradients.
 
 BiaffineScorer (networks/tasks.py) is what training makes of it, and is the reference implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
+
+from parser.inference.arithmetic import SinglePrecision
+from parser.kernels import kernel
 
 # Slope below 0 of the activation.
 SLOPE = 0.1
@@ -60,6 +64,34 @@ class FrozenBiaffineScorer:
         found = by_arc[places] + np.concatenate(by_relation)[places, relations]
         return np.asarray(found.sum(axis=1, dtype=np.float64))
 
+    @np.errstate(over="ignore", invalid="ignore")
+    def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """A function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
+
+        It says how probable the head is among all tokens of the sentence, and a relation to it, both together. The scores of a
+        sentence depend on no other one.
+
+        Args:
+            vectors: float32[tokens, width]; the artificial root is the first of each sentence.
+            offsets: int64[sentences + 1], where the sentences begin; one sentence at least.
+        """
+        matrix = SinglePrecision().matrix
+        read = matrix(self._weights.T, self._biases)(vectors)
+        parts = np.split(np.where(read > 0, read, SLOPE * read), self._ends, axis=1)
+        arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
+        arc_dependent, bias = matrix(self._arc_product.T)(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
+        sentences = [slice(*ends) for ends in pairwise(offsets.tolist())]
+        log_sums = np.concatenate([_log_sums(arc_dependent[s], arc_head[s], bias[s]) for s in sentences])
+        products = matrix(self._relation_product[:-1].T, self._relation_product[-1])(relation_dependent)
+        of_tokens = arc_dependent, arc_head, bias, log_sums, products, relation_head
+
+        def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
+            found = np.empty((len(words), len(self._relation_bias)), np.float32)
+            _score_arcs(words, heads, of_tokens, self._relation_bias, found)
+            return found
+
+        return score
+
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
         """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
         ones = np.ones((len(heads), 1), np.float32)
@@ -79,3 +111,29 @@ def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np
         highest = scores.max(axis=1)
         found[start : start + step] = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
     return found
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def _score_arcs(words, heads, of_tokens, relation_bias, found):
+    """Fills in ``found``, float32[arcs, relations]; ``of_tokens``: what arc_scores() has of each token."""
+    arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = of_tokens
+    size = relation_head.shape[1]
+    for a in range(len(words)):
+        word, head = words[a], heads[a]
+        by_arc = arc_bias[head] - log_sums[word]
+        for i in range(arc_head.shape[1]):
+            by_arc += arc_dependent[word, i] * arc_head[head, i]
+        highest = np.float32(-np.inf)
+        for relation in range(len(relation_bias)):
+            first = relation * (size + 1)
+            by_relation = products[word, first + size] + relation_bias[relation]
+            for i in range(size):
+                by_relation += products[word, first + i] * relation_head[head, i]
+            found[a, relation] = by_relation
+            highest = max(highest, by_relation)
+        total = np.float32(0)
+        for relation in range(len(relation_bias)):
+            total += np.exp(found[a, relation] - highest)
+        by_arc -= highest + np.log(total)
+        for relation in range(len(relation_bias)):
+            found[a, relation] += by_arc

@@ -168,6 +168,8 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
         table: the features.
         sentences: those that the features will be read in; values that do not occur there may not be asked for.
     """
+    if weights.arcs is not None:
+        return arc_scorer(weights, sentences)
     hidden_of = hidden_layer(weights, table, sentences)
     activation = activation_number(weights.activation)
     output_weights, bias = np.ascontiguousarray(weights.output.T), weights.output_bias
@@ -178,6 +180,15 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
         return scores
 
     return score
+
+
+def arc_scorer(weights: ClassifierWeights, sentences: Sentences) -> Scorer:
+    """What scores feature rows as arcs (ClassifierWeights.arcs); see precomputed_scorer."""
+    encoder, arcs = weights.encoder, weights.arcs
+    assert encoder is not None, "only an encoder predicts heads"
+    assert arcs is not None
+    score = arcs.scorer.arc_scores(encoder.floats(encoder.encode(sentences)), sentences.offsets)
+    return lambda features: score(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
 
 
 def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from parser.data.sentences import Sentences
+from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.network_spec import LSTM_PARAMETERS, BiLSTMSpec
 from parser.transitions.features import TOKEN, Slot
 
@@ -132,6 +133,20 @@ class TaggingEncoder(SentenceEncoder, Protocol):
 
 
 @dataclass(frozen=True)
+class ArcScores:
+    """A biaffine scorer in place of a classifier, where each feature row is an arc that a transition would make.
+
+    Attributes:
+        scorer: the scorer.
+        word, head: the slots that read these tokens.
+    """
+
+    scorer: FrozenBiaffineScorer
+    word: int
+    head: int
+
+
+@dataclass(frozen=True)
 class ClassifierWeights:
     """The weights of a classifier; see Classifier for how scores are made of them.
 
@@ -145,6 +160,7 @@ class ClassifierWeights:
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
         encoder: what makes the vectors of tokens, for a contextual representation; None for a static one.
+        arcs: what scores outputs in place of the layers above; None: they do.
     """
 
     activation: str
@@ -156,6 +172,7 @@ class ClassifierWeights:
     output: np.ndarray
     output_bias: np.ndarray
     encoder: SentenceEncoder | None = None
+    arcs: ArcScores | None = None
 
     @property
     def contextual(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +29,7 @@ from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
 from parser.inference.precomputed import Scorer
-from parser.inference.weights import ClassifierWeights, no_int8, under
+from parser.inference.weights import ArcScores, ClassifierWeights, no_int8, under
 from parser.model_folder import (
     FORMAT,
     FORMATS,
@@ -176,8 +176,13 @@ class Model:
         if self._frozen is not None:
             return self._frozen
         if self._classifier is None:
-            return self._layout().weights(self._tensors, self.int8)
-        return self._classifier.weights(self.int8)
+            weights = self._layout().weights(self._tensors, self.int8)
+        else:
+            weights = self._classifier.weights(self.int8)
+        ends = [Slot(position, TOKEN) for position in self.system.arc_positions]
+        if not ends or not set(ends) <= set(self.slots) or (scorer := self.biaffine_scorer()) is None:
+            return weights
+        return replace(weights, arcs=ArcScores(scorer, *map(self.slots.index, ends)))
 
     @property
     def contextual(self) -> bool:

@@ -7,7 +7,7 @@ import torch
 
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
-from parser.inference.precomputed import Scorer, hidden_layer
+from parser.inference.precomputed import Scorer, arc_scorer, hidden_layer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.features import TOKEN, FeatureTable
@@ -21,6 +21,8 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
         table: the features.
         sentences: those that the features will be read in; values that do not occur there may not be asked for.
     """
+    if weights.arcs is not None:
+        return arc_scorer(weights, sentences)
     hidden_of = hidden_layer(weights, table, sentences)
     activation = ACTIVATIONS[weights.activation]
     output_weights, bias = torch.from_numpy(weights.output), torch.from_numpy(weights.output_bias)

@@ -8,8 +8,8 @@ that has it.
 
 *Heads* (Dozat and Manning 2017, Section 2.2). A biaffine classifier finds each word's head, another the relation to it, both
 from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
-only from the configurations that the parser visits. Greedy parsing does not ask them; a beam may, to choose among its trees
-(inference/biaffine.py).
+only from the configurations that the parser visits. Parsing asks them where transitions point to heads (system=pointer); else
+only a beam may, to choose among its trees (inference/biaffine.py).
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "swap": ("parser.transitions.swap", "Swap"),
     "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),
     "arc_eager_unshift": ("parser.transitions.arc_eager_unshift", "ArcEagerUnshift"),
+    "pointer": ("parser.transitions.pointer", "Pointer"),
 }
 
 

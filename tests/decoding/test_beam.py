@@ -88,13 +88,13 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
             np.testing.assert_array_equal(best.heads[start + 1 : start + 1 + len(trees[0].heads)], trees[0].heads)
 
 
-OTHERS = ["arc_eager", "arc_eager_unshift", "arc_hybrid", "covington", "two_planar", "swap", "lr_spine"]
+OTHERS = ["arc_eager", "arc_eager_unshift", "arc_hybrid", "covington", "two_planar", "swap", "lr_spine", "pointer"]
 
 
 @pytest.mark.parametrize("system", OTHERS)
 def test_other_systems_have_a_beam(sentences, system):
     model = random_static_model(sentences, {"form": 5})
-    if system == "lr_spine":
+    if system in ("lr_spine", "pointer"):
         slots = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
         model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
     else:

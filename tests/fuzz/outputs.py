@@ -20,7 +20,8 @@ from tests.forgery import small_model
 from tests.toy import sentence
 
 # Transition systems, encoders over arc-standard, and one over arc-hybrid, which can be searched exactly.
-MODELS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "two_planar", "contextual", "text", "exact")
+SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "two_planar", "pointer")
+MODELS = (*SYSTEMS, "contextual", "text", "exact")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 

@@ -30,6 +30,7 @@ SYSTEMS = [
     ("arc_hybrid", {}, "arc_hybrid_local", TEMPLATES),
     ("attardi", {"degree": 2}, "attardi_search", TEMPLATES),
     ("lr_spine", {}, "lr_spine_chart", TEMPLATES),
+    ("pointer", {}, "pointer_cycles", TEMPLATES),
     ("swap", {}, "swap_dynamic", TEMPLATES),
 ]
 

@@ -43,6 +43,7 @@ _OF_ORACLES = {
     "oracles/arc_eager/": ["test_arc_eager"],
     "oracles/attardi/": ["test_attardi", "test_attardi_guided"],
     "oracles/lr_spine/": ["test_lr_spine"],
+    "oracles/pointer/": ["test_pointer"],
     "oracles/swap/": ["test_swap"],
     "oracles/arc_hybrid/": ["test_arc_hybrid"],
     "oracles/covington/": ["test_covington", "test_two_planar"],

@@ -132,7 +132,7 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     assert "gold" not in as_text(found, toy.forms)
 
 
-SYSTEMS = ["arc_eager", "arc_eager_unshift", "attardi", "covington", "two_planar", "lr_spine", "swap"]
+SYSTEMS = ["arc_eager", "arc_eager_unshift", "attardi", "covington", "two_planar", "lr_spine", "pointer", "swap"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

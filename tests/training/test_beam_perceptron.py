@@ -30,6 +30,7 @@ SYSTEMS = [
     ("arc_standard", {}, "context_rows"),
     ("attardi", {"degree": 2}, "attardi_search"),
     ("lr_spine", {}, "lr_spine_chart"),
+    ("pointer", {}, "pointer_cycles"),
 ]
 EVERYTHING = 1024  # items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
 LINEAR = ["model=linear", "online.iterations=2", "beam=global", "beam.size=3"]

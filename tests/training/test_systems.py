@@ -27,7 +27,7 @@ from tests.toy import ROOT, sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
 
 SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_eager_unshift", "arc_hybrid", "attardi", "swap", "lr_spine"]
-SYSTEMS += ["covington", "two_planar"]
+SYSTEMS += ["covington", "two_planar", "pointer"]
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +89,12 @@ def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
         assert traced.heads == parses.heads[start : start + len(one)].tolist()
     report.main([str(trained), "-o", str(tmp_path / "report.html")])
     assert model.system.name in (tmp_path / "report.html").read_text()
+    assert list(trained.rglob("events.out.tfevents.*"))
     text = document(1)
     assert Service(model, "toy", allow_missing_columns=True).answers([job(data=text, parser="")]) == [parsed(model, text)]
 
 
-@pytest.mark.parametrize("system", ["covington", "two_planar"])
+@pytest.mark.parametrize("system", ["covington", "two_planar", "lr_spine", "pointer"])
 def test_a_killed_run_is_resumed_to_the_same_end(system, treebank, tmp_path):
     wanted = run(treebank, f"system={system}")
     train(wanted, tmp_path / "whole")

@@ -34,6 +34,12 @@ class State:
     def final(self) -> bool:
         return self.stack == [0] and not self.buffer
 
+    def is_below(self, node: int, above: int) -> bool:
+        """Whether a node is another one, or below it."""
+        while node != above and node in self.arcs:
+            node = self.arcs[node][0]
+        return node == above
+
     def children(self, head: int, left: bool) -> list[int]:
         """From the outermost inwards."""
         found = [child for child, (of, _) in self.arcs.items() if of == head and (child < head) == left]
@@ -98,6 +104,8 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
     """Head and child of the arc that a transition makes; None if it makes none."""
     if system in ATTACHING:
         return attaching(system, state).get(ATTACHING[system][column])
+    if system == "pointer":
+        return column, state.buffer[0]
     if column == 0 or (column == 3 and system in ("swap", *EAGER)) or (column == 4 and system == "arc_eager_unshift"):
         return None
     top = state.stack[-1]
@@ -118,6 +126,10 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
 def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
     if system in ATTACHING:
         return ATTACHING[system][column] in attaching(system, state)
+    if system == "pointer":
+        nodes = [*state.stack, *state.buffer]
+        root_taken = single_root and bool(state.children(0, False))
+        return column in nodes and not state.is_below(column, state.buffer[0]) and not (root_taken and column == 0)
     if column == 0:
         return bool(state.buffer) and not state.unshifted
     if system == "lr_spine":
@@ -170,7 +182,7 @@ def take(system: str, degree: int, state: State, column: int, relation: int) -> 
         return
     head, child = made
     state.arcs[child] = head, relation
-    if system in EAGER and column == 2:
+    if system == "pointer" or (system in EAGER and column == 2):
         state.stack.append(state.buffer.pop(0))
         state.unshifted = False
     else:

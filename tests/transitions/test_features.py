@@ -103,39 +103,56 @@ def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | N
     return table | {"c2": v[k], "c3": v[k - 1] if k > 1 else roots.get(3), "gp": v.get(k - 1), "gg": v.get(k - 2)}
 
 
+def candidate_nodes_of_head(state: reference.State, column: int) -> dict[str, int | None]:
+    """The same, of a candidate head in the pointer system."""
+    nodes = [*state.stack, *state.buffer]
+    token, parent = state.buffer[0], state.arcs.get(column, (None,))[0]
+    return {
+        "c1": token,
+        "c2": column,
+        "c3": token - 1,
+        "q1": column - 1 if column else None,
+        "q2": column + 1 if column + 1 in nodes else None,
+        "gp": parent,
+        "gg": None if parent is None else state.arcs.get(parent, (None,))[0],
+    }
+
+
+@pytest.mark.parametrize(("name", "nodes_of"), [("lr_spine", candidate_nodes_of), ("pointer", candidate_nodes_of_head)])
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
-def test_each_transition_of_lr_spine_has_features_of_its_own(lengths, seed):
+def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
     """Among them slots at children of candidates, and at positions that all transitions share."""
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     encoded = vocabularies.encode(sentences)
-    bases = [*LRSpine.candidate_positions, "s1", "b1"]
-    table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.candidate_positions)
-    system = LRSpine(1)
+    system = transitions.create(name, 1)
+    bases = [*system.candidate_positions, "s1", "b1"]
+    slots = slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]})
+    table = FeatureTable(slots, ["form"], system.candidate_positions)
     numbers = np.arange(len(lengths))
     now = system.initial(encoded.lengths)
     states = [reference.State.initial(n) for n in lengths]
     while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows)
-        features = table.extract(now, rows, encoded, numbers, transitions)
-        assert len(features) == (transitions.rows != NO_NODE).sum()
+        found_there = system.transitions(now, rows)
+        features = table.extract(now, rows, encoded, numbers, found_there)
+        assert len(features) == (found_there.rows != NO_NODE).sum()
         for m, row in enumerate(rows):
             state = states[row]
-            for column in np.flatnonzero(transitions.rows[m] != NO_NODE):
-                nodes = candidate_nodes_of(state, column)
+            for column in np.flatnonzero(found_there.rows[m] != NO_NODE).tolist():
+                nodes = nodes_of(state, column)
                 nodes["s1"] = state.stack[-2] if len(state.stack) > 1 else None
                 nodes["b1"] = state.buffer[1] if len(state.buffer) > 1 else None
                 assert nodes[system.always_there] is not None
                 found = [nodes[base] for base in bases]
                 found += [None if node is None else next(iter(state.children(node, left=True)), None) for node in found]
                 expected = [ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node] for node in found]
-                assert features[transitions.rows[m, column]].tolist() == expected
-        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in transitions.rows])
+                assert features[found_there.rows[m, column]].tolist() == expected
+        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in found_there.rows])
         relations = np.zeros(len(rows), np.int32)
-        system.apply(now, rows, transitions, columns, relations)
-        for row, column in zip(rows, columns, strict=True):
-            reference.take("lr_spine", 1, states[row], column, 0)
+        system.apply(now, rows, found_there, columns, relations)
+        for row, column in zip(rows, columns.tolist(), strict=True):
+            reference.take(name, 1, states[row], column, 0)
 
 
 def test_a_table_for_any_system_is_read_at_the_candidates():
