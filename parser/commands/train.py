@@ -116,6 +116,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
     observers = [*([_Reproduction()] if reproduces else []), *observers]
     folds = settings.treebank.folds if settings.treebank.fold is None else None
+    if folds is not None and folds < 2:
+        folds = None  # a single run, which is refused for it
     runs = []
     for number in range(1, (folds or 1) + 1):
         run_folder, given = folder, list(task)

@@ -217,7 +217,7 @@ def _translated(error: Exception) -> str | None:
         missing = str(error.missing_cfg_file)
         group, _, name = missing.partition("/") if missing.startswith(f"{_TREEBANK}/") else missing.rpartition("/")
         known = ", ".join(error.options or [])
-        fix = f"; if it is a file, give {_to_train_on(name)}" if group == _TREEBANK else ""
+        fix = f"; if it is a file, give {_to_train_on(name)}" if group == _TREEBANK and name else ""
         return f"{group}={name} is unknown; known: {known}{fix}" if group and known else None
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override) and Path(error.override).is_file():
@@ -242,12 +242,11 @@ def _translated(error: Exception) -> str | None:
         fix = size if name == "beam" and given.value() is not None else ""
         return f"{override}: there must be one, given by its name; give one that --help lists, or leave {name}= out{fix}"
     if given.is_sweep_override():
-        value = override.partition("=")[2]
-        return (
-            f"{override} has several values: add -m for a run with each of them; for a list, write "
-            f"{shell_command([f'{name}=[{value}]'])}; for "
-            f"one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
-        )
+        several = f"{override} has several values: add -m for a run with each of them"
+        kind, value = keys()[name].type if name in keys() else Any, override.partition("=")[2]
+        if kind is Any or str(kind).startswith(("list", "dict")):
+            return f"{several}; for a list, write {shell_command([f'{name}=[{value}]'])}"
+        return f"{several}; for one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
     if isinstance(error, AssertionError | AttributeError) or str(error).startswith(("Could not override", "Could not delete")):
@@ -260,9 +259,13 @@ def _translated(error: Exception) -> str | None:
         return f"{override} is unknown; known: {', '.join(words)}"
     if given.value() is None:
         return f"{override}: it cannot be null"
+    if name == "column" and settings is not None:
+        return f"{override} is unknown; known: {', '.join(settings.table7)}"
     if (allowed := keys()[name].range) is not None:
         kind = "a whole number" if int in (keys()[name].type, *get_args(keys()[name].type)) else "a number"
         return f"{override} is not {kind}; {allowed.violation(math.nan)}"
+    if isinstance(given.value(), list | dict):
+        return f"{override}: it has one value, and no list or dictionary of them"
     return f"{override}: {_first_line(error.__cause__ or error)}"
 
 

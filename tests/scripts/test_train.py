@@ -213,6 +213,7 @@ def test_folds(tmp_path):
         (["treebank=null"], "error: treebank=null: there must be one"),
         (["hydra.run.dir=/proc/x"], "error: /proc/x: "),
         (["seed=4294967296"], "error: seed=4294967296 is out of range"),
+        (["treebank.folds=-3", "treebank.test=null"], "error: treebank.folds=-3 is out of range"),
         (["+colunm=2"], "error: there is no setting colunm; the nearest is column"),
     ],
 )
