@@ -252,6 +252,9 @@ def _translated(error: Exception) -> str | None:
     if isinstance(error, AssertionError | AttributeError) or str(error).startswith(("Could not override", "Could not delete")):
         return absent(name, settings, override)
     if name not in keys():
+        above, given_text = keys().get(name.rpartition(".")[0]), override.partition("=")[2]
+        if above is not None and "list" in str(above.type) and not isinstance(given.value(), list):
+            return f"{override} is no list; write {shell_command([f'{name}=[{given_text}]'])}"
         return None
     if keys()[name].is_group:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(_inside(name))}"

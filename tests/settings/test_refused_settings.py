@@ -67,6 +67,7 @@ REFUSED = [
     # Values that are not KEY=VALUE, or of another type.
     ("seed=1,2", 'seed=1,2 -m seed="1,2"'),
     ("beam=none,local", 'beam=none,local -m beam="none,local"'),
+    ("features.form=s0", "features.form=s0 features.form=[s0]"),
     ("features.form=s0,b0", "features.form=s0,b0 -m features.form=[s0,b0]"),
     ("treebank.held_out=0.1,0.1,0.1", "treebank.held_out=0.1,0.1,0.1 -m treebank.held_out=[0.1,0.1,0.1]"),
     ("column=five", "column=five 1 2 3 4 5 6"),
