@@ -251,22 +251,25 @@ def _translated(error: Exception) -> str | None:
         return f"{override}: leave out the plus, there is such a setting"
     if isinstance(error, AssertionError | AttributeError) or str(error).startswith(("Could not override", "Could not delete")):
         return absent(name, settings, override)
-    if name not in keys():
-        above, given_text = keys().get(name.rpartition(".")[0]), override.partition("=")[2]
-        if above is not None and "list" in str(above.type) and not isinstance(given.value(), list):
-            return f"{override} is no list; write {shell_command([f'{name}=[{given_text}]'])}"
+    setting = keys().get(name) or keys().get(name.rpartition(".")[0])
+    if setting is None or (setting.name != name and not setting.is_dictionary):
         return None
-    if keys()[name].is_group:
+    if setting.is_group:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(_inside(name))}"
-    if words := _words(keys()[name].type):
+    if words := _words(setting.type):
         return f"{override} is unknown; known: {', '.join(words)}"
     if given.value() is None:
         return f"{override}: it cannot be null"
     if name == "column" and settings is not None:
         return f"{override} is unknown; known: {', '.join(settings.table7)}"
-    if (allowed := keys()[name].range) is not None:
-        kind = "a whole number" if int in (keys()[name].type, *get_args(keys()[name].type)) else "a number"
+    if setting.is_dictionary and setting.name == name:
+        return f"{override}: it holds values by name; give {name}.NAME=VALUE"
+    if (allowed := setting.range) is not None:
+        kind = "a whole number" if "int" in str(setting.type) else "a number"
         return f"{override} is not {kind}; {allowed.violation(math.nan)}"
+    if "list" in str(setting.type):
+        value = override.partition("=")[2]
+        return f"{override} is no list of texts; write {shell_command([f'{name}=[{value}]'])}"
     if isinstance(given.value(), list | dict):
         return f"{override}: it has one value, and no list or dictionary of them"
     return f"{override}: {_first_line(error.__cause__ or error)}"

@@ -67,6 +67,9 @@ REFUSED = [
     # Values that are not KEY=VALUE, or of another type.
     ("seed=1,2", 'seed=1,2 -m seed="1,2"'),
     ("beam=none,local", 'beam=none,local -m beam="none,local"'),
+    ("features=[s0]", "features=[s0] features.NAME=VALUE"),
+    ("+embeddings.upos=four", "+embeddings.upos=four whole 1 10,000"),
+    ("recipe=text encoder.tagger.weights.upos=x", "encoder.tagger.weights.upos=x number 0 1,000,000"),
     ("features.form=s0", "features.form=s0 features.form=[s0]"),
     ("features.form=s0,b0", "features.form=s0,b0 -m features.form=[s0,b0]"),
     ("treebank.held_out=0.1,0.1,0.1", "treebank.held_out=0.1,0.1,0.1 -m treebank.held_out=[0.1,0.1,0.1]"),
