@@ -213,7 +213,7 @@ class ChunkParser:
 
     @property
     def not_utf8(self) -> str | None:
-        """See WordCache."""
+        """The first value of a column that the model reads which is not UTF-8; None: there is none."""
         return self._word_cache.not_utf8
 
     def prepare(self) -> None:
