@@ -58,6 +58,7 @@ def test_all_faults_of_a_sentence(tmp_path, capsys):
         "4 21 a cycle: the",
     ]
     assert "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip" in summary
+    assert read_treebank(file, skip=True).n_left_out == 4  # sentences, not faults
 
 
 def test_every_line_in_another_encoding(tmp_path, capsys):
