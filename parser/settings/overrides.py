@@ -102,17 +102,20 @@ def keys_of(kind: type, prefix: str = "", choice: str = "", read: str = "") -> I
             yield from keys_of(nested, f"{name}.", by, reads)
 
 
-def check_groups(words: Iterable[str]) -> None:
-    """Refuses a list or a dictionary for a group of settings, of which hydra composes settings that nobody asked for, or fails.
+def check_words(words: Iterable[str]) -> None:
+    """Refuses a list or a dictionary for a group of settings, of which hydra composes settings that nobody asked for, or fails;
+    and settings that are given as options.
 
     Args:
         words: of a command line, before hydra reads them; KEY=VALUE among others.
 
     Raises:
-        SettingsError: names the group, and how to give it.
+        SettingsError: names the setting, and how to give it.
     """
     for word in words:
-        name, _, value = word.lstrip("+").partition("=")
+        name, equals, value = word.lstrip("+-").partition("=")
+        if word.startswith("-") and (name in keys() or name in _CHOICES):
+            raise SettingsError(f"{word}: settings have no dashes; write {name}={value if equals else 'VALUE'}")
         fixes = [f"{name}=NAME"] if name in _CHOICES else []
         if name in keys() and keys()[name].is_group:
             fixes.append(f"{name}.KEY=VALUE with one of {', '.join(_inside(name))}")
@@ -231,6 +234,8 @@ def _translated(error: Exception) -> str | None:
             return (
                 f"hydra cannot work in a folder whose name has a ${{ in it that is not closed ({_first_line(one)}); rename it"
             )
+    if (found := re.match(r"Interpolation key '(.*)' not found", _first_line(error))) and found[1] in keys():
+        return f"{found[1]} has no value; give {found[1]}=VALUE"
     if isinstance(error, InterpolationKeyError | UnsupportedInterpolationType):
         return f"{error.full_key}: {_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
     given, settings = _override_of(error)
@@ -288,6 +293,8 @@ def unreadable(error: OverrideParseException) -> str:
     """What to say of a word of the command line that hydra's grammar does not take: where it ends, and how to write it."""
     word = str(error.override)
     name, equals, value = word.partition("=")
+    if not equals and word in keys():
+        return f"{word} is not KEY=VALUE; give {word}=VALUE"
     if not equals:
         return f"{word} is not KEY=VALUE; a value with blanks needs the shell's quotes: {shell_command(['KEY=some text'])}"
     why, mark, _ = str(error).partition("\n")[2].partition("^")

@@ -10,7 +10,7 @@ import pytest
 from parser.data.attributes import TAGS
 from parser.network_spec import Range
 from parser.settings import Settings, SettingsError
-from parser.settings.overrides import check_given, check_groups, keys
+from parser.settings.overrides import check_given, check_words, keys
 from parser.settings.plan import Plan
 from parser.settings.planning import check_files, plan
 from tests.toy import settings
@@ -25,7 +25,7 @@ TAUGHT = "distillation.teacher=runs/taught"
 
 def planned(*overrides: str) -> Plan:
     """What a command with these overrides plans."""
-    check_groups(overrides)
+    check_words(overrides)
     composed: Settings = settings(*overrides)
     check_given(composed, overrides)
     return plan(composed)
@@ -60,6 +60,10 @@ REFUSED = [
     (f"{EXACT} beam.training.gold_size=4", "beam.training.gold_size=4 beam=global"),
     (f"{EXACT} beam.training=null beam.training.epochs=3", "beam.training.epochs=3 beam=global beam=exact"),
     ("features.suffix3=[s0]", "features.suffix3 +features.suffix3=[s0]"),
+    ("--seed=1", "--seed=1 seed=1"),
+    ("-seed 1", "-seed seed=VALUE"),
+    ("--recipe text", "--recipe recipe=VALUE"),
+    ("seed 1", "seed seed=VALUE"),
     ("+keep=last", "+keep=last plus"),
     ("~keep", "keep=VALUE"),
     ("~system", "system=VALUE"),
