@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.settings import Settings, register
-from parser.settings.overrides import check_groups, explained, path_settings
+from parser.settings.overrides import check_words, explained, path_settings
 from parser.settings.paths import for_hydra
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ def training_settings(overrides: Sequence[str]) -> Settings:
         SettingsError: no such key, or a value that it cannot have; names the key and the fix.
     """
     register()
-    check_groups(overrides)
+    check_words(overrides)
     try:
         return composed("train", for_hydra(overrides, path_settings(), sweep=False))  # type: ignore[return-value]
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:

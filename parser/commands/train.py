@@ -31,7 +31,7 @@ from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
-from parser.settings.overrides import check_given, check_groups, explained, path_settings
+from parser.settings.overrides import check_given, check_words, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.storage.atomic import write_json
 from parser.training.observers.observer import Observer, RunStart, Update
@@ -73,7 +73,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             return _las(_train(settings, folder, observers), "dev")
         except (ValueError, OSError) as error:
             log.debug("traceback", exc_info=True)
-            _remove_if_refused(folder, f"{job.job.name}.log")
+            _remove_if_unused(folder, {f"{job.job.name}.log", ".lock"})
             sys.exit(f"error: {explained(error) or command_line.described(error)}")
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
@@ -91,9 +91,12 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     return _las(metrics, "dev")
 
 
-def _remove_if_refused(folder: Path, log_file: str) -> None:
-    """Removes the folders that hydra has made for a run that never began; what was there before stays."""
-    written = {path.name for path in folder.rglob("*") if not path.is_dir()} - {log_file, ".lock"}
+def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
+    """Removes the folders that hydra has made for a run or a sweep that never began; what was there before stays.
+
+    ``not_ours``: names of files that are there all the same.
+    """
+    written = {path.name for path in folder.rglob("*") if not path.is_dir()} - not_ours
     if written or folder not in JobFolders.new:
         return
     for handler in logging.getLogger().handlers:
@@ -116,6 +119,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
     observers = [*([_Reproduction()] if reproduces else []), *observers]
     folds = settings.treebank.folds if settings.treebank.fold is None else None
+    if folds is not None and folds < 2:
+        folds = None  # a single run, which is refused for it
     runs = []
     for number in range(1, (folds or 1) + 1):
         run_folder, given = folder, list(task)
@@ -251,9 +256,9 @@ def with_paths(arguments: Sequence[str]) -> list[str]:
     """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py.
 
     Raises:
-        SettingsError: a path that could be several, or a group that is given as a list or a dictionary.
+        SettingsError: a path that could be several, or none; see also check_words().
     """
-    check_groups(arguments)
+    check_words(arguments)
     return for_hydra(arguments, path_settings(), sweep=is_sweep(arguments))
 
 
@@ -324,6 +329,7 @@ def _run() -> None:
     if JobFolders.sweep is not None:
         jobs = read_jobs(JobFolders.sweep)
         if not jobs:
+            _remove_if_unused(JobFolders.sweep, {"multirun.yaml"})
             raise ValueError("this sweep has no jobs: glob() matches no name, or is not on a group; give KEY=A,B instead")
         print(f"\n{table(jobs)}\n\nrun folders: {JobFolders.sweep}")
         if any(job.error is not None for job in jobs):

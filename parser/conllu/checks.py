@@ -160,6 +160,10 @@ def id_faults(ids: Sequence[str]) -> list[LineError]:
 
 def _not_an_id(row: int, identifier: str) -> LineError:
     fix = "write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
+    if identifier == COLUMN_NAMES[ID]:
+        fix = "remove the line with the names of the columns"
+    elif identifier.startswith(BYTE_ORDER_MARK):
+        fix = "remove the byte order mark (U+FEFF), of which a file has one at most"
     return LineError(row, f"{shortened(identifier)!r} is not an id; {fix}")
 
 

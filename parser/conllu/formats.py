@@ -24,6 +24,7 @@ _BEGINNINGS = {
     b"BZh": "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; uncompress it first",
     b"PK\x03\x04": "a zip archive; unpack it first",
+    codecs.BOM_UTF32_LE: "UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8",
     codecs.BOM_UTF16_LE: "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
     codecs.BOM_UTF16_BE: "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
     b"version https://git-lfs.": "a pointer of Git LFS in place of the file; fetch the file with git lfs pull",
@@ -110,6 +111,8 @@ def _not_ten(columns: Sequence[str]) -> str:
         if columns[0].startswith(BYTE_ORDER_MARK):
             return "a byte order mark (U+FEFF) within the file, as two files put together have; remove it"
         return f"{given}, separated by tabs; parse text that is not in columns with --text"
+    if len(columns) == N_COLUMNS + 1 and not columns[-1]:
+        return f"{given}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has
         return f"{given}: this may be CoNLL-2009; convert it to CoNLL-U"
     if len(columns) > N_COLUMNS:

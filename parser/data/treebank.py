@@ -185,8 +185,6 @@ def read_treebank(path: str | Path, skip: bool = False) -> Treebank:
     treebank = with_faults(path)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
         raise TreebankError(listed(treebank.faults))
-    if not treebank.sentences:
-        raise TreebankError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
     return treebank
 
 
@@ -211,6 +209,9 @@ def with_faults(path: str | Path) -> Treebank:
                     treebank.n_empty_nodes += len(sentence.empty_nodes)
     except ConlluError as error:
         faults.append(Fault(str(error), not isinstance(error, TreebankError), in_file=True, ends=True))
+    if not (treebank.sentences or faults):
+        fault = f"{path}: there is no sentence in this file; name a CoNLL-U file that has some"
+        faults.append(Fault(fault, False, in_file=True))
     return treebank
 
 

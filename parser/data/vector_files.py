@@ -28,6 +28,9 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from parser.conllu.checks import counted
+from parser.conllu.formats import foreign_file
+
 log = logging.getLogger(__name__)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -37,6 +40,8 @@ _MOST_LEFT_OUT = 0.5
 # No gzip file is larger by more when it is uncompressed.
 _GZIP_FACTOR = 1032
 
+# Bytes from which a file of something else is known.
+_BEGINNING = 64
 # How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
 _FASTTEXT = (793712314).to_bytes(4, "little")
 _NUMBER_BYTES = 4  # float32
@@ -49,6 +54,7 @@ _DICTIONARY = struct.Struct("<3i2q")
 _COUNT_AND_TYPE = struct.Struct("<qb")
 _MATRIX = struct.Struct("<?2q")
 _CHECKED = 2**16  # vectors that are checked at a time
+_LONGEST_LINE = 2**20  # that is looked at
 
 
 class VectorFileError(ValueError):
@@ -87,7 +93,10 @@ def read_vector_file(path: Path, limit: int | None = None) -> VectorFile:
         raise VectorFileError(f"{path}: gensim's own format is a pickle, which could run any code; convert it: {convert}")
     try:
         with _opened(path) as file:
-            if ".bin" not in path.suffixes and file.peek(len(_FASTTEXT))[: len(_FASTTEXT)] != _FASTTEXT:  # type: ignore[attr-defined]
+            beginning: bytes = file.peek(_BEGINNING)[:_BEGINNING]  # type: ignore[attr-defined]
+            if described := foreign_file(beginning):
+                raise VectorFileError(f"{path}: this is {described}")
+            if ".bin" not in path.suffixes and not beginning.startswith(_FASTTEXT):
                 found = _text(file, path, limit)
                 check_finite(found.vectors, found.forms, path)
                 return found
@@ -135,7 +144,7 @@ def _text(file: BinaryIO, path: Path, limit: int | None) -> VectorFile:
         lines, dimensions, says = chain([first], file), len(fields) - 1, f"the first line has {len(fields) - 1} numbers"
     elif header is not None and min(header) > 0:
         lines, dimensions = chain((), file), header[1]
-        says = f"its first line says {header[0]:,} vectors of {header[1]:,} numbers"
+        says = _said(*header)
     else:
         raise VectorFileError(
             f"{path} is not a text file of word vectors: it does not begin with a line 'COUNT DIMENSIONS', nor with a word and "
@@ -154,9 +163,8 @@ def _text(file: BinaryIO, path: Path, limit: int | None) -> VectorFile:
         there += 1
         vector = _numbers(fields[-dimensions:]) if len(fields) > dimensions else None
         if there == 1 and (vector is None or len(fields) != dimensions + 1):
-            raise VectorFileError(
-                f"{path}: {says}, but line {number:,} has {len(fields) - 1:,}; correct the line, or fetch it again"
-            )
+            fix = "correct the line, or fetch it again" if _is_plain(line) else "this file is binary: name it .bin"
+            raise VectorFileError(f"{path}: {says}, but line {number:,} has {len(fields) - 1:,}; {fix}")
         last_is_whole = vector is not None
         try:
             form = b" ".join(fields[:-dimensions]).decode()
@@ -174,6 +182,19 @@ def _text(file: BinaryIO, path: Path, limit: int | None) -> VectorFile:
         raise VectorFileError(f"{path}: {says}, but there are {there:,}; fetch it again, or correct the line")
     _warn(path, twice, left_out)
     return VectorFile(list(found), np.array(list(found.values()), np.float32).reshape(len(found), dimensions))
+
+
+def _said(count: int, dimensions: int) -> str:
+    return f"its first line says {counted(count, 'vector')} of {counted(dimensions, 'number')}"
+
+
+def _is_plain(line: bytes) -> bool:
+    """Whether a line can be text."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in line
 
 
 def _numbers(fields: list[bytes]) -> np.ndarray | None:
@@ -202,8 +223,11 @@ def _binary(path: Path, limit: int | None) -> VectorFile:
                 f"{path} is not a word2vec binary file, nor one of fastText: it does not begin with a line 'COUNT DIMENSIONS'; "
                 "name a text file .vec"
             )
+        fields = file.readline(_LONGEST_LINE).split()
+        if len(fields) > header[1] and _numbers(fields[-header[1] :]) is not None:
+            raise VectorFileError(f"{path}: this file is text: name it .vec")
     count, dimensions = header
-    says = f"its first line says {count:,} vectors of {dimensions:,} numbers"
+    says = _said(count, dimensions)
     size = path.stat().st_size * (_GZIP_FACTOR if path.suffix == ".gz" else 1)
     of_vector = dimensions * _NUMBER_BYTES + 1
     if (count if limit is None else min(count, limit)) * of_vector > size:

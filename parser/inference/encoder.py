@@ -64,11 +64,11 @@ class FrozenEncoder:
         self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """See SentenceEncoder."""
+        """The vectors of all tokens as they are stored; those that the sentences have already, if they have."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """See TaggingEncoder."""
+        """The same, and by column the numbers of the tags that score highest, int32[tokens]."""
         read, scores = self._read(sentences)
         return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from functools import cache
 from typing import Any
 
@@ -19,23 +20,21 @@ _LINE = "compiling kernels, which the first run with each kind of model does; it
 _FORMAT = "compiling kernels for this and later runs: {n} done, {elapsed}{postfix}"
 
 
-@cache
-def show_compilation() -> None:
-    """Says from now on, in the whole process, that kernels are being compiled."""
-    event.register("numba:compile", Compilation())
-
-
 class Compilation(event.Listener):
     """Hears of every kernel that numba compiles: one at a time, and within it those that it calls.
 
     Meanwhile Python does not look for garbage in cycles: what a compiler holds is not garbage, but so much that looking through
     it again and again takes a tenth of the time.
+
+    Attributes:
+        seconds: that kernels of ours have taken.
     """
 
     def __init__(self) -> None:
         self._ours: list[bool] = []  # of the kernels that are being compiled, the innermost last, whether they are ours
         self._done = 0
-        self._seconds = 0.0
+        self._begun = 0.0
+        self.seconds = 0.0
         self._said = False
         self._bar: Any = None
         self._collects = False
@@ -62,6 +61,7 @@ class Compilation(event.Listener):
             self._end()
 
     def _begin(self) -> None:
+        self._begun = time.perf_counter()
         self._collects = gc.isenabled()
         gc.disable()
         if sys.stderr is None:
@@ -71,15 +71,29 @@ class Compilation(event.Listener):
 
             # A bar for each kernel that Python has called, as in between other things are shown. Together they look like one.
             self._bar = tqdm(initial=self._done, bar_format=_FORMAT, leave=False, delay=1e-9)  # not drawn before it is right
-            self._bar.start_t -= self._seconds
+            self._bar.start_t -= self.seconds
         elif not self._said:
             print(_LINE, file=sys.stderr, flush=True)
             self._said = True
 
     def _end(self) -> None:
+        self.seconds += time.perf_counter() - self._begun
         if self._bar is not None:
-            self._seconds = self._bar.format_dict["elapsed"]
             self._bar.close()
             self._bar = None
         if self._collects:
             gc.enable()
+
+
+_of_process = Compilation()
+
+
+@cache
+def show_compilation() -> None:
+    """Says from now on, in the whole process, that kernels are being compiled."""
+    event.register("numba:compile", _of_process)
+
+
+def time_without_compiling() -> float:
+    """A clock in seconds that stands while kernels are compiled and that is shown: a rate is that of later runs, too."""
+    return time.perf_counter() - _of_process.seconds

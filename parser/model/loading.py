@@ -35,7 +35,7 @@ class AnyModel(Protocol):
 
     @property
     def contextual(self) -> bool:
-        """See the class."""
+        """Whether it has an encoder."""
         ...
 
     def frozen(self) -> AnyModel:

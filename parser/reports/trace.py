@@ -165,7 +165,7 @@ def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredTransition:
     """A labelled transition, by column and relation (NO_NODE: none), with its probabilities; see JudgedTransition."""
 
     column: int
@@ -174,7 +174,9 @@ class _Scored:
     probability: float | None
 
 
-def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, single_root: bool) -> list[_Scored]:
+def _scored(
+    system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, single_root: bool
+) -> list[_ScoredTransition]:
     """All labelled transitions that have a score, the most probable one first; of equals, that which best() prefers."""
     root = required_root_relation(system, single_root)
     found, scores, allowed = [], [], []
@@ -193,12 +195,12 @@ def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndar
     allowed_odds = np.where(allowed, np.exp(np.minimum(np.array(scores) - highest, 0.0)), 0.0)
     raw, restricted = (odds / odds.sum()).tolist(), (allowed_odds / allowed_odds.sum()).tolist()
     return [
-        _Scored(*found[i], raw[i], restricted[i] if allowed[i] else None)
+        _ScoredTransition(*found[i], raw[i], restricted[i] if allowed[i] else None)
         for i in sorted(range(len(found)), key=lambda i: -scores[i])
     ]
 
 
-def _listed(scored: Sequence[_Scored]) -> list[_Scored]:
+def _listed(scored: Sequence[_ScoredTransition]) -> list[_ScoredTransition]:
     """The first few, and the first of each transition that can be taken."""
     seen: set[int] = set()
     listed = []
@@ -218,7 +220,7 @@ def _step(
     column: int,
     *,
     gold: GoldTree | None = None,
-    scored: Sequence[_Scored] | None = None,
+    scored: Sequence[_ScoredTransition] | None = None,
     relations: Sequence[str] = (),
 ) -> Step:
     """What there is to say of a configuration in which the transition of that column is taken; by a model, with its most

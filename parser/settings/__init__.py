@@ -129,7 +129,7 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
     if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
         what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
-        raise SettingsError(f"treebank.held_out={given} is out of range; {what}")
+        raise SettingsError(f"treebank.held_out={'null' if given is None else given} is out of range; {what}")
     dev, test = (*shares, 0.0)[:2]
     return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 

@@ -16,6 +16,7 @@ from omegaconf import MISSING
 import oracles
 from oracles import arc_eager
 from parser.beam_settings import MAX_SIZE, Merge
+from parser.data.attributes import ATTRIBUTES
 from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec, between
@@ -135,7 +136,7 @@ class VectorSettings:
     epochs: int = number(1, _EPOCHS, "the number of epochs", used="vectors.file=null")
     min_count: int = number(1, 1e9, "the lowest count of a form", used="vectors.file=null")
     skip_gram: bool = setting(used="vectors.file=null")
-    attribute: str | None = MISSING
+    attribute: str | None = setting(words=[None, *ATTRIBUTES])
     trained: bool = MISSING
 
 

@@ -102,17 +102,20 @@ def keys_of(kind: type, prefix: str = "", choice: str = "", read: str = "") -> I
             yield from keys_of(nested, f"{name}.", by, reads)
 
 
-def check_groups(words: Iterable[str]) -> None:
-    """Refuses a list or a dictionary for a group of settings, of which hydra composes settings that nobody asked for, or fails.
+def check_words(words: Iterable[str]) -> None:
+    """Refuses a list or a dictionary for a group of settings, of which hydra composes settings that nobody asked for, or fails;
+    and settings that are given as options.
 
     Args:
         words: of a command line, before hydra reads them; KEY=VALUE among others.
 
     Raises:
-        SettingsError: names the group, and how to give it.
+        SettingsError: names the setting, and how to give it.
     """
     for word in words:
-        name, _, value = word.lstrip("+").partition("=")
+        name, equals, value = word.lstrip("+-").partition("=")
+        if word.startswith("-") and (name in keys() or name in _CHOICES):
+            raise SettingsError(f"{word}: settings have no dashes; write {name}={value if equals else 'VALUE'}")
         fixes = [f"{name}=NAME"] if name in _CHOICES else []
         if name in keys() and keys()[name].is_group:
             fixes.append(f"{name}.KEY=VALUE with one of {', '.join(_inside(name))}")
@@ -217,7 +220,7 @@ def _translated(error: Exception) -> str | None:
         missing = str(error.missing_cfg_file)
         group, _, name = missing.partition("/") if missing.startswith(f"{_TREEBANK}/") else missing.rpartition("/")
         known = ", ".join(error.options or [])
-        fix = f"; if it is a file, give {_to_train_on(name)}" if group == _TREEBANK else ""
+        fix = f"; if it is a file, give {_to_train_on(name)}" if group == _TREEBANK and name else ""
         return f"{group}={name} is unknown; known: {known}{fix}" if group and known else None
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override) and Path(error.override).is_file():
@@ -231,6 +234,8 @@ def _translated(error: Exception) -> str | None:
             return (
                 f"hydra cannot work in a folder whose name has a ${{ in it that is not closed ({_first_line(one)}); rename it"
             )
+    if (found := re.match(r"Interpolation key '(.*)' not found", _first_line(error))) and found[1] in keys():
+        return f"{found[1]} has no value; give {found[1]}=VALUE"
     if isinstance(error, InterpolationKeyError | UnsupportedInterpolationType):
         return f"{error.full_key}: {_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"
     given, settings = _override_of(error)
@@ -242,27 +247,36 @@ def _translated(error: Exception) -> str | None:
         fix = size if name == "beam" and given.value() is not None else ""
         return f"{override}: there must be one, given by its name; give one that --help lists, or leave {name}= out{fix}"
     if given.is_sweep_override():
-        value = override.partition("=")[2]
-        return (
-            f"{override} has several values: add -m for a run with each of them; for a list, write "
-            f"{shell_command([f'{name}=[{value}]'])}; for "
-            f"one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
-        )
+        several = f"{override} has several values: add -m for a run with each of them"
+        kind, value = keys()[name].type if name in keys() else Any, override.partition("=")[2]
+        if kind is Any or str(kind).startswith(("list", "dict")):
+            return f"{several}; for a list, write {shell_command([f'{name}=[{value}]'])}"
+        return f"{several}; for one value with commas, quote it: {shell_command([f'{name}={quoted(value)}'])}"
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
     if isinstance(error, AssertionError | AttributeError) or str(error).startswith(("Could not override", "Could not delete")):
         return absent(name, settings, override)
-    if name not in keys():
+    setting = keys().get(name) or keys().get(name.rpartition(".")[0])
+    if setting is None or (setting.name != name and not setting.is_dictionary):
         return None
-    if keys()[name].is_group:
+    if setting.is_group:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(_inside(name))}"
-    if words := _words(keys()[name].type):
+    if words := _words(setting.type):
         return f"{override} is unknown; known: {', '.join(words)}"
     if given.value() is None:
         return f"{override}: it cannot be null"
-    if (allowed := keys()[name].range) is not None:
-        kind = "a whole number" if int in (keys()[name].type, *get_args(keys()[name].type)) else "a number"
+    if name == "column" and settings is not None:
+        return f"{override} is unknown; known: {', '.join(settings.table7)}"
+    if setting.is_dictionary and setting.name == name:
+        return f"{override}: it holds values by name; give {name}.NAME=VALUE"
+    if (allowed := setting.range) is not None:
+        kind = "a whole number" if "int" in str(setting.type) else "a number"
         return f"{override} is not {kind}; {allowed.violation(math.nan)}"
+    if "list" in str(setting.type):
+        value = override.partition("=")[2]
+        return f"{override} is no list of texts; write {shell_command([f'{name}=[{value}]'])}"
+    if isinstance(given.value(), list | dict):
+        return f"{override}: it has one value, and no list or dictionary of them"
     return f"{override}: {_first_line(error.__cause__ or error)}"
 
 
@@ -279,6 +293,8 @@ def unreadable(error: OverrideParseException) -> str:
     """What to say of a word of the command line that hydra's grammar does not take: where it ends, and how to write it."""
     word = str(error.override)
     name, equals, value = word.partition("=")
+    if not equals and word in keys():
+        return f"{word} is not KEY=VALUE; give {word}=VALUE"
     if not equals:
         return f"{word} is not KEY=VALUE; a value with blanks needs the shell's quotes: {shell_command(['KEY=some text'])}"
     why, mark, _ = str(error).partition("\n")[2].partition("^")

@@ -150,6 +150,8 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
     """The value as hydra reads it."""
+    if setting.kind is PathKind.OUTPUT and not text.strip():
+        raise SettingsError(f"{name} is empty; name a folder, or leave it out")
     if not text.strip() or _is_null(text):
         return text
     if setting.inside and _is_enclosed(text, "{"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from parser.storage.atomic import write_json
 
@@ -52,7 +54,7 @@ class JobFolders(Callback):
 
     Attributes:
         sweep: that of the sweep; None if it has none.
-        new: of a single run, its folder and those above it, as far as hydra makes them for it; the innermost first.
+        new: that of the run or sweep and those above it, as far as hydra makes them for it; the innermost first.
     """
 
     sweep: ClassVar[Path | None] = None
@@ -60,12 +62,18 @@ class JobFolders(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Notes the folder."""
-        JobFolders.sweep = Path(config.hydra.sweep.dir).absolute()
+        JobFolders.sweep = _noted(config.hydra.sweep)
 
     def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Notes which are not there yet."""
-        folder = Path(os.path.abspath(config.hydra.run.dir))
-        JobFolders.new = list(takewhile(lambda one: not os.path.lexists(one), (folder, *folder.parents)))
+        with suppress(OmegaConfBaseException):  # which hydra raises, too
+            _noted(config.hydra.run)
+
+
+def _noted(place: DictConfig) -> Path:
+    folder = Path(os.path.abspath(place.dir))
+    JobFolders.new = list(takewhile(lambda one: not os.path.lexists(one), (folder, *folder.parents)))
+    return folder
 
 
 def read_jobs(sweep: Path) -> list[SweepJob]:

@@ -65,6 +65,9 @@ def test_the_columns_of_conllu_may_be_named():
             "1\ta" + "\t_" * 8 + "\n\n2\ta" + "\t_" * 8 + "\n",
             "line 3, .*word 2 where word 1 .*remove the empty line",
         ),
+        ("1\ta" + "\t_" * 8 + "\t\n", "11 columns .*ends with a tab; remove it"),
+        ("\t".join(COLUMN_NAMES) + "\n", "'ID' is not an id; remove the line with the names"),
+        ("\ufeff\ufeff1\ta" + "\t_" * 8 + "\n", "is not an id; remove the byte order mark"),
         ("2-1\ta" + "\t_" * 8 + "\n", "multiword token 2-1 ends before it begins"),
     ],
 )
@@ -78,6 +81,7 @@ def test_what_is_something_else_is_named_with_the_way_out(text, message):
     [
         ("1\ta".encode("utf-16"), "UTF-16"),
         ("1\ta".encode("utf-16-be"), "UTF-16"),
+        ("1\ta".encode("utf-32"), "UTF-32"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"<!doctype HTML>\n", "web page"),
         (b"\x1f\x8b\x08", r"gzip.*\.gz"),

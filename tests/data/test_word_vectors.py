@@ -103,6 +103,26 @@ def test_what_is_no_file_of_vectors_is_refused(tmp_path):
         WordVectors.read(tmp_path / "poem.txt")
 
 
+@pytest.mark.parametrize("name", ["v.vec", "v.bin"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 2\nun 1 2\n".encode("utf-16"), "UTF-16"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"<!DOCTYPE html>\n", "web page"),
+        (gzip.compress(b"1 2\nun 1 2\n"), r"gzip.*\.gz"),
+    ],
+)
+def test_what_is_certainly_something_else_is_named(tmp_path, name, content, message):
+    refused(tmp_path / name, content, message)
+
+
+def test_text_and_binary_files_under_each_others_names(tmp_path):
+    binary = word2vec_file(tmp_path / "v.bin", binary=True)
+    refused(tmp_path / "v.vec", binary, r"binary: name it \.bin")
+    refused(tmp_path / "v.bin", word2vec_file(tmp_path / "v.txt", binary=False), r"text: name it \.vec")
+
+
 def word2vec_file(path: Path, binary: bool) -> bytes:
     keyed = KeyedVectors(vector_size=3)
     keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))

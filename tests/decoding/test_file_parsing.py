@@ -192,6 +192,11 @@ def test_more_trees_than_the_beam_has_items(model):
         in_chunks(model, b"", beam=Beam(2), k_best=3)
 
 
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"# a\n\n"])
+def test_a_file_without_a_sentence_is_told(model, content):
+    assert in_chunks(model, content)[1].warnings() == ["there is no sentence in it"]
+
+
 def test_words_that_are_not_utf_8_are_parsed_and_said_so(model):
     content = line(1, "a") + b"2\tb\xe9\t_\tX\t_\t_\t1\t_\t_\t_\n\n"
     for damage in (b"", b"1\n\n"):  # in compiled code, and line by line

@@ -334,6 +334,14 @@ def test_different_texts():
         scores_of(conllu(GOLD), "# nothing\n\n")
 
 
+def test_the_same_text_in_another_normalization_is_named():
+    texts = [conllu([(unicodedata.normalize(form, "\u00e1rv\u00edz"), "NOUN", 0, "root")]) for form in ("NFC", "NFD")]
+    with pytest.raises(ConlluError, match=r"normalization \(NFD, the gold file NFC\); convert"):
+        scores_of(*texts)
+    with pytest.raises(ConlluError, match=r"normalization \(NFC, the gold file NFD\); convert"):
+        scores_of(*reversed(texts))
+
+
 def test_script(tmp_path, capsys):
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))

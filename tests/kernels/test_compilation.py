@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from parser.kernels import compilation
 from parser.kernels.compilation import Compilation
 from tests.forgery import small_model
 from tests.jit import COMPILED
@@ -111,13 +112,13 @@ print(len(names), file=sys.stderr)
 def test_on_a_terminal_a_bar_counts_and_names_them(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    compilation = Compilation()
-    compilation.on_start(of("outer"))
-    compilation.on_start(of("inner"))
-    compilation.on_start(of("of_numba", "numba.np"))
-    compilation.on_end(of("of_numba", "numba.np"))
-    compilation.on_end(of("inner"))
-    compilation.on_end(of("outer"))
+    heard = Compilation()
+    heard.on_start(of("outer"))
+    heard.on_start(of("inner"))
+    heard.on_start(of("of_numba", "numba.np"))
+    heard.on_end(of("of_numba", "numba.np"))
+    heard.on_end(of("inner"))
+    heard.on_end(of("outer"))
     lines = drawn(terminal)
     assert lines[0].startswith("compiling kernels for this and later runs: 0 done, 00:0")
     assert lines[0].endswith(", some.outer")
@@ -127,32 +128,44 @@ def test_on_a_terminal_a_bar_counts_and_names_them(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    compilation.on_start(of("another"))
+    heard.on_start(of("another"))
     assert "2 done" in drawn(terminal)[0]
-    compilation.on_end(of("another"))
+    heard.on_end(of("another"))
 
 
 def test_kernels_of_others_are_theirs(monkeypatch):
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
-        compilation = Compilation()
-        compilation.on_start(of("theirs", "elsewhere"))
+        heard = Compilation()
+        heard.on_start(of("theirs", "elsewhere"))
         assert gc.isenabled()
-        compilation.on_end(of("theirs", "elsewhere"))
+        heard.on_end(of("theirs", "elsewhere"))
         assert stream.getvalue() == ""
+
+
+def test_a_clock_stands_meanwhile(monkeypatch):
+    """For rates."""
+    seconds = iter([10.0, 11.0, 15.0, 16.0])
+    monkeypatch.setattr(compilation, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(compilation, "_of_process", Compilation())
+    monkeypatch.setattr(sys, "stderr", None)
+    before = compilation.time_without_compiling()
+    for hear in (compilation._of_process.on_start, compilation._of_process.on_end):
+        hear(of("some"))
+    assert compilation.time_without_compiling() - before == 2.0  # of six, in which four were compiling
 
 
 @pytest.mark.parametrize("collects", [True, False])
 def test_meanwhile_no_garbage_is_looked_for(monkeypatch, collects):
     monkeypatch.setattr(sys, "stderr", None)
-    compilation = Compilation()
+    heard = Compilation()
     (gc.enable if collects else gc.disable)()
     try:
-        compilation.on_start(of("outer"))
-        compilation.on_start(of("inner"))
-        compilation.on_end(of("inner"))
+        heard.on_start(of("outer"))
+        heard.on_start(of("inner"))
+        heard.on_end(of("inner"))
         assert not gc.isenabled()
-        compilation.on_end(of("outer"))
+        heard.on_end(of("outer"))
         assert gc.isenabled() == collects
     finally:
         gc.enable()

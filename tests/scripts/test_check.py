@@ -26,6 +26,9 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     assert "a.conllu: 1 sentence to train on, 2 faults, of which parsing refuses 0; treebank.on_error=skip" in found
     assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
     assert "none.conllu: there is no such file" in found
+    (tmp_path / "empty.conllu").write_text("# nothing\n\n")
+    assert main([str(tmp_path / "empty.conllu")]) == 1
+    assert "empty.conllu: there is no sentence in this file" in capsys.readouterr().out
     assert re.search(r"\n +2  several roots\n +1  word \.\.\. where word", found)
 
 
@@ -55,6 +58,7 @@ def test_all_faults_of_a_sentence(tmp_path, capsys):
         "4 21 a cycle: the",
     ]
     assert "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip" in summary
+    assert read_treebank(file, skip=True).n_left_out == 4  # sentences, not faults
 
 
 def test_every_line_in_another_encoding(tmp_path, capsys):

@@ -24,6 +24,7 @@ from parser.commands import parse
         (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not supported with CoNLL-U; leave it out"),
         (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
         (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would overwrite the text; choose "),
+        (["-o", "in.conllul", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
         (["in.conllul", "-o", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
     ],
 )

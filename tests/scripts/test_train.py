@@ -166,6 +166,12 @@ def test_a_run_that_is_refused_leaves_what_was_there(tmp_path, there):
     assert [path for path in tmp_path.rglob("*") if path.is_dir()] == before
 
 
+def test_a_sweep_without_jobs_leaves_no_folder(tmp_path):
+    done = train("-m", "seed=glob(*)", folder=tmp_path)
+    assert (done.returncode, "this sweep has no jobs" in done.stderr) == (1, True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_folds_that_are_refused_leave_no_folder(tmp_path):
     few = "treebank.test=null", "treebank.folds=1000", "hydra.run.dir=run"
     assert train(FILES[0], *NO_VECTORS, *few, folder=tmp_path).returncode == 1
@@ -213,7 +219,10 @@ def test_folds(tmp_path):
         (["treebank=null"], "error: treebank=null: there must be one"),
         (["hydra.run.dir=/proc/x"], "error: /proc/x: "),
         (["seed=4294967296"], "error: seed=4294967296 is out of range"),
+        (["treebank.folds=-3", "treebank.test=null"], "error: treebank.folds=-3 is out of range"),
         (["+colunm=2"], "error: there is no setting colunm; the nearest is column"),
+        (["~seed"], "error: seed has no value; give seed=VALUE"),
+        (["hydra.sweep.dir= "], "error: hydra.sweep.dir is empty; name a folder"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, overrides, message):

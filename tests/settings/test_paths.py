@@ -199,7 +199,8 @@ def test_only_commas_of_the_outside_separate():
         ("features.form=[s0,ő]", r"""begin with 'ő'; what has blanks.*: 'features.form=\["a, b",c\]'$"""),
         ("b.conllu", r"b.conllu is not KEY=VALUE; a value with blanks needs the shell's quotes: 'KEY=some text'$"),
         ("sőd=1", "sőd=1 is not KEY=VALUE: there can be no 'ő' in a key"),
-        ("seed=1,2", r"seed=1,2 has several values: add -m .* write 'seed=\[1,2\]'; .*: 'seed=\"1,2\"'$"),
+        ("seed=1,2", r"seed=1,2 has several values: add -m .*; for one value .*: 'seed=\"1,2\"'$"),
+        ("features.form=s0,b0", r"features.form=s0,b0 has several .* write 'features.form=\[s0,b0\]'$"),
     ],
 )
 def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said):

@@ -10,7 +10,7 @@ import pytest
 from parser.data.attributes import TAGS
 from parser.network_spec import Range
 from parser.settings import Settings, SettingsError
-from parser.settings.overrides import check_given, check_groups, keys
+from parser.settings.overrides import check_given, check_words, keys
 from parser.settings.plan import Plan
 from parser.settings.planning import check_files, plan
 from tests.toy import settings
@@ -25,7 +25,7 @@ TAUGHT = "distillation.teacher=runs/taught"
 
 def planned(*overrides: str) -> Plan:
     """What a command with these overrides plans."""
-    check_groups(overrides)
+    check_words(overrides)
     composed: Settings = settings(*overrides)
     check_given(composed, overrides)
     return plan(composed)
@@ -60,12 +60,28 @@ REFUSED = [
     (f"{EXACT} beam.training.gold_size=4", "beam.training.gold_size=4 beam=global"),
     (f"{EXACT} beam.training=null beam.training.epochs=3", "beam.training.epochs=3 beam=global beam=exact"),
     ("features.suffix3=[s0]", "features.suffix3 +features.suffix3=[s0]"),
+    ("--seed=1", "--seed=1 seed=1"),
+    ("-seed 1", "-seed seed=VALUE"),
+    ("--recipe text", "--recipe recipe=VALUE"),
+    ("seed 1", "seed seed=VALUE"),
     ("+keep=last", "+keep=last plus"),
     ("~keep", "keep=VALUE"),
     ("~system", "system=VALUE"),
     ("~treebank treebank.train=x", "treebank.name=VALUE"),
     # Values that are not KEY=VALUE, or of another type.
-    ("seed=1,2", "seed=1,2 -m seed=[1,2]"),
+    ("seed=1,2", 'seed=1,2 -m seed="1,2"'),
+    ("beam=none,local", 'beam=none,local -m beam="none,local"'),
+    ("features=[s0]", "features=[s0] features.NAME=VALUE"),
+    ("+embeddings.upos=four", "+embeddings.upos=four whole 1 10,000"),
+    ("recipe=text encoder.tagger.weights.upos=x", "encoder.tagger.weights.upos=x number 0 1,000,000"),
+    ("features.form=s0", "features.form=s0 features.form=[s0]"),
+    ("features.form=s0,b0", "features.form=s0,b0 -m features.form=[s0,b0]"),
+    ("treebank.held_out=0.1,0.1,0.1", "treebank.held_out=0.1,0.1,0.1 -m treebank.held_out=[0.1,0.1,0.1]"),
+    ("column=five", "column=five 1 2 3 4 5 6"),
+    ("column=[1]", "column=[1] 1 2 3 4 5 6"),
+    ("device=[cpu]", "device=[cpu] list"),
+    ("treebank.held_out=null", "treebank.held_out=null 0.1,0.1"),
+    ("treebank.folds=0 treebank.test=null", "treebank.folds=0 2 1,000"),
     ("keep=[best", "keep=[best KEY=VALUE"),
     ("optimizer=adam", "optimizer.KEY=VALUE name learning_rate"),
     (f"{BILSTM} encoder=null", "encoder.KEY=VALUE layers hidden"),
@@ -105,6 +121,7 @@ REFUSED = [
     ("ties=random", "ties=random null nearest_ancestor monotonic commit"),
     ("strategy=lucky", "strategy=lucky left_before_right"),
     ("projectivization=some", "projectivization=some nearest_ancestor arbitrary"),
+    ("vectors.attribute=word", "vectors.attribute=word null form lower"),
     ("tokenizer=moses", "tokenizer=moses none udpipe"),
     ("optimizer.name=lbfgs", "optimizer.name=lbfgs sgd adam adamw"),
     ("optimizer.schedule_over=night", "optimizer.schedule_over=night pass run"),

@@ -112,3 +112,13 @@ def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):
         "DEPREL is empty in 1 word (the first in line 4, sentence 2); "
         "DEPREL of the root is not root in 1 word (the first in line 4, sentence 2); correct them if they are mistakes"
     )
+
+
+def test_vectors_of_another_language_are_told(tmp_path, sentences, caplog):
+    path, vectors = write_conllu(tmp_path / "train.conllu", sentences), tmp_path / "v.vec"
+    for form in ("ilyen", sentences[0].forms[1]):
+        caplog.clear()
+        vectors.write_text(f"egyik 1 2\n{form} 3 4\n")
+        corpus(path, f"vectors.file={vectors}")
+        told = [message for message in caplog.messages if message.startswith(f"{vectors}: it has no vector for any form")]
+        assert len(told) == (form == "ilyen")

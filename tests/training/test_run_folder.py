@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from parser.model_folder import SETTINGS, ModelError
+from parser.storage.atomic import write_json
 from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers.observer import EpochEnd, Observer
@@ -130,6 +132,19 @@ def test_a_changed_first_pass_is_noticed(tmp_path, treebank):
     (tmp_path / "first/model/classifier.safetensors").write_bytes(weights)
     with pytest.raises(CheckpointError, match=r"first_pass\.model/classifier\.safetensors"):
         train(run(treebank, shared), tmp_path / "run")
+
+
+@pytest.mark.parametrize("model", ["mlp", "linear"])
+def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(tmp_path, treebank, monkeypatch, model):
+    def damaged(path: Path, value: object) -> None:
+        write_json(path, [] if path.name == SETTINGS else value)
+
+    for module in ("parser.model.model", "parser.linear.model"):
+        monkeypatch.setattr(f"{module}.write_json", damaged)
+    few = ["column=1"] if model == "mlp" else ["model=linear", "online.iterations=1"]
+    with pytest.raises(ModelError, match=SETTINGS):
+        train(settings(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *few), tmp_path / "run")
+    assert not (tmp_path / "run" / "metrics.json").exists()
 
 
 def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):

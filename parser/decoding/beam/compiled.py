@@ -307,7 +307,7 @@ class BeamParser(CompiledParser):
         self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """See KBestParser."""
+        """The k best trees of each sentence that the beam holds at the end, best first."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):

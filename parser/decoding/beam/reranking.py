@@ -47,7 +47,7 @@ class RerankingParser:
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """See SentenceParser."""
+        """The tree of each sentence that both scores together prefer."""
 
         def parse(part: Sentences, parses: Parses) -> None:
             write_trees((best for best, *_ in self._ranked(part, 1, single_root)), parses)

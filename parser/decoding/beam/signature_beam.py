@@ -482,7 +482,7 @@ class SignatureBeamParser(BeamParser):
 
 
 class SignatureSearch(BeamSearch):
-    """See BeamSearch."""
+    """A BeamSearch whose items of equal signatures are merged."""
 
     _merging: SignatureWorkspace
 

@@ -80,7 +80,8 @@ class FileCounts:
             found.append("there is no sentence in it")
         if self.not_utf8 is not None:
             shown = ascii(self.not_utf8.encode("utf-8", "surrogateescape"))[2:-1]
-            found.append(f"it is not UTF-8 (the first such word is {shown}); convert it, as by iconv -f LATIN1 -t UTF-8")
+            fix = "convert it: iconv -f ENCODING -t UTF-8, such as LATIN1"
+            found.append(f"it is not UTF-8 (the first such word is {shown}); {fix}")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
@@ -212,7 +213,7 @@ class ChunkParser:
 
     @property
     def not_utf8(self) -> str | None:
-        """See WordCache."""
+        """The first value of a column that the model reads which is not UTF-8; None: there is none."""
         return self._word_cache.not_utf8
 
     def prepare(self) -> None:

@@ -284,7 +284,7 @@ class MergingBeamParser:
         return [distinct(trees, k) for trees in self.lattice_trees(sentences, arcs, single_root)]
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """See LatticeSearcher."""
+        """For each lattice, the trees that its final items stand for, best first, made as they are asked for."""
         for lattice, final in zip(arcs, self.final_items(sentences, arcs, single_root), strict=True):
             yield best_trees(final, len(lattice.ends))
 

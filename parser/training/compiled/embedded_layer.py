@@ -64,7 +64,7 @@ class SideBySide:
         self.gradient = Gradient.like(weights)
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """See EmbeddedLayer."""
+        """The vectors of all slots, side by side, times the weights."""
         if len(features) > len(self._inputs):  # asking for new memory in every batch is slow
             self._inputs = torch.empty(len(features), self._inputs.shape[1])
         inputs = self._inputs[: len(features)]
@@ -76,7 +76,7 @@ class SideBySide:
         return product(inputs, self._weights, self._bias)
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """See EmbeddedLayer."""
+        """The gradients of the weights, and of the vectors that training changes, from that of the total."""
         self.gradient.values = product(by_total.t(), self._inputs[: len(features)].t()).numpy()
         if self._trains_vectors:
             by_input = product(by_total, self._weights.t())

@@ -37,7 +37,7 @@ class CompiledOptimizer:
         self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
 
     def step(self, rate: float) -> None:
-        """See Optimizer."""
+        """Takes a step of SGD or Adam in compiled loops; ``rate``: the learning rate."""
         self._steps += 1
         if self._name == "sgd":
             self._sgd(rate)

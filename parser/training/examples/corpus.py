@@ -244,8 +244,12 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
-        of_training = set(chain.from_iterable(values)) if wanted.restrict else None
-        return WordVectors.read(Path(wanted.file), wanted.limit, of_training)
+        of_training = set(chain.from_iterable(values))
+        read = WordVectors.read(Path(wanted.file), wanted.limit, of_training if wanted.restrict else None)
+        if not any(form in read.vocabulary for form in of_training):
+            fix = "is it for this language, and in the same Unicode normalization?"
+            log.warning("%s: it has no vector for any form of the training part; %s", wanted.file, fix)
+        return read
     return WordVectors.train(values, wanted.training, seed) if background is None else background.result()
 
 

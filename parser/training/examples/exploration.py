@@ -162,7 +162,7 @@ def explore_with_beam(
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredConfigurations:
     """What is known of m configurations.
 
     Attributes:
@@ -209,7 +209,7 @@ class _ExampleCollector:
         if isinstance(self._scorer, ContextualScorer):
             self._scorer.begin(batch.numbers)
 
-    def collect(self, batch: BatchedComputations, rows: np.ndarray) -> _Scored:
+    def collect(self, batch: BatchedComputations, rows: np.ndarray) -> _ScoredConfigurations:
         """Makes examples of the configurations in some rows (int[m])."""
         system = self._system
         transition_scores = batch.score(self._oracle, rows)
@@ -227,7 +227,7 @@ class _ExampleCollector:
         self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
         self._optimal_steps += int(optimal.sum())
         edges = transition_scores // self._oracle.gold_weight
-        return _Scored(transitions, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
+        return _ScoredConfigurations(transitions, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
 
     def report(self) -> ExplorationReport:
         """What happened."""
@@ -240,7 +240,7 @@ def _explored_transitions(
     system: TransitionSystem,
     batch: BatchedComputations,
     rows: np.ndarray,
-    scored: _Scored,
+    scored: _ScoredConfigurations,
     exploration: Exploration,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:

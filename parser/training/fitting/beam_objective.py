@@ -108,7 +108,7 @@ class BeamObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """See Objective."""
+        """Of a sentence: that of all its transitions, 2 for a token."""
         return 2 * float((self._lengths - 1).mean()) * math.log(self._system.n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
@@ -122,7 +122,7 @@ class BeamObjective:
         return len(found), found
 
     def backward(self, batch: np.ndarray) -> BatchLoss:
-        """See Objective."""
+        """Searches the sentences, and leaves the gradients of the loss of their items."""
         found = self.search(batch)
         searched, of_tasks = found.searched, found.batch.task_loss
         if has_gradient := len(searched.rows) > 0 or of_tasks is not None:

@@ -74,7 +74,7 @@ class ExactObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """See Objective."""
+        """Of a sentence: that of all its transitions, 2 for a token."""
         return 2 * float(self._data.sentences.lengths.mean()) * math.log(self._system.n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
@@ -85,7 +85,7 @@ class ExactObjective:
         return len(found), found
 
     def backward(self, batch: np.ndarray) -> BatchLoss:
-        """See Objective."""
+        """Leaves the gradients of log Z less the log-probability of the gold tree, and adds up what report() says."""
         surrogate, losses = self.loss(batch)
         self._classifier.zero_grad()
         surrogate.backward()

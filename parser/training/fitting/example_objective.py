@@ -137,7 +137,7 @@ class ExampleObjective:
                 yield ExampleBatch(numbers, features, targets, Groups.of(taken, self._device))
 
     def backward(self, batch: ExampleBatch) -> BatchLoss:
-        """See Objective."""
+        """Leaves the gradients of the loss of the examples, whose rare words dropout may have replaced."""
         features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
         loss = self._gradients.loss(features, batch.targets, batch.groups, self._taught(batch.numbers))
         return BatchLoss(loss, len(batch.numbers))

@@ -54,7 +54,7 @@ class SentenceObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """See Objective."""
+        """That of a transition, in nats."""
         return math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[SentenceBatch]]:
@@ -68,7 +68,7 @@ class SentenceObjective:
         return len(found), found
 
     def backward(self, batch: SentenceBatch) -> BatchLoss:
-        """See Objective."""
+        """Leaves the gradients of the mean loss of the examples, and of the further tasks, by autograd."""
         loss, of_tasks = self.losses(batch)
         self._classifier.zero_grad()
         (loss + of_tasks).backward()
