@@ -78,11 +78,17 @@ class Lemmas:
                 numbers.append(known[word])
         return np.array(numbers, np.int32)
 
-    def by_rule(self, form: str, scores: np.ndarray) -> str:
-        """The lemma by the rule with the highest score (float32[rules]) of those that apply; the form, if none does."""
-        lemma = self._rules[int(scores.argmax())](form)
-        if lemma is not None:
-            return lemma
+    def by_rules(self, forms: Sequence[str], scores: np.ndarray) -> list[str]:
+        """The lemmas of forms, each by the rule with the highest score that applies to it; where none does, the form.
+
+        Args:
+            forms: the forms.
+            scores: float32[forms, rules].
+        """
+        best = [self._rules[number](form) for form, number in zip(forms, scores.argmax(axis=1).tolist(), strict=True)]
+        return [self._by_next(*word) if lemma is None else lemma for lemma, *word in zip(best, forms, scores, strict=True)]
+
+    def _by_next(self, form: str, scores: np.ndarray) -> str:
         ranked = (self._rules[number](form) for number in np.argsort(-scores, kind="stable").tolist())
         return next((lemma for lemma in ranked if lemma is not None), form)
 
@@ -168,6 +174,7 @@ class Lemmatizer:
             found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
         places = np.array([place for place, lemma in enumerate(found) if lemma is None and forms[place]], np.int64)
         if len(places):
-            for place, of_rules in zip(places.tolist(), scores(places), strict=True):
-                found[place] = self._lemmas.by_rule(forms[place], of_rules)
+            by_rules = self._lemmas.by_rules([forms[place] for place in places.tolist()], scores(places))
+            for place, lemma in zip(places.tolist(), by_rules, strict=True):
+                found[place] = lemma
         return [lemma or EMPTY for lemma in found]

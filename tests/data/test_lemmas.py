@@ -63,11 +63,8 @@ def test_rules_that_cannot_be_are_refused(rules):
 
 
 def test_rules_that_do_not_apply_are_passed_over():
-    lemmas = Lemmas(KNOWN)
-    assert lemmas.by_rule("Fák", np.array([1, 3, 2], np.float32)) == "fa"
-    assert lemmas.by_rule("K", np.array([1, 3, 2], np.float32)) == "K"
-    assert lemmas.by_rule("K", np.array([2, 3, 2], np.float32)) == "k"
-    assert lemmas.by_rule("K", np.full(3, np.nan, np.float32)) == "k"
+    scores = np.array([[1, 3, 2], [1, 3, 2], [2, 3, 2], [np.nan] * 3, [1, 3, 2]], np.float32)
+    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], scores) == ["fa", "K", "k", "k", ""]
 
 
 def lines(path, *written: str):
