@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from parser.data.lemma_rules import is_lemma
+from parser.data.lemmas import Lemmas
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
 
@@ -215,13 +217,15 @@ def check_system(settings: dict[str, Any]) -> None:
         check_type(value, int, f"the option {key}")
 
 
-def read_vocabularies(folder: Path, longest_form: int | None = None, tagger: bool = False) -> tuple[Vocabularies, Vocabulary]:
+def read_vocabularies(
+    folder: Path, longest_form: int | None = None, tasks: Collection[str] = ()
+) -> tuple[Vocabularies, Vocabulary]:
     """The vocabularies, and the relations.
 
     Args:
         folder: of a model.
         longest_form: characters of a form that the model reads; None: it reads no characters.
-        tagger: whether the model has one, which predicts the tags.
+        tasks: what the model has to predict tags and lemmas with: ``tagger`` and ``lemmas``.
 
     Raises:
         ModelError: the part is missing or damaged.
@@ -232,9 +236,41 @@ def read_vocabularies(folder: Path, longest_form: int | None = None, tagger: boo
         attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
         characters = None if longest_form is None else Characters(vocabularies["characters"], longest_form)
         tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
-        if tags and not tagger:
+        if tags and "tagger" not in tasks:
             raise ValueError("there are tags, but there is no tagger to predict them")
-        return Vocabularies(attributes, characters, tags), Vocabulary(vocabularies["relations"])
+        lemmas = _read_lemmas(vocabularies["lemmas"], tags) if "lemmas" in vocabularies else None
+        if lemmas is not None and "lemmas" not in tasks:
+            raise ValueError("there are rules for lemmas, but there is nothing to score them")
+        return Vocabularies(attributes, characters, tags, lemmas), Vocabulary(vocabularies["relations"])
+
+
+def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:
+    """What is known of lemmas, whose words are told apart by some of the tags that are predicted.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or cannot be.
+    """
+    check_type(found, dict, "lemmas")
+    rules, columns, seen = found["rules"], found["columns"], found["seen"]
+    for name, values in {"rules": rules, "columns": columns}.items():
+        check_type(values, list, f"lemmas.{name}")
+        for value in values:
+            check_type(value, str, f"a value of lemmas.{name}")
+    if unknown := [column for column in columns if column not in tags]:
+        raise ValueError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
+    check_type(seen, dict, "lemmas.seen")
+    by_tags = {}
+    for key, forms in seen.items():
+        check_type(forms, dict, "a value of lemmas.seen")
+        for lemma in forms.values():
+            check_type(lemma, str, "a lemma of lemmas.seen")
+            if not is_lemma(lemma):
+                raise ValueError(f"{lemma!r} is not a lemma")
+        _check_written("lemma", "".join(forms.values()))
+        by_tags[tuple(key.split("\t")) if columns else ()] = forms
+    for rule in rules:
+        _check_written("rule for lemmas", rule.replace("\t", ""))
+    return Lemmas(rules, columns, by_tags)
 
 
 def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
@@ -254,9 +290,14 @@ def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
             check_type(value, str, f"a value of {name}")
     for kind, written in {"relation": vocabularies["relations"], **{f"value of {name}": tags[name] for name in tags}}.items():
         for value in written:
-            if "\t" in value or "\n" in value:
-                raise ValueError(f"the {kind} {value!r} would break the lines of the output")
-            value.encode("utf-8")  # UnicodeEncodeError is a ValueError
+            _check_written(kind, value)
+
+
+def _check_written(kind: str, value: str) -> None:
+    """Raises ValueError for what cannot stand in a column."""
+    if "\t" in value or "\n" in value:
+        raise ValueError(f"the {kind} {value!r} would break the lines of the output")
+    value.encode("utf-8")  # UnicodeEncodeError is a ValueError
 
 
 def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str, Any], dict[str, _T]]:

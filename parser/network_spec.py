@@ -246,6 +246,26 @@ class BiaffineSpec(Spec):
 
 
 @dataclass
+class LemmaSpec(Spec):
+    """How lemmas are predicted (networks/tasks.py).
+
+    Attributes:
+        layer: the layer of the encoder whose outputs are read, from 1, beside the vectors of characters.
+        size: units of a hidden layer.
+        dropout: share of the numbers of the vectors that are read, and of the hidden units, dropped in training.
+    """
+
+    layer: int = field(metadata=between(1, 100, "the number of a layer"))
+    size: int = field(metadata=_UNITS)
+    dropout: float = field(metadata=_DROPPED)
+
+    def shapes(self, width: int, rules: ValueCounts) -> Shapes:
+        """Those of the parameters, for vectors of tokens of this length and these rules."""
+        hidden: Shapes = {"hidden.weight": (self.size, width), "hidden.bias": (self.size,)}
+        return hidden | _under("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
+
+
+@dataclass
 class BiLSTMSpec(Spec):
     """An encoder of sentences (networks/bilstm.py).
 
@@ -257,6 +277,7 @@ class BiLSTMSpec(Spec):
         characters: how characters are read; None if they are not.
         tagger: how tags are predicted; None if they are not.
         heads: how heads are predicted, a further task in training; None if they are not.
+        lemmas: how lemmas are predicted; None if they are not.
     """
 
     layers: int = field(metadata=between(1, 100, "the number of layers"))
@@ -266,6 +287,7 @@ class BiLSTMSpec(Spec):
     characters: CharacterSpec | None = None
     tagger: TaggerSpec | None = None
     heads: BiaffineSpec | None = None
+    lemmas: LemmaSpec | None = None
 
     def __post_init__(self) -> None:
         if self.tagger is not None and self.tagger.layer >= self.layers:
@@ -273,6 +295,8 @@ class BiLSTMSpec(Spec):
                 f"tagger.layer={self.tagger.layer}: the tags are read by the layer above, and layers={self.layers}; choose a "
                 f"layer below {self.layers}, or tagger=null"
             )
+        if self.lemmas is not None and self.lemmas.layer > self.layers:
+            raise ValueError(f"lemmas.layer={self.lemmas.layer}: there are {self.layers} layers; choose one, or lemmas=null")
 
     @property
     def size(self) -> int:
@@ -284,7 +308,7 @@ class BiLSTMSpec(Spec):
 
         Args:
             inputs: by attribute that is read, the shape of the table of its vectors.
-            counts: how many characters, tags and relations there are.
+            counts: how many characters, tags, relations and rules there are.
         """
         found: Shapes = {f"inputs.vectors.{name}": shape for name, shape in inputs.items()}
         widths = [sum(shape[1] for shape in inputs.values()), *[self.size] * (self.layers - 1)]
@@ -299,6 +323,9 @@ class BiLSTMSpec(Spec):
         for layer, width in enumerate(widths):
             for side in ("forwards", "backwards"):
                 found |= _under(f"{side}.{layer}.", lstm_shapes(width, self.hidden))
+        if self.lemmas is not None and counts.rules is not None:
+            read = self.size + (0 if self.characters is None else self.characters.size)
+            found |= _under("lemmas.", self.lemmas.shapes(read, counts.rules))
         return found
 
 
@@ -371,8 +398,10 @@ class Counts:
         characters: characters that have a vector.
         relations: relations.
         tags: by task of the tagger, its values.
+        rules: the rules for lemmas; None: there are none.
     """
 
     characters: int = 0
     relations: int = 0
     tags: Mapping[str, ValueCounts] = field(default_factory=dict)
+    rules: ValueCounts | None = None

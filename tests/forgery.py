@@ -10,20 +10,25 @@ from typing import Any
 import numpy as np
 import torch
 
+from parser.data.lemmas import Lemmas, Seen
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.model import Model
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, TaggerSpec
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, LemmaSpec, TaggerSpec
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec
 from parser.text.segmenter_training import SegmenterNetwork
 from parser.transitions.features import slots_of
 
-KINDS = ("static", "contextual", "attardi", "text")
+KINDS = ("static", "contextual", "attardi", "text", "lemmas")
+
+# Of the kind "lemmas": rules, and what training saw.
+RULES = ["lower\t0\t\t0\t", "keep\t0\t\t1\té", "keep\t0\t\t2\ta", "keep\t1\tx\t0\t", "keep\t0\t\t0\t"]
+SEEN: Seen = {("X", "_"): {"aé": "seen", "b": "B"}, ("Y", "A=b"): {"w1": "one"}}
 
 
-def small_model(kind: str, tag_size: int = 2) -> Model:
-    """One of KINDS: a classifier of embeddings, one of a BiLSTM, one of Attardi's system, a BiLSTM with characters and tags."""
+def small_model(kind: str, tag_size: int = 2, lemma_layer: int = 1) -> Model:
+    """One of KINDS: a classifier of embeddings, a BiLSTM, Attardi's system, a BiLSTM with characters and tags, and lemmas."""
     torch.manual_seed(0)
     vocabularies = Vocabularies(
         {name: vocabulary_for(name, symbols) for name, symbols in {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"]}.items()}
@@ -33,12 +38,15 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
     if kind == "contextual":
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
-    if kind == "text":
+    if kind in ("text", "lemmas"):
         vocabularies.characters = Characters(["a", "b", "é"], 4)
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
         parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
+        if kind == "lemmas":
+            vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN)
+            encoder.lemmas = LemmaSpec(lemma_layer, 4, 0.1)
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from parser import transitions
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
-from tests.forgery import KINDS, change, set_at, small_model
+from tests.forgery import KINDS, RULES, change, set_at, small_model
 from tests.toy import sentence
 
 SENTENCES = [sentence([0] + [1] * (n - 1)) for n in (1, 2, 7)]
@@ -124,6 +124,59 @@ TEXT_VOCABULARY_EDITS = {
     "another set": set_at("tags", "feats", ["_", "A=b", "A=b|C=d|E=f"]),
     "tags that are a list": set_at("tags", ["X"]),
 }
+
+
+LEMMA_EDITS = {
+    "lemmas above all layers": set_at("classifier", "encoder", "lemmas", "layer", 3),
+    "no lemmas": set_at("classifier", "encoder", "lemmas", None),
+    "a huge hidden layer": set_at("classifier", "encoder", "lemmas", "size", 10**12),
+    "lemmas of text": set_at("classifier", "encoder", "lemmas", "lemmas"),
+}
+LEMMA_VOCABULARY_EDITS = {
+    "no lemmas": lambda value: value.pop("lemmas"),
+    "lemmas that are a list": set_at("lemmas", []),
+    "no rules": set_at("lemmas", "rules", []),
+    "a rule less": set_at("lemmas", "rules", RULES[:-1]),
+    "other parts": set_at("lemmas", "rules", [*RULES[:-1], "keep\t7\tq\t7\tq"]),
+    "a rule twice": set_at("lemmas", "rules", [*RULES[:-1], RULES[0]]),
+    "a rule that is none": set_at("lemmas", "rules", [*RULES[:-1], "keep"]),
+    "a rule that is a number": set_at("lemmas", "rules", [*RULES[:-1], 1]),
+    "a rule with a newline": set_at("lemmas", "rules", [*RULES[:-1], "keep\t0\t\n\t0\t"]),
+    "a rule with half a character": set_at("lemmas", "rules", [*RULES[:-1], "keep\t0\t\ud800\t0\t"]),
+    "a cut as long as a book": set_at("lemmas", "rules", [*RULES[:-1], f"keep\t{'1' * 5000}\t\t0\t"]),
+    "a column that is not predicted": set_at("lemmas", "columns", ["upos", "xpos"]),
+    "columns of numbers": set_at("lemmas", "columns", [1, 2]),
+    "what was seen as a list": set_at("lemmas", "seen", []),
+    "forms that are a list": set_at("lemmas", "seen", {"X\t_": ["a"]}),
+    "a lemma that is a number": set_at("lemmas", "seen", {"X\t_": {"a": 1}}),
+    "a lemma with a tab": set_at("lemmas", "seen", {"X\t_": {"a": "a\tb"}}),
+    "a lemma of nothing": set_at("lemmas", "seen", {"X\t_": {"a": ""}}),
+    "a lemma that is half a character": set_at("lemmas", "seen", {"X\t_": {"a": "\ud800"}}),
+}
+
+
+@pytest.fixture
+def forged_lemmas(tmp_path) -> Path:
+    small_model("lemmas").save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("edit", LEMMA_EDITS)
+def test_settings_of_lemmas_that_cannot_be(forged_lemmas, edit):
+    change(forged_lemmas / SETTINGS, LEMMA_EDITS[edit])
+    refused(forged_lemmas, "")
+
+
+@pytest.mark.parametrize("edit", LEMMA_VOCABULARY_EDITS)
+def test_lemmas_that_cannot_be(forged_lemmas, edit):
+    change(forged_lemmas / VOCABULARIES, LEMMA_VOCABULARY_EDITS[edit])
+    refused(forged_lemmas, "")
+
+
+def test_rules_that_nothing_scores(tmp_path):
+    small_model("text").save(tmp_path / "model")
+    change(tmp_path / "model" / VOCABULARIES, set_at("lemmas", {"rules": RULES, "columns": [], "seen": {}}))
+    assert "nothing to score them" in refused(tmp_path / "model", VOCABULARIES)
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def _halved(model: Path, dev: Path) -> bool:
 
 def _parsed(folder: Path, file: Path) -> bytes:
     model, written = load(folder), io.BytesIO()
-    tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+    tags = TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
     with file.open("rb") as read:
         parse_file(model, read, written, str(file), allow_missing_columns=True, beam=model.beam, tags=tags)
     return written.getvalue()

@@ -2,7 +2,8 @@
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
-recipe=text reads only forms; --tags=fill or overwrite writes the tags that it predicts.
+recipe=text reads only forms; --tags=fill or overwrite writes the tags and lemmas that it predicts, --lexicon names a file of
+lemmas that come first.
 
 A file named .conllul, or any with --lattice, holds word lattices (CoNLL-UL): the parser finds the words along with the
 tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam helps here: a model that was
@@ -43,6 +44,7 @@ from parser.commands.parsing_options import (
 )
 from parser.conllu.checks import ConlluError, describe_file
 from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output, open_input
+from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
@@ -85,7 +87,7 @@ def main() -> int:
         given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
     )
     tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
-    tags = TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP
+    tags = TagUse.OVERWRITE if given.text and model.vocabularies.predicted else given.tags or TagUse.KEEP
     if given.warm_up:
         warm_up(model, beam, tags)
         if tokenizer is not None:
@@ -94,6 +96,7 @@ def main() -> int:
         return 0
     if given.lattice:
         return _parse_lattices(model, beam, given)
+    lexicon = None if given.lexicon is None else LemmaLexicon.read(given.lexicon)
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
         presegmented = given.sentences is SentenceEnds.LINE
@@ -112,6 +115,7 @@ def main() -> int:
                 beam=beam,
                 k_best=given.k_best,
                 tags=tags,
+                lexicon=lexicon,
             )
     return _told(parsed, given.input, time_without_compiling() - start)
 
@@ -145,6 +149,7 @@ def _check(given: argparse.Namespace) -> None:
         "--allow-missing-columns": given.allow_missing_columns and given.lattice,
         "--rerank": given.rerank and given.lattice,
         f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
+        f"--lexicon {given.lexicon}": given.lexicon is not None and given.lattice,
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
         **{f"--{option} {value}": not given.text for option, value in text_options(given)},
     }

@@ -67,6 +67,7 @@ def main() -> int:
         int8=given.int8,
         rerank=given.rerank,
         treebank=given.treebank,
+        lexicon=None if given.lexicon is None else str(given.lexicon),
     )
     if given.int8:
         note_slow_int8()

@@ -75,9 +75,10 @@ def add_file_options(parser: ArgumentParser) -> None:
         "--tags",
         choices=[*TagUse],
         type=member_of(TagUse),
-        help="what to do with UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that are "
-        "_ throughout a sentence, or overwrite",
+        help="what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those "
+        "that are _ throughout a sentence, or overwrite",
     )
+    add_lexicon_option(parser)
     parser.add_argument(
         "--text",
         action="store_true",
@@ -110,7 +111,7 @@ def text_options(given: Namespace) -> list[tuple[str, object]]:
 
 
 def check_text_options(given: Namespace) -> None:
-    """Refuses options about text that would not be read.
+    """Refuses options about text and lemmas that would not be read.
 
     Raises:
         ValueError: which, and what to do.
@@ -122,6 +123,19 @@ def check_text_options(given: Namespace) -> None:
         raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
     if given.tokens is TokenEnds.SPACE and given.tokenizer is not None:
         raise ValueError(f"--tokenizer {given.tokenizer} would not be read with --tokens space; leave one of them out")
+    if given.lexicon is not None and not given.text and given.tags in (None, TagUse.KEEP):
+        raise ValueError(f"--lexicon {given.lexicon} is read where lemmas are written; add --tags=fill, or leave it out")
+
+
+def add_lexicon_option(parser: ArgumentParser) -> None:
+    """A lexicon of lemmas."""
+    parser.add_argument(
+        "--lexicon",
+        type=Path,
+        metavar="FILE",
+        help="lemmas that come before predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, with tabs "
+        "between them",
+    )
 
 
 def write_bytecode() -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from parser.commands.command_line import positive, run
-from parser.commands.parsing_options import add_search_options, note_slow_int8
+from parser.commands.parsing_options import add_lexicon_option, add_search_options, note_slow_int8
+from parser.data.lemmas import LemmaLexicon
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER, named_folder
@@ -41,6 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
     )
     add_search_options(parser)
+    add_lexicon_option(parser)
     parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="per request (default: %(default)s)")
     parser.add_argument("--max-seconds", type=positive, default=30, help="per request (default: %(default)s)")
@@ -63,7 +65,9 @@ def main(arguments: list[str] | None = None) -> None:
     model, beam = load_for_parsing(
         given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
     )
-    service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
+    lexicon = None if given.lexicon is None else LemmaLexicon.read(given.lexicon)
+    name = given.name or name_of(given.model)
+    service = Service(model, name, _tokenizer(given), beam, given.allow_missing_columns, lexicon)
     warm_up(service)
     app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))
     family = socket.AF_INET6 if ":" in given.host else socket.AF_INET

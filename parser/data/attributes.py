@@ -61,6 +61,9 @@ ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 # The columns that a tagger can predict, and the attribute whose values are theirs.
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
+# All that a model can predict of a word besides its head and relation: by name, in metrics.json too, the number of the column.
+PREDICTED = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+
 
 def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, treebank: str = "") -> list[list[str]]:
     """The values of an attribute, a list per sentence; ``treebank`` is that of sentences that do not say theirs.

@@ -18,11 +18,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, LENGTHS, TAGS, TREEBANK, AttributeColumns, attribute_values
 from parser.data.sentences import Sentences
+
+if TYPE_CHECKING:
+    from parser.data.lemmas import Lemmas
 
 # Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)
@@ -247,6 +251,7 @@ class Vocabularies:
         by_attribute: what is read of a word.
         characters: those of forms, where they are read.
         tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
+        lemmas: what is known of lemmas, where they are predicted.
 
     Attributes:
         treebank: of a model of several treebanks, that which sentences are from that do not say theirs; at first the first one.
@@ -257,10 +262,12 @@ class Vocabularies:
         by_attribute: dict[str, Vocabulary],
         characters: Characters | None = None,
         tags: dict[str, Vocabulary] | None = None,
+        lemmas: Lemmas | None = None,
     ) -> None:
         self.by_attribute = by_attribute
         self.characters = characters
         self.tags = tags or {}
+        self.lemmas = lemmas
         self.treebank = next(iter(self.treebanks), "")
 
     @property
@@ -277,6 +284,11 @@ class Vocabularies:
     def n_rows(self) -> int:
         """Rows of ``Sentences.values``: the attributes, and the places of characters."""
         return len(self.by_attribute) + (0 if self.characters is None else self.characters.longest)
+
+    @property
+    def predicted(self) -> list[str]:
+        """What a model predicts of words, by its name in PREDICTED: tags, and the lemma."""
+        return [*self.tags, *([] if self.lemmas is None else ["lemma"])]
 
     def of_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
         """Those of the attributes that are read off one column.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
+from parser.conllu.checks import EMPTY
 from parser.data.sentences import Parses, Sentences
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import N_RESERVED, Vocabularies, Vocabulary
@@ -104,6 +105,11 @@ class GoldPart:
         gold = self.tags
         right = {column: gold[column].values[found[words]] == gold[column].words for column, found in predicted.items()}
         return {column: 100 * float(of_column.mean()) for column, of_column in right.items()}
+
+    def lemma_score(self, predicted: Sequence[str]) -> float:
+        """The percentage of words whose lemma is right; one without a gold lemma takes any, as in the official evaluation."""
+        gold = _column(self.source, "lemmas")
+        return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
+from parser.inference.biaffine import SLOPE
 from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights
 from parser.kernels import array_kernel, kernel
@@ -60,33 +62,43 @@ class FrozenEncoder:
         if spec.tagger is not None and weights.tag_outputs:
             above = layers[spec.tagger.layer]
             self._tagger = _FrozenTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
+        self._lemmas = None if weights.lemma_outputs is None else _FrozenLemmas(weights, weights.lemma_outputs, arithmetic)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
-        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+        self._for_first = 8 * first.hidden  # numbers in the row of a signature; those for lemmas follow
+        width = self._for_first
+        if self._lemmas is not None and spec.characters is not None:
+            width += spec.characters.size
+        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, width), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens as they are stored; those that the sentences have already, if they have."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The same, and by column the numbers of the tags that score highest, int32[tokens]."""
-        read, scores = self._read(sentences)
-        return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        """The same, by column the numbers of the tags that score highest, int32[tokens], and the scores of lemmas' rules."""
+        read, scores, rules = self._read(sentences)
+        return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}, rules
 
-    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
+    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; the scores of their tags, and of rules."""
         signatures, inputs = self._of_signatures(sentences.values)
-        read = self._layers[0](inputs, signatures, sentences.offsets)
+        read = for_lemmas = self._layers[0](inputs, signatures, sentences.offsets)
         tokens = np.arange(len(signatures), dtype=np.int32)
         scores: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
-            inputs = matrix(read)
+            of_layer = matrix(read)
             if self._tagger is not None and number == self._tagger.layer:
                 scores = self._tagger.scores(read)
                 if self._tagger.is_read:
                     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                        inputs += self._tagger.inputs_of(scores)
-            read = layer(inputs, tokens, sentences.offsets)
-        return read, scores
+                        of_layer += self._tagger.inputs_of(scores)
+            read = layer(of_layer, tokens, sentences.offsets)
+            if self._lemmas is not None and number < self._lemmas.layer:
+                for_lemmas = read
+        if self._lemmas is None:
+            return read, scores, None
+        lemmas, characters = self._lemmas, inputs[:, self._for_first :]
+        return read, scores, lambda places: lemmas.scores(for_lemmas[places], characters[signatures[places]])
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """float32[tokens, size], of vectors that encode() has made."""
@@ -107,7 +119,10 @@ class FrozenEncoder:
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             if self._characters is not None:
                 parts.append(self._characters(some[len(parts) :].T))
-            rows[start : start + some.shape[1]] = self._first(np.concatenate(parts, axis=1))
+            of_some = rows[start : start + some.shape[1]]
+            of_some[:, : self._for_first] = self._first(np.concatenate(parts, axis=1))
+            if of_some.shape[1] > self._for_first:
+                of_some[:, self._for_first :] = parts[-1]
 
 
 class _FrozenCharacters:
@@ -161,6 +176,32 @@ class _FrozenTagger:
         """float32[tokens, 8 * hidden], from the scores."""
         shares = {task: _softmax(scores[task]) for task in self._expected}
         return self._inputs(np.concatenate([expected(shares[task]) for task, expected in self._expected.items()], axis=1))
+
+
+class _FrozenLemmas:
+    """The scores of rules for lemmas.
+
+    Args:
+        encoder: the weights of the encoder.
+        outputs: float32[rules, units], the vectors of the rules.
+        arithmetic: how the encoder's vectors are stored.
+
+    Attributes:
+        layer: the layer whose outputs are read.
+    """
+
+    def __init__(self, encoder: EncoderWeights, outputs: np.ndarray, arithmetic: Arithmetic) -> None:
+        assert encoder.spec.lemmas is not None, "there are weights of it"
+        single = SinglePrecision()
+        self.layer = encoder.spec.lemmas.layer
+        self._floats = arithmetic.floats
+        self._hidden = single.matrix(encoder.tensors["lemmas.hidden.weight"], encoder.tensors["lemmas.hidden.bias"])
+        self._outputs = single.matrix(outputs, encoder.tensors["lemmas.bias"])
+
+    def scores(self, read: np.ndarray, characters: np.ndarray) -> np.ndarray:
+        """float32[tokens, rules], from stored[tokens, 2 * hidden], and float32[tokens, width], the vectors of characters."""
+        hidden = self._hidden(np.concatenate([self._floats(read), characters], axis=1))
+        return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

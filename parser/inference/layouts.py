@@ -56,13 +56,15 @@ class Layout:
         self._embeddings = {name: known[name] for name in tables if encoder is None or name == RELATION}
         self._inputs = {} if encoder is None else vocabularies.by_attribute
         self._tags = {} if encoder is None or encoder.tagger is None else vocabularies.tags
+        lemmas = None if encoder is None or encoder.lemmas is None else vocabularies.lemmas
+        self._rules = None if lemmas is None else lemmas.rules
         sizes = {name: tables[name][1] for name in self._embeddings} | ({} if encoder is None else {TOKEN: encoder.size})
         self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in known.items()})
         of_tokens: Shapes = {f"embeddings.vectors.{name}": tables[name] for name in self._embeddings}
         if encoder is not None:
             of_tokens["reserved"] = N_RESERVED, encoder.size
             n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-            counts = Counts(n_characters, len(relations.symbols), value_counts(self._tags))
+            counts = Counts(n_characters, len(relations.symbols), value_counts(self._tags), rule_counts(self._rules))
             of_tokens |= encoder.shapes({name: tables[name] for name in self._inputs}, counts)
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
         self.shapes |= {_TOKENS + name: shape for name, shape in of_tokens.items()}
@@ -110,7 +112,8 @@ class Layout:
             }
             for side in ("outputs", "inputs")
         )
-        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read)
+        rules = None if self._rules is None else tag_vectors(under("lemmas.outputs.", of_tokens), self._rules)
+        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, rules)
 
 
 def n_vectors(values: Vocabulary) -> int:
@@ -120,10 +123,16 @@ def n_vectors(values: Vocabulary) -> int:
 
 def value_counts(tags: Mapping[str, Vocabulary]) -> dict[str, ValueCounts]:
     """By task of a tagger, how many vectors its values have."""
-    return {
-        task: ValueCounts(len(values.symbols), values.elements.n_elements if isinstance(values, SetVocabulary) else None)
-        for task, values in tags.items()
-    }
+    return {task: _value_counts(values) for task, values in tags.items()}
+
+
+def rule_counts(rules: SetVocabulary | None) -> ValueCounts | None:
+    """How many vectors the rules for lemmas have, if there are any."""
+    return None if rules is None else _value_counts(rules)
+
+
+def _value_counts(values: Vocabulary) -> ValueCounts:
+    return ValueCounts(len(values.symbols), values.elements.n_elements if isinstance(values, SetVocabulary) else None)
 
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
@@ -133,7 +142,7 @@ def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
 
 @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
 def tag_vectors(tables: Mapping[str, np.ndarray], values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of a task of a tagger (networks/tasks.py)."""
+    """float32[values, size], of a task of a tagger, or of rules for lemmas (networks/tasks.py)."""
     if not isinstance(values, SetVocabulary):
         return tables["whole"]
     return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.network_spec import LSTM_PARAMETERS, BiLSTMSpec
@@ -127,8 +128,11 @@ class SentenceEncoder(Protocol):
 class TaggingEncoder(SentenceEncoder, Protocol):
     """One that may predict tags, too."""
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The vectors that encode() makes, and by column that is predicted, int32[tokens], the most probable values."""
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        """Of all tokens, the vectors that encode() makes; tags; and scores of rules for lemmas, None where there are none.
+
+        Tags are, by column that is predicted, int32[tokens], the numbers of the most probable values.
+        """
         ...
 
 
@@ -207,6 +211,7 @@ class EncoderWeights:
         tensors: by name, as in the encoder's state_dict(): those of LSTMs and characters, and the tags' biases.
         tag_outputs: by task of the tagger, float32[values, width].
         tag_inputs: by task, float32[values, size], where the layers above read tags.
+        lemma_outputs: float32[rules, units], the vectors of the rules for lemmas; None where they are not predicted.
     """
 
     spec: BiLSTMSpec
@@ -214,6 +219,7 @@ class EncoderWeights:
     tensors: Mapping[str, np.ndarray]
     tag_outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    lemma_outputs: np.ndarray | None = None
 
     def layer(self, number: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The weights of a layer, forwards and backwards."""

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from parser.conllu.checks import EMPTY, counted, shortened
-from parser.data.attributes import TAGS
+from parser.data.attributes import PREDICTED
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing
 from parser.drawing.text import as_text
 from parser.text.tokens import Token, conllu_lines, text_of
-
-TAG_COLUMNS = tuple(TAGS)
-"""The columns of tags that words may have."""
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
@@ -34,6 +31,10 @@ class WordColumns:
     upos: list[str]
     xpos: list[str]
     feats: list[str]
+
+    def tags(self) -> dict[str, list[str]]:
+        """By name of what a model may predict, the values."""
+        return {name: self.lemmas if name == "lemma" else getattr(self, name) for name in PREDICTED}
 
 
 def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
@@ -61,8 +62,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
         others = (lemma, *values[1:], None, None, None)
-        read = (columns.lemmas, columns.upos, columns.xpos, columns.feats)
-        for name, column, value in zip(("lemma", *TAG_COLUMNS), read, others, strict=False):
+        for (name, column), value in zip(columns.tags().items(), others, strict=False):
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"sentence {number}, word {place}: its {name} is {named(value)}; give a str, or None")
             column.append(value or EMPTY)
@@ -95,6 +95,7 @@ class ParsedWord(NamedTuple):
         head: the number of its head, 0 for the root of the sentence.
         deprel: its relation.
         probability: of head and relation; see ParsedSentence.
+        lemma: its lemma, as given or predicted; ``_`` for none.
     """
 
     id: int
@@ -103,6 +104,7 @@ class ParsedWord(NamedTuple):
     head: int
     deprel: str
     probability: float
+    lemma: str = EMPTY
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,10 +119,10 @@ class ParsedSentence:
             transition that made the arc, calibrated on the dev part of the model's training; without a dev part, not
             calibrated. NaN for a linear model, whose scores are not probabilities.
         probability: 0 to 1, that of the whole computation according to the model; NaN for a linear model.
-        tags: by column (upos, xpos, feats), the values that the model predicts for the words.
+        tags: by column (lemma, upos, xpos, feats), the values that the model predicts for the words.
         tokens: of a parsed text, the tokens, some of which have several words; see Token.
         spans: of a parsed text, where each token stands in it: from character ``start`` up to, not including, ``end``.
-        given: by column (upos, xpos, feats) that was given for at least one word, the values, ``_`` for none.
+        given: by column (lemma, upos, xpos, feats) that was given for at least one word, the values, ``_`` for none.
     """
 
     forms: list[str]
@@ -142,7 +144,7 @@ class ParsedSentence:
     @property
     def words(self) -> list[ParsedWord]:
         """The words one by one; ``pandas.DataFrame(sentence.words)`` is a table of them."""
-        columns = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
+        columns = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities, self._tags("lemma")
         return [ParsedWord(number, *values) for number, values in enumerate(zip(*columns, strict=True), 1)]
 
     def draw(self) -> str:
@@ -162,7 +164,7 @@ class ParsedSentence:
     def conllu(self) -> str:
         """The sentence in CoNLL-U, with the blank line after it; "" if it has no words.
 
-        Columns of tags that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
+        Tags and lemmas that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
         sentence of a text also has multiword tokens, SpaceAfter=No, and the comment text.
 
         Raises:
@@ -170,13 +172,13 @@ class ParsedSentence:
         """
         if not self.forms:
             return ""
-        tags = [self._tags(column) for column in TAG_COLUMNS]
+        tags = [self._tags(column) for column in PREDICTED]
         for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
             for value in values:
                 if not value or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([EMPTY, *of_word, EMPTY]) for of_word in columns]
+        between = ["\t".join([*of_word, EMPTY]) for of_word in columns]
         tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
         lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
         return "".join(f"{line}\n" for line in lines)

@@ -25,13 +25,14 @@ import numpy as np
 from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import COLUMN_NUMBERS
+from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.probabilities import ProbabilityParser
 from parser.kernels.compilation import show_compilation
-from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
+from parser.library.parsed_sentence import InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
 from parser.model_folder import named_folder
@@ -47,14 +48,21 @@ class Parser:
         tokenizer: for parse_text().
         folder: where parse_text() finds its tokenizer if none is given.
         beam: how to search; None: as the model remembers, or greedily.
+        lexicon: lemmas that come before those that the model predicts.
 
     Raises:
         BeamError: the model cannot be searched with this beam.
+        NoTagsError: there is a lexicon, and the model predicts no lemmas.
         TypeError: ``model`` is a path.
     """
 
     def __init__(
-        self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Search | None = None
+        self,
+        model: AnyModel,
+        tokenizer: Tokenizer | None = None,
+        folder: Path | None = None,
+        beam: Search | None = None,
+        lexicon: LemmaLexicon | None = None,
     ) -> None:
         if isinstance(model, str | PathLike):
             raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
@@ -64,7 +72,8 @@ class Parser:
         self._folder = folder
         frozen = model.frozen()
         self._parser = ProbabilityParser(frozen, beam or model.beam)
-        self._predict_tags = TagPredictor(frozen) if model.vocabularies.tags else None
+        predicts = bool(model.vocabularies.predicted) or lexicon is not None
+        self._predict_tags = TagPredictor(frozen, lexicon) if predicts else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
         self._options: tuple[Any, ...] | None = None  # those of load()
 
@@ -79,6 +88,7 @@ class Parser:
         int8: bool = False,
         rerank: bool = False,
         treebank: str | None = None,
+        lexicon: str | Path | None = None,
     ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
@@ -91,18 +101,24 @@ class Parser:
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
             rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
             treebank: of a model of several treebanks, that which the input is like; None: the first one.
+            lexicon: a file of lemmas that come before predicted ones: lines of form, UPOS or ``_``, lemma and, if they matter,
+                FEATS, with tabs between them.
 
         Raises:
             ModelError: the folder holds no model that this version can load.
             TokenizerError: the tokenizer that is named cannot be loaded.
             BeamError: the model cannot be searched with this beam.
             Int8Error: the model does not support 8-bit products.
+            ConlluError: the lexicon cannot be read.
+            NoTagsError: there is a lexicon, and the model predicts no lemmas.
         """
         of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
         model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank, treebank)
-        loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
-        tokenizer = None if tokenizer is None else Path(tokenizer).absolute()
-        loaded._options = (named_folder(Path(folder)).absolute(), device, tokenizer, beam, merge, int8, rerank, treebank)
+        lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
+        loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search, lemmas)
+        tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
+        named = named_folder(Path(folder)).absolute()
+        loaded._options = (named, device, tokenizer, beam, merge, int8, rerank, treebank, lexicon)
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
@@ -154,7 +170,7 @@ class Parser:
         """The sentences with their trees, as they were read and encoded."""
         tags: dict[str, list[str]] = {}
         if self._predict_tags is not None:
-            encoded, tags = self._predict_tags(encoded)
+            encoded, tags = self._predict_tags(encoded, [columns.forms for columns in read])
         parses, probabilities = self._parser.parse(encoded, single_root=single_root)
         of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
         relations = self.model.relations.symbols
@@ -167,7 +183,7 @@ class Parser:
                 probabilities=of_arcs[words].tolist(),
                 probability=float(np.exp(probabilities.trees[s])),
                 tags={column: values[words] for column, values in tags.items()},
-                given={column: values for column in TAG_COLUMNS if set(values := getattr(read[s], column)) - {EMPTY}},
+                given={name: values for name, values in read[s].tags().items() if set(values) - {EMPTY}},
             )
 
     def parse_text(

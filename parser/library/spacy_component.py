@@ -49,11 +49,15 @@ _SPACE = "dep"
 _OTHER_POS = "X"
 
 # By column that may be set, what spaCy calls it.
-ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH"}
+ATTRIBUTES = {"lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH"}
 
 
 def _set_pos(token: Token, value: str) -> None:
     token.pos_ = "" if value == "_" else value if value in POS_IDS else _OTHER_POS
+
+
+def _set_lemma(token: Token, value: str) -> None:
+    token.lemma_ = value
 
 
 def _set_tag(token: Token, value: str) -> None:
@@ -65,7 +69,12 @@ def _set_morph(token: Token, value: str) -> None:
 
 
 # By column, what sets it.
-SETTERS: dict[str, Callable[[Token, str], None]] = {"upos": _set_pos, "xpos": _set_tag, "feats": _set_morph}
+SETTERS: dict[str, Callable[[Token, str], None]] = {
+    "lemma": _set_lemma,
+    "upos": _set_pos,
+    "xpos": _set_tag,
+    "feats": _set_morph,
+}
 
 
 def columns(token: Token) -> tuple[str, str, str, str]:
@@ -105,8 +114,8 @@ class OptimalStep(Pipe):
         model: the folder of a model, or of a run; it is looked for at once, and loaded when the first text comes.
         beam: items of the beam to search with, or "exact"; None: as the model remembers.
         rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
-        tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
-            a document has yet, ``overwrite`` all.
+        tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
+            token of a document has yet, ``overwrite`` all.
         allow_missing_columns: parse also without the tags that the model reads, but far worse.
         device: ``cpu`` or ``cuda``.
     """
@@ -149,7 +158,7 @@ class OptimalStep(Pipe):
                 raise ModelError(f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model": FOLDER}}) names one')
             with self._model_folder() as folder:
                 loaded = Parser.load(folder, self._device, beam=self._beam, rerank=self._rerank)
-                if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.tags:
+                if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.predicted:
                     raise NoTagsError(f"{folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
             self._loaded = loaded
         return self._loaded

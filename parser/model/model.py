@@ -1,9 +1,9 @@
 """A trained parser, and the folder that holds it.
 
 The folder: ``settings.json`` (the format's number, the features, the classifier's spec, versions), ``vocabularies.json``
-(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
-(weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
-names code to run.
+(the values of every attribute, the relations; characters, tags and lemmas where the model has them) and
+``classifier.safetensors`` (weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing
+that is unpickled or that names code to run.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
 arrays (inference/weights.py), so that it begins at once.
@@ -211,6 +211,9 @@ class Model:
             vocabularies["characters"] = self.vocabularies.characters.symbols
         if self.vocabularies.tags:
             vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
+        if (lemmas := self.vocabularies.lemmas) is not None:
+            seen = {"\t".join(tags): forms for tags, forms in lemmas.seen.items()}
+            vocabularies["lemmas"] = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen}
         return settings, vocabularies
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
@@ -269,8 +272,8 @@ class Model:
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = spec.encoder and spec.encoder.characters
-        tagger = spec.encoder is not None and spec.encoder.tagger is not None
-        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
+        tasks = [name for name in ("tagger", "lemmas") if getattr(spec.encoder, name, None) is not None]
+        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tasks)
         options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)

@@ -14,19 +14,20 @@ same, but the library that computes them may add up in another order.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabularies import ABSENT, Vocabulary
+from parser.data.vocabularies import ABSENT, SetVocabulary, Vocabulary
 from parser.inference.encoder import FrozenEncoder
-from parser.inference.layouts import value_counts
+from parser.inference.layouts import rule_counts, value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
 from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, lstm
 from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
-from parser.networks.tasks import BiaffineScorer, Tagger
+from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
 
 
 class BiLSTM(ContextualRepresentation):
@@ -39,6 +40,7 @@ class BiLSTM(ContextualRepresentation):
         n_characters: characters that have a vector, where ``spec.characters`` says how they are read.
         tags: by task of the tagger, its values.
         n_relations: relations that ``spec.heads`` tells apart.
+        rules: those that ``spec.lemmas`` chooses among.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
     """
 
@@ -50,6 +52,7 @@ class BiLSTM(ContextualRepresentation):
         n_characters: int = 0,
         tags: Mapping[str, Vocabulary] | None = None,
         n_relations: int = 0,
+        rules: SetVocabulary | None = None,
         input_dropout: float = 0.0,
     ) -> None:
         super().__init__(embeddings, spec.size)
@@ -61,10 +64,13 @@ class BiLSTM(ContextualRepresentation):
         self.characters = None if spec.characters is None else CharacterEncoder(spec.characters, n_characters)
         self.tagger = Tagger(spec.tagger, spec.size, tags) if spec.tagger is not None and tags else None
         self.heads = None if spec.heads is None else BiaffineScorer(spec.heads, spec.size, n_relations)
-        counts = Counts(n_characters, n_relations, value_counts(tags or {}))
+        counts = Counts(n_characters, n_relations, value_counts(tags or {}), rule_counts(rules))
         shapes = spec.shapes({name: tuple(vectors.shape) for name, vectors in inputs.vectors.items()}, counts)
         self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(spec.layers))
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
+        self.lemmas = None
+        if spec.lemmas is not None and rules is not None:
+            self.lemmas = LemmaScorer(spec.lemmas, shapes["lemmas.hidden.weight"][1], rules)
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.inputs.set_vectors(attribute, matrix)
@@ -82,32 +88,48 @@ class BiLSTM(ContextualRepresentation):
             {name: _array(tensor) for name, tensor in self.state_dict().items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
+            None if self.lemmas is None else _array(self.lemmas.outputs()),
         )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping)[grid.elements]
+        read, characters = self._embed(values, dropping)
+        read = read[grid.elements]
         tag_scores: dict[str, Tensor] = {}
+        for_lemmas: Tensor | None = None
         for layer in range(self.spec.layers):
             if layer and dropping and self.spec.dropout:
                 read = read * bernoulli_mask(read[:1], self.spec.dropout)
             read = self._read(layer, read, grid)
+            if self.lemmas is not None and layer + 1 == self.lemmas.spec.layer:
+                for_lemmas = torch.cat([read.flatten(0, 1)[grid.cells], *characters], dim=1)
             if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
                 tag_scores = self._tag(self.tagger, read, dropping)
                 if self.tagger.size:
                     read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
         by_token = {task: scores.flatten(0, 1)[grid.cells] for task, scores in tag_scores.items()}
-        return Encoded(read.flatten(0, 1)[grid.cells], by_token)
+        return Encoded(read.flatten(0, 1)[grid.cells], by_token, for_lemmas)
 
-    def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
-        """See ContextualRepresentation; the layers above the tagger are not computed."""
-        if self.tagger is None:
-            return {}
+    def encode_for_tags(self, values: Tensor, lengths: np.ndarray) -> Encoded:
+        """See ContextualRepresentation; the layers above those that tags and lemmas are predicted from are not computed."""
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping=False)[grid.elements]
-        for layer in range(self.tagger.spec.layer):
-            read = self._read(layer, read, grid)
-        return self.tagger.scores(read.flatten(0, 1)[grid.cells])
+        embedded, characters = self._embed(values, dropping=False)
+        read, encoded = embedded[grid.elements], Encoded(embedded, {})
+        last = max([task.spec.layer for task in (self.tagger, self.lemmas) if task is not None], default=0)
+        for layer in range(1, last + 1):
+            read = self._read(layer - 1, read, grid)
+            tokens = read.flatten(0, 1)[grid.cells]
+            if self.lemmas is not None and layer == self.lemmas.spec.layer:
+                encoded = replace(encoded, for_lemmas=torch.cat([tokens, *characters], dim=1))
+            if self.tagger is not None and layer == self.tagger.spec.layer:
+                encoded = replace(encoded, tag_scores=self.tagger.scores(tokens))
+                if self.tagger.size and layer < last:
+                    read = torch.cat([read, self.tagger.expected(self.tagger.scores(read))], dim=2)
+        return encoded
+
+    def rule_scores(self, read: Tensor) -> Tensor:
+        assert self.lemmas is not None, "nothing is read for lemmas"
+        return self.lemmas.scores(read)
 
     def _read(self, layer: int, read: Tensor, grid: Grid) -> Tensor:
         """float32[longest, sentences, 2 * hidden]: what a layer makes of float32[longest, sentences, width]."""
@@ -120,16 +142,18 @@ class BiLSTM(ContextualRepresentation):
             read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
         return tagger.scores(read)
 
-    def _embed(self, values: Tensor, dropping: bool) -> Tensor:
-        """float32[tokens, width]: the vectors of the attributes and of the characters, side by side."""
+    def _embed(self, values: Tensor, dropping: bool) -> tuple[Tensor, list[Tensor]]:
+        """float32[tokens, width]: the vectors of the attributes and of the characters, side by side; and the latter, if any."""
         matrices = self.inputs.matrices().values()
         parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices)]
-        if self.characters is not None:
-            parts.append(self.characters(values[:, len(parts) :]))
+        characters = [] if self.characters is None else [self.characters(values[:, len(parts) :])]
+        parts += characters
         if dropping and self.spec.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)
-        return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
+        if dropping and self.input_dropout:
+            read = read * bernoulli_mask(read, self.input_dropout)
+        return read, characters
 
 
 class CharacterEncoder(nn.Module):

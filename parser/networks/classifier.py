@@ -238,7 +238,8 @@ def _representation(
     inputs = Embeddings({name: spec.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
     of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
     n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, n_characters, vocabularies.tags, n_relations)
+    rules = None if vocabularies.lemmas is None else vocabularies.lemmas.rules
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, n_characters, vocabularies.tags, n_relations, rules)
 
 
 def check_device(name: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED, Elements
 from parser.inference.arithmetic import Matrix, SinglePrecision
@@ -36,10 +37,12 @@ class Encoded:
     Attributes:
         tokens: float32[tokens, size], their vectors.
         tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
+        for_lemmas: float32[tokens, width], what rules for lemmas are scored from; None where they are not predicted.
     """
 
     tokens: Tensor
     tag_scores: dict[str, Tensor]
+    for_lemmas: Tensor | None = None
 
 
 class Embeddings(nn.Module):
@@ -158,7 +161,11 @@ class TokenRepresentation(nn.Module, ABC):
 
         The value with number i is ``symbols[i]`` of its vocabulary.
         """
-        return {}
+        return self.tags_and_rules(sentences)[0]
+
+    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
+        """The same, and what scores the rules for the lemmas of the tokens; None where they are not predicted."""
+        return {}, None
 
     @abstractmethod
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
@@ -217,9 +224,13 @@ class ContextualRepresentation(TokenRepresentation):
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
         return _OnDevice(self)
 
-    def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
-        """Only the scores of tags, as in encode() without dropout."""
-        return self.encode(values, lengths).tag_scores
+    def encode_for_tags(self, values: Tensor, lengths: np.ndarray) -> Encoded:
+        """As encode() without dropout, where the vectors of the tokens are not asked for and may be any."""
+        return self.encode(values, lengths)
+
+    def rule_scores(self, read: Tensor) -> Tensor:
+        """float32[tokens, rules], of ``Encoded.for_lemmas``."""
+        raise NotImplementedError
 
     def fixed_vectors(self) -> dict[str, Tensor]:
         """See TokenRepresentation; of tokens, those of the reserved values."""
@@ -249,13 +260,26 @@ class ContextualRepresentation(TokenRepresentation):
         return found
 
     @torch.no_grad()
-    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
         found: dict[str, np.ndarray] = {}
+        read: Tensor | None = None
         for places, values, lengths in self._batches(sentences):
-            for column, scores in self.tag_scores(values, lengths).items():
+            encoded = self.encode_for_tags(values, lengths)
+            for column, scores in encoded.tag_scores.items():
                 of_all = found.setdefault(column, np.empty(int(sentences.offsets[-1]), np.int32))
                 of_all[places.numpy(force=True)] = scores.argmax(1).numpy(force=True)
-        return found
+            if encoded.for_lemmas is not None:
+                if read is None:
+                    read = encoded.for_lemmas.new_empty(int(sentences.offsets[-1]), encoded.for_lemmas.shape[1])
+                read[places] = encoded.for_lemmas
+        return found, None if read is None else self._scores_of(read)
+
+    def _scores_of(self, read: Tensor) -> RuleScores:
+        @torch.no_grad()
+        def scores(places: np.ndarray) -> np.ndarray:
+            return self.rule_scores(read[torch.from_numpy(places).to(read.device)]).numpy(force=True)
+
+        return scores
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
         """Sentences of like lengths together: the places of their tokens, and what encode() takes."""
@@ -278,8 +302,8 @@ class _OnDevice:
     def encode(self, sentences: Sentences) -> np.ndarray:
         return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        return self.encode(sentences), self._tokens.tags_of(sentences)
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         return vectors

@@ -1,10 +1,14 @@
-"""Auxiliary tasks of an encoder: tags, which the layers above may read, and heads, in training and for reranking.
+"""Auxiliary tasks of an encoder: tags, which the layers above may read, lemmas, and heads, in training and for reranking.
 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. What the layers above read is the
 tag's expected vector, under the distribution, of a second table. Where values are sets, as those of feats are, the vectors of
 both tables have a part that is the sum of vectors of the elements, so that what is learned of ``Case=Nom`` serves every value
 that has it.
+
+*Lemmas* (Straka 2018, Section 3.2). A softmax over the rules that make lemmas of forms (data/lemma_rules.py), after a hidden
+layer of its own, over the vectors of a token and of its characters. A rule's vector has a part that is the sum of those of its
+casing, of what it does at the front, and at the end.
 
 *Heads* (Dozat and Manning 2017, Section 2.2). A biaffine classifier finds each word's head, another the relation to it, both
 from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
@@ -22,7 +26,7 @@ from torch import Tensor, nn
 from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
 from parser.inference.layouts import value_counts
-from parser.network_spec import BiaffineSpec, Shapes, TaggerSpec
+from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear
 from parser.networks.representation import SetSums
 
@@ -73,6 +77,31 @@ class _ValueVectors(nn.Module):
 
     def forward(self) -> Tensor:
         return self.whole if self.sums is None else self.whole + self.sums(self.elements)[N_RESERVED:]
+
+
+class LemmaScorer(nn.Module):
+    """Scores of rules for lemmas.
+
+    Args:
+        spec: its sizes.
+        width: the length of the vectors that are read.
+        rules: the rules.
+    """
+
+    def __init__(self, spec: LemmaSpec, width: int, rules: SetVocabulary) -> None:
+        super().__init__()
+        self.spec, shapes = spec, spec.shapes(width, value_counts({"rules": rules})["rules"])
+        self.hidden = linear(shapes, "hidden")
+        self.outputs = _ValueVectors(shapes, "outputs", rules)
+        self.bias = nn.Parameter(torch.zeros(shapes["bias"]))
+
+    def scores(self, read: Tensor, dropping: bool = False) -> Tensor:
+        """float32[tokens, rules] (logits), from float32[tokens, width]; ``dropping``: whether dropout is in force."""
+        hidden = nn.functional.leaky_relu(self.hidden(self._dropped(read, dropping)), SLOPE)
+        return self._dropped(hidden, dropping) @ self.outputs().t() + self.bias
+
+    def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
+        return read * bernoulli_mask(read, self.spec.dropout) if dropping and self.spec.dropout else read
 
 
 class BiaffineScorer(nn.Module):

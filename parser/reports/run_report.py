@@ -16,6 +16,7 @@ import numpy as np
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
 from parser.drawing.drawn_tree import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
 from parser.drawing.svg import confusion_svg
@@ -24,6 +25,8 @@ from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load_for_parsing
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
+# By what a model may predict besides trees, its score.
+_PREDICTED = {"upos": "upos", "xpos": "xpos", "feats": "ufeats", "lemma": "lemmas"}
 _FEWEST = 20  # words of a relation that has a row of its own
 _WORST = 10  # sentences that are drawn
 _LONGEST = 80  # words of a sentence that is drawn
@@ -44,6 +47,7 @@ class Parsed:
         settings: of run.json, by key; empty for a model without run.
         scores: those of evaluate_files.
         comparison: word by word.
+        predicted: what else the model predicts, see Vocabularies.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Parsed:
     settings: dict[str, Any]
     scores: dict[str, Score]
     comparison: Comparison
+    predicted: Sequence[str] = ()
 
 
 def gold_file(run: Path, part: str) -> Path:
@@ -97,14 +102,17 @@ def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
     target = BytesIO()
     with open_input(gold) as source:
         model, beam = load_for_parsing(run)
-        parse_file(model, source, target, str(gold), allow_missing_columns=True, beam=beam)
+        predicted = model.vocabularies.predicted
+        tags = TagUse.OVERWRITE if predicted else TagUse.KEEP
+        parse_file(model, source, target, str(gold), allow_missing_columns=True, beam=beam, tags=tags)
     output.write_bytes(target.getvalue())
     metrics, made_from = (
         json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         for path in (run / "metrics.json", run / "run.json")
     )
     settings = dict(_flat(made_from.get("settings", {})))
-    return Parsed(name, _shown_folder(run), metrics, settings, evaluate_files(gold, output), compare(gold, output))
+    scores, comparison = evaluate_files(gold, output), compare(gold, output)
+    return Parsed(name, _shown_folder(run), metrics, settings, scores, comparison, predicted)
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -124,7 +132,8 @@ def _head(parsed: Sequence[Parsed]) -> list[str]:
     titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
-    rows_of_scores = [_score_row(key, NAMES[key], parsed) for key in TREE_SCORES]
+    predicted = [key for column, key in _PREDICTED.items() if any(column in one.predicted for one in parsed)]
+    rows_of_scores = [_score_row(key, NAMES[key], parsed) for key in (*predicted, *TREE_SCORES)]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
     note = f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: percentile bootstrap over sentences"

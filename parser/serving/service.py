@@ -17,11 +17,11 @@ from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEA
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
+from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.file_parsing import ChunkParser, RawColumns
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.model.loading import AnyModel
-from parser.model.model import Model
 from parser.serving.requests import Request, RequestError
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import Token, spans, words_at_spaces
@@ -54,6 +54,7 @@ class Service:
         tokenizer: for text, if there is one.
         beam: how to search; None: greedily.
         allow_missing_columns: parse also where a column that the model reads is empty.
+        lexicon: lemmas that come before those that the model predicts.
     """
 
     def __init__(
@@ -63,18 +64,21 @@ class Service:
         tokenizer: TextSplitter | None = None,
         beam: Search | None = None,
         allow_missing_columns: bool = False,
+        lexicon: LemmaLexicon | None = None,
     ) -> None:
         self.model = model
         self.name = name
         self.tokenizer = tokenizer
         self.beam = beam
         self._allow_missing_columns = allow_missing_columns
-        self._tags = isinstance(model, Model) and bool(model.vocabularies.tags)
+        self._tags = bool(model.vocabularies.predicted)
         frozen = model.frozen()
         self._parser = ChunkParser(frozen, beam=beam)
         self._parser.prepare()  # a model that cannot be searched with this beam is refused here
-        self._predict_tags = TagPredictor(frozen) if self._tags else None
-        self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
+        self._predict_tags, self._tagging_parser = None, self._parser
+        if self._tags or lexicon is not None:
+            self._predict_tags = TagPredictor(frozen, lexicon)
+            self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE, lexicon=lexicon)
 
     @property
     def steps(self) -> list[str]:
@@ -150,8 +154,9 @@ class Service:
         if parser:
             return (self._tagging_parser if tagger else self._parser).texts(sentences)
         assert self._predict_tags is not None
-        encoded = self.model.vocabularies.encode([RawColumns(sentence) for sentence in sentences])
-        _, predicted = self._predict_tags(encoded)
+        read = [RawColumns(sentence) for sentence in sentences]
+        encoded = self.model.vocabularies.encode(read)
+        _, predicted = self._predict_tags(encoded, [columns.forms for columns in read])
         texts = []
         for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):
             tags = {column: values[end - len(sentence) : end] for column, values in predicted.items()}

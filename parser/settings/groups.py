@@ -19,7 +19,7 @@ from parser.beam_settings import MAX_SIZE, Merge
 from parser.data.attributes import ATTRIBUTES
 from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec, between
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, LemmaSpec, MlpSpec, TaggerSpec, between
 from parser.settings.choices import (
     ExampleUse,
     Keep,
@@ -162,12 +162,20 @@ class BiaffineSettings(BiaffineSpec):
 
 
 @dataclass
+class LemmaSettings(LemmaSpec):
+    """How the encoder predicts lemmas. ``weight``: of its loss relative to the parser's."""
+
+    weight: float = number(0, 1e6, "the weight of a loss", above=True)
+
+
+@dataclass
 class EncoderSettings(BiLSTMSpec):
     """The encoder of sentences, and what slots read of it."""
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
+    lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
 

@@ -149,7 +149,7 @@ def _network(made: Settings) -> NetworkPlan:
     embeddings = {name: Embedding(size, True) for name, size in made.embeddings.items()}
     if isinstance(made.treebank.train, dict):
         attributes, embeddings = (*attributes, TREEBANK), embeddings | {TREEBANK: Embedding(_TREEBANK_SIZE, True)}
-    tagger, heads = (None, None) if encoder is None else (encoder.tagger, encoder.heads)
+    tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
     return NetworkPlan(
         attributes=attributes,
         templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
@@ -163,6 +163,7 @@ def _network(made: Settings) -> NetworkPlan:
         max_grad_norm=None if encoder is None else encoder.max_grad_norm,
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
+        lemmas_weight=0.0 if lemmas is None else lemmas.weight,
     )
 
 

@@ -49,6 +49,7 @@ class Options:
         tokenizer: of text: a file of UDPipe 1's.
         sentences, tokens: of text: members of SentenceEnds and TokenEnds, or None.
         beam, merge, int8, rerank, treebank: see load_for_parsing().
+        lexicon: a file of lemmas.
     """
 
     single_root: bool = True
@@ -64,6 +65,7 @@ class Options:
     int8: bool = False
     rerank: bool = False
     treebank: str | None = None
+    lexicon: str | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = 
     made_with["options"]["tokenizer"] = None if tokenizer is None else sha256_of(tokenizer)
     if not options.int8:
         del made_with["options"]["int8"]  # as in the notes of before there was this option
+    if (lexicon := made_with["options"].pop("lexicon")) is not None:
+        made_with["options"]["lexicon"] = sha256_of(Path(lexicon))
     note = output / NOTE
     if note.exists():
         if _read(note) != made_with:

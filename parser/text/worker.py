@@ -88,6 +88,7 @@ class ShardParser:
 
     def __init__(self, model_folder: Path, options: Options) -> None:
         from parser.beam_settings import Merge
+        from parser.data.lemmas import LemmaLexicon
         from parser.decoding.files.tag_writing import TagPredictor, TagUse
         from parser.decoding.parsers import parser_with_beam
         from parser.model.loading import load_for_parsing
@@ -100,9 +101,10 @@ class ShardParser:
         if self._beam is not None:
             parser_with_beam(self._model, self._beam)  # refuses a search that the model does not have
         self._options = options
-        self._tags = TagUse.OVERWRITE if options.text and self._model.vocabularies.tags else TagUse(options.tags)
-        if self._tags is not TagUse.KEEP:
-            TagPredictor(self._model)  # refuses a model that predicts none
+        self._tags = TagUse.OVERWRITE if options.text and self._model.vocabularies.predicted else TagUse(options.tags)
+        self._lexicon = None if options.lexicon is None else LemmaLexicon.read(Path(options.lexicon))
+        if self._tags is not TagUse.KEEP or self._lexicon is not None:
+            TagPredictor(self._model, self._lexicon)  # refuses a model that predicts none
         path = None if options.tokenizer is None else Path(options.tokenizer)
         self._tokenizer = model_tokenizer(model_folder, path, options.tokens) if options.text else None
 
@@ -143,6 +145,7 @@ class ShardParser:
                     allow_missing_columns=options.allow_missing_columns,
                     beam=self._beam,
                     tags=self._tags,
+                    lexicon=self._lexicon,
                 )
         except (ValueError, OSError) as error:
             return Outcome(shard, error=str(error))

@@ -15,7 +15,7 @@ from parser.training.observers.observer import Observer, RunStart
 from parser.training.run_folder import Manifest
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
-_TAG_SCORES = ("upos", "feats")
+_TAG_SCORES = ("upos", "feats", "lemma")
 _SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
 
 
@@ -63,7 +63,8 @@ def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: 
         read = "of forms alone, without tags"
         needs = "The input needs no tags"
     if predicted:
-        read += f"; {' and '.join(predicted)}: predicted tags that are right"
+        named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
+        read += f"; {named}: predicted values that are right"
         needs += "; --tags=fill writes those that the model predicts"
     settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
     files = []

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
@@ -28,6 +28,7 @@ from torch import Tensor
 
 from parser.beam_settings import Beam, Search
 from parser.data.background_vectors import BackgroundVectors
+from parser.data.lemmas import Lemmatizer, RuleScores, tokens_of
 from parser.data.sentences import NO_NODE
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
@@ -281,7 +282,10 @@ class Evaluation:
         scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses)
         if not isinstance(self._model, Model):
             return scores
-        scores |= gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))
+        tags, rule_scores = self._model.classifier.tokens.tags_and_rules(gold.sentences)
+        scores |= gold.tag_scores(tags)
+        if rule_scores is not None:
+            scores["lemma"] = gold.lemma_score(_lemmas(self._model, gold, tags, rule_scores))
         if part not in self._corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
@@ -317,6 +321,16 @@ class Evaluation:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
         return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
+
+
+def _lemmas(model: Model, gold: GoldPart, tags: Mapping[str, np.ndarray], rule_scores: RuleScores) -> list[str]:
+    """Those that a model gives to the words of a part, with the tags that it predicts."""
+    assert model.vocabularies.lemmas is not None, "there are scores of its rules"
+    symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
+    of_tokens = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
+    forms = tokens_of(sentence.forms for sentence in gold.source)
+    lemmas = Lemmatizer(model.vocabularies.lemmas)(forms, of_tokens, rule_scores)
+    return [lemma for form, lemma in zip(forms, lemmas, strict=True) if form]
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from io import BytesIO
 
+import numpy as np
 import pytest
 
 from parser import Parser
+from parser.data.lemma_rules import LemmaRule
+from parser.data.lemmas import LemmaLexicon
 from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.inference.encoder import FrozenEncoder
+from parser.model.model import Model
 from parser.networks import bilstm
 from parser.serving.service import Service
-from tests.forgery import small_model
-from tests.random_models import random_text_model
+from tests.forgery import RULES, SEEN, small_model
+from tests.random_models import random_lemma_model, random_text_model
+from tests.toy import sentence
 
 
 def word(number: int, form: str, upos: str, feats: str) -> str:
@@ -29,9 +34,9 @@ SENTENCES = [
 TEXT = "".join(f"{line}\n" for lines in SENTENCES for line in lines).encode()
 
 
-def parsed(use: TagUse, content: bytes = TEXT, **options) -> list[list[str]]:
+def parsed(use: TagUse, content: bytes = TEXT, model: Model | None = None, **options) -> list[list[str]]:
     target = BytesIO()
-    parse_file(random_text_model(), BytesIO(content), target, tags=use, allow_missing_columns=True, **options)
+    parse_file(model or random_text_model(), BytesIO(content), target, tags=use, allow_missing_columns=True, **options)
     return [line.split("\t") for line in target.getvalue().decode().splitlines()]
 
 
@@ -109,3 +114,64 @@ def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, sha
     tagged = parsed(TagUse.OVERWRITE)
     assert sum(read) == len(SENTENCES)
     assert [columns(tagged, place) for place in (6, 7)] == [columns(plain, place) for place in (6, 7)]
+
+
+def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
+    """One word after the other: from the lexicon, from training, or by the best rule that applies, by torch."""
+    found = []
+    for words in forms:
+        made = sentence([0, *range(1, len(words))])
+        made.forms = words
+        made.feats = ["_"] * len(words)
+        tags, scores = model.classifier.tokens.tags_and_rules(model.vocabularies.encode([made]))
+        known = {column: values.symbols for column, values in model.vocabularies.tags.items()}
+        for place, form in enumerate(words, 1):
+            upos, feats = (known[column][tags[column][place]] for column in ("upos", "feats"))
+            rules = [LemmaRule.of(RULES[number]) for number in np.argsort(-scores(np.array([place]))[0], kind="stable")]
+            by_rule = next(rule(form) for rule in rules if rule(form) is not None)
+            written = None if lexicon is None else lexicon.lemma(form, upos, feats)
+            found.append(written or SEEN.get((upos, feats), {}).get(form) or by_rule)
+    return found
+
+
+FORMS = [["aé", "b", "Éa"], ["a"], ["b", "_", "w1", "éa", "é"], ["B", "aé", "a", "xyz"]]
+BARE = "".join(
+    "\t".join([str(number), form, *"_" * 8]) + ("\n" if number < len(words) else "\n\n")
+    for words in FORMS
+    for number, form in enumerate(words, 1)
+).encode()
+
+
+@pytest.mark.parametrize("use", [TagUse.FILL, TagUse.OVERWRITE])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_lemmas_are_those_of_the_lexicon_of_training_or_of_rules(use, layer):
+    model = random_lemma_model(layer)
+    found = columns(parsed(use, BARE, model), 2)
+    assert found == expected_lemmas(model, FORMS)
+    assert {"seen", "B", "one"} & {*found}
+    lexicon = LemmaLexicon({("X", "_"): {"b": "X-b"}, ("Y", "_"): {"b": "Y-b"}, ("_", "_"): {"a": "any"}})
+    written = columns(parsed(use, BARE, model, lexicon=lexicon), 2)
+    assert written == expected_lemmas(model, FORMS, lexicon)
+    assert {"any"} < {*written} - {*found}
+
+
+def test_lemmas_are_filled_where_a_sentence_has_none():
+    model, content = random_lemma_model(), BARE.replace(b"1\ta\t_", b"1\ta\tgiven")
+    kept, filled, written = (columns(parsed(use, content, model), 2) for use in TagUse)
+    assert kept == ["_"] * 3 + ["given"] + ["_"] * 9
+    assert filled == [*written[:3], "given", *written[4:]]
+    assert columns(parsed(TagUse.KEEP, content, model), 7) == columns(parsed(TagUse.OVERWRITE, content, model), 7)
+
+
+@pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])
+def test_any_chunks_and_threads_give_the_same_lemmas(options, monkeypatch):
+    whole = parsed(TagUse.FILL, BARE * 5, random_lemma_model())
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 4)
+    assert parsed(TagUse.FILL, BARE * 5, random_lemma_model(), **options) == whole
+
+
+def test_a_lexicon_is_refused_where_no_lemmas_are_predicted():
+    for model in (random_text_model(), small_model("static")):
+        for use in (TagUse.KEEP, TagUse.FILL):
+            with pytest.raises(NoTagsError, match=r"predicts no (lemmas|tags).*recipe=text"):
+                parsed(use, BARE, model, lexicon=LemmaLexicon({}))

@@ -54,13 +54,13 @@ def fuzz_text(rng: Random, folder: Path) -> None:
     content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
     kind = rng.choice(["fake", "real"])
     tokenizer = _tokenizer(kind, folder)
-    model = _model(rng.choice(["static", "attardi", "text"]))
+    model = _model(rng.choice(["static", "attardi", "text", "lemmas"]))
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
         with mock.patch.object(tokenizer_module, "_READ_BYTES", size):
             try:
-                tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+                tags = TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
             except TokenizerError as error:
                 assert str(error).startswith("file: not UTF-8 at byte ")

@@ -24,12 +24,13 @@ from parser.kernels.tiles import ROWS
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
 from tests.forgery import small_model
-from tests.random_models import random_bilstm_model, random_text_model
+from tests.random_models import random_bilstm_model, random_lemma_model, random_text_model
 
 
 def models(sentences) -> list[Model]:
-    """Without and with characters and tags, and with tags that are not read."""
-    return [random_bilstm_model(sentences), random_text_model(), small_model("text", tag_size=0)]
+    """Without and with characters and tags, with tags that are not read, and with lemmas, of either layer."""
+    lemmas = random_lemma_model(), random_lemma_model(layer=2)
+    return [random_bilstm_model(sentences), random_text_model(), small_model("text", tag_size=0), *lemmas]
 
 
 @given(st.floats(-30, 30, width=32))
@@ -49,14 +50,27 @@ def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
 
 
 def test_tags_are_those_of_the_encoder(sentences):
-    for model, columns in zip(models(sentences), ([], ["upos", "feats"], ["upos", "feats"]), strict=True):
+    for model, columns in zip(models(sentences), ([], *[["upos", "feats"]] * 4), strict=True):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         frozen = tokens.frozen()
-        expected, (vectors, found) = tokens.tags_of(encoded), frozen.encode_with_tags(encoded)
+        expected, (vectors, found, _) = tokens.tags_of(encoded), frozen.encode_with_tags(encoded)
         np.testing.assert_array_equal(vectors, frozen.encode(encoded))
         assert list(found) == list(expected) == columns
         for column in columns:
             np.testing.assert_array_equal(found[column], expected[column])
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_scores_of_rules_are_those_of_the_encoder(sentences, int8):
+    for model in models(sentences):
+        encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
+        (_, expected), (*_, found) = tokens.tags_and_rules(encoded), tokens.frozen(int8).encode_with_tags(encoded)
+        assert (found is None) == (expected is None) == (model.vocabularies.lemmas is None)
+        if found is not None:
+            places = np.array([1, 7, 2])
+            assert expected(places).shape == (3, len(model.vocabularies.lemmas.rules.symbols))
+            np.testing.assert_allclose(found(places), expected(places), rtol=1e-3, atol=0.2 if int8 else 1e-4)
+            np.testing.assert_array_equal(found(places[1:2]), found(places)[1:2])
 
 
 def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch):
@@ -73,15 +87,15 @@ def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch)
 def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
     for model in models(sentences):
         encoded = model.vocabularies.encode(sentences)
-        whole, tags = model.classifier.tokens.frozen(int8).encode_with_tags(encoded)
+        whole, tags, _ = model.classifier.tokens.frozen(int8).encode_with_tags(encoded)
         assert whole.dtype == (np.uint8 if int8 else np.float32)
         frozen = model.classifier.tokens.frozen(int8)
         places = [(first, first + 1) for first in range(len(encoded))]
         with ThreadPoolExecutor(3) as pool:
             alone = list(pool.map(frozen.encode_with_tags, [encoded.span(*place) for place in places]))
-        np.testing.assert_array_equal(np.concatenate([vectors for vectors, _ in alone]), whole)
+        np.testing.assert_array_equal(np.concatenate([vectors for vectors, *_ in alone]), whole)
         for column, of_all in tags.items():
-            np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence in alone]), of_all)
+            np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence, _ in alone]), of_all)
 
 
 @settings(max_examples=30)

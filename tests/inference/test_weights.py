@@ -15,7 +15,7 @@ from parser.kernels import active_units
 from parser.model.model import Model
 from parser.networks.layers import ACTIVATIONS
 from tests.forgery import KINDS, small_model
-from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_static_model, random_text_model
+from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_lemma_model, random_static_model, random_text_model
 from tests.toy import ROOT, sentence, write_conllu
 
 SENTENCES = [sentence([0] * 9, random.Random(seed)) for seed in range(20)]
@@ -31,8 +31,8 @@ def layout(model: Model) -> Layout:
 
 
 def models() -> list[Model]:
-    """Static, and contextual: without and with characters and tags, and with tags that are not read."""
-    contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0)
+    """Static, and contextual: without and with characters and tags, with tags that are not read, and with lemmas."""
+    contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0), random_lemma_model()
     return [*map(static_model, STATIC_EMBEDDINGS), *contextual]
 
 
@@ -42,7 +42,7 @@ def test_tensors_have_the_names_and_shapes_of_the_classifier():
         assert layout(model).shapes == expected
 
 
-@pytest.mark.parametrize("number", range(len(STATIC_EMBEDDINGS) + 3))
+@pytest.mark.parametrize("number", range(len(STATIC_EMBEDDINGS) + 4))
 def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number, tmp_path):
     model = models()[number]
     model.save(tmp_path / "model")
@@ -63,8 +63,11 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
     assert found.contextual == expected.contextual
     if found.encoder is not None:
         encoded = model.vocabularies.encode(SENTENCES)
-        vectors, tags = found.encoder.encode_with_tags(encoded)
-        expected_vectors, expected_tags = expected.encoder.encode_with_tags(encoded)
+        vectors, tags, rules = found.encoder.encode_with_tags(encoded)
+        expected_vectors, expected_tags, expected_rules = expected.encoder.encode_with_tags(encoded)
+        assert (rules is None) == (expected_rules is None) == (model.vocabularies.lemmas is None)
+        if rules is not None:
+            np.testing.assert_array_equal(rules(np.arange(9)), expected_rules(np.arange(9)))
         np.testing.assert_array_equal(vectors, expected_vectors)
         assert list(tags) == list(expected_tags)
         for column, values in tags.items():

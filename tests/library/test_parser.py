@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 
 import conllu
@@ -17,14 +18,16 @@ from parser import InputError, Parser, library
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.conllu.checks import check_tree
 from parser.decoding import probabilities
+from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.missing_columns import MissingColumnsError
+from parser.decoding.files.tag_writing import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.inference.weights import Int8Error
 from parser.library.parsed_sentence import read_words
 from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
-from tests.random_models import random_text_model
+from tests.random_models import random_lemma_model, random_text_model
 from tests.text import fake_udpipe
 from tests.toy import ROOT, sentence
 
@@ -168,6 +171,24 @@ def test_a_sentence_is_written_as_conllu(folder):
     assert [line.split("\t")[3] for line in found.conllu().splitlines()[:2]] == found.tags["upos"]
     assert found.conllu().endswith("\n\n")
     assert nothing.conllu() == ""
+
+
+def test_lemmas_are_given_and_written(tmp_path):
+    random_lemma_model().save(tmp_path / "model")
+    (tmp_path / "lemmas.tsv").write_text("b\t_\twritten\n")
+    plain, loaded = Parser.load(tmp_path), Parser.load(tmp_path, lexicon=tmp_path / "lemmas.tsv")
+    target = BytesIO()
+    lines = "".join(f"{number}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for number, form in enumerate(FORMS[0], 1))
+    parse_file(plain.model, BytesIO(f"{lines}\n".encode()), target, tags=TagUse.FILL, allow_missing_columns=True)
+    [found] = plain.parse(FORMS[:1], allow_missing_columns=True)
+    assert found.conllu() == target.getvalue().decode()
+    assert [word.lemma for word in found.words] == found.tags["lemma"] != ["_"] * 3
+    again = pickle.loads(pickle.dumps(loaded))
+    for parser in (loaded, again):
+        [other] = parser.parse(FORMS[:1], allow_missing_columns=True)
+        assert other.tags["lemma"] == [found.tags["lemma"][0], "written", found.tags["lemma"][2]]
+    [given] = plain.parse([conllu.parse(lines.replace("b\t_", "b\tB") + "\n")[0]], allow_missing_columns=True)
+    assert [line.split("\t")[2] for line in given.conllu().split("\n")[:3]] == ["_", "B", "_"]
 
 
 def test_what_is_printed_is_short(folder):

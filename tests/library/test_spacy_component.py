@@ -19,7 +19,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError
 from parser.model_folder import ModelError
 from tests.forgery import small_model
-from tests.random_models import random_text_model
+from tests.random_models import random_lemma_model, random_text_model
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
@@ -120,6 +120,20 @@ def test_tags_are_set_where_they_are_asked_for(folder):
         assert [token.pos_ for token in doc] == upos
         if use != "keep":
             assert [str(token.morph) or "_" for token in doc] == tags["feats"]
+
+
+def test_lemmas_are_set_where_they_are_asked_for(tmp_path):
+    random_lemma_model().save(tmp_path / "model")
+    lemmas = Parser.load(tmp_path).parse([["ab", "a", "b"]], allow_missing_columns=True)[0].tags["lemma"]
+    for use, before, expected in (
+        ("keep", None, ["", "", ""]),
+        ("fill", None, lemmas),
+        ("fill", ["x", "", "y"], ["x", "", "y"]),
+        ("overwrite", ["x", "", "y"], lemmas),
+    ):
+        nlp = pipeline(tmp_path, tags=use)
+        doc = nlp.get_pipe("optimal_step")(Doc(nlp.vocab, ["ab", "a", "b"], lemmas=before))
+        assert [token.lemma_ for token in doc] == expected
 
 
 def trees(doc):

@@ -6,14 +6,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from parser.data.vocabularies import N_RESERVED, Characters, tag_vocabulary
+from parser.data.lemma_rules import rule_elements
+from parser.data.vocabularies import N_RESERVED, Characters, SetVocabulary, tag_vocabulary
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
-from parser.network_spec import CharacterSpec, TaggerSpec
+from parser.network_spec import CharacterSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM, CharacterEncoder
-from parser.networks.tasks import Tagger
+from parser.networks.tasks import LemmaScorer, Tagger
 from tests.forgery import small_model
 from tests.random_models import random_text_model
 from tests.toy import sentence
@@ -56,6 +57,25 @@ def test_expected_vectors_are_sums_over_the_values():
         distribution = of_column.softmax(1)
         parts.append(sum(distribution[:, i : i + 1] * vector for i, vector in enumerate(vectors)))
     torch.testing.assert_close(tagger.expected(scores), torch.cat(parts, dim=1))
+
+
+def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
+    torch.manual_seed(0)
+    # Of the casings keep is there most often, of what happens at the front nothing; the other parts are once there.
+    rules = SetVocabulary(["keep\t0\t\t0\t", "keep\t0\t\t1\ta", "lower\t1\tb\t2\ta"], rule_elements)
+    scorer = LemmaScorer(LemmaSpec(1, 4, 0.5), 3, rules)
+    with torch.no_grad():
+        scorer.bias.normal_()
+    names = ["0\t\t", "keep", "\t0\t", "\t1\ta", "\t2\ta", "1\tb\t", "lower"]
+    parts = dict(zip(names, scorer.outputs.elements[N_RESERVED:], strict=True))
+    sets = [["keep", "0\t\t", "\t0\t"], ["keep", "0\t\t", "\t1\ta"], ["lower", "1\tb\t", "\t2\ta"]]
+    sums = [sum(parts[element] for element in of_rule) for of_rule in sets]
+    vectors = torch.stack([whole + added for whole, added in zip(scorer.outputs.whole, sums, strict=True)])
+    read = torch.randn(5, 3)
+    hidden = read @ scorer.hidden.weight.t() + scorer.hidden.bias
+    expected = torch.where(hidden > 0, hidden, 0.1 * hidden) @ vectors.t() + scorer.bias
+    torch.testing.assert_close(scorer.scores(read), expected)
+    assert not torch.equal(scorer.scores(read, dropping=True), expected)
 
 
 def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ import torch
 
 from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
 from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import compare
+from parser.evaluation.scores import NAMES, evaluate_files
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
 from parser.reports.run_report import Parsed, ReportError, _histogram, gold_file, report
 from parser.transitions.features import slots_of
+from tests.forgery import small_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
 
@@ -72,6 +77,20 @@ def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(
     [differing] = re.findall(r"<tr><th>setting that differs.*?</table>", made, re.DOTALL)
     assert re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", differing) == [("seed", "1", "2")]
     assert "The settings are the same." in report([one, one], gold_file(one, "test"))
+
+
+def test_what_a_model_predicts_is_scored(runs, tmp_path):
+    one, _, gold = runs
+    small_model("lemmas").save(tmp_path / "text")
+    source, target = BytesIO(gold.read_bytes()), BytesIO()
+    parse_file(Model.load(tmp_path / "text"), source, target, tags=TagUse.OVERWRITE, allow_missing_columns=True)
+    (tmp_path / "parsed.conllu").write_bytes(target.getvalue())
+    scores = evaluate_files(gold, tmp_path / "parsed.conllu")
+    assert report([one], gold).count("Lemmas") == 0
+    for made in (report([tmp_path / "text"], gold), report([tmp_path / "text", one], gold)):
+        for key in ("upos", "ufeats", "lemmas", "blex"):
+            assert re.search(rf"<td>{NAMES[key]}</td><td[^>]*>(<[^>]*>)*[^<]*(</[^>]*>)* {scores[key].f1:.2f}</td>", made), key
+        assert "<td>XPOS</td>" not in made
 
 
 def test_the_histogram_counts_each_sentence_once(runs):

@@ -6,8 +6,9 @@ import pytest
 
 from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
+from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.missing_columns import MissingColumnsError
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.serving import service as module
 from parser.serving.requests import Request, RequestError
 from parser.serving.service import Service, TimedRequest, TooLateError
@@ -66,6 +67,21 @@ def test_steps_that_are_not_asked_for_are_not_done(service, tagging):
     assert of_tags == [a[:6] + n[6:] for a, n in zip(of_all, of_none, strict=True)]
     assert of_tree == [n[:6] + a[6:] for a, n in zip(of_all, of_none, strict=True)]
     assert of_all != of_tree != of_none
+
+
+def test_lemmas_are_written_with_the_tags():
+    model, text = model_of_kind("lemmas"), document(2)
+    lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
+    for given in (None, lexicon):
+        service = Service(model, "lemmas", allow_missing_columns=True, lexicon=given)
+        everything, tags = service.answers([job(data=text, tagger="", parser=""), job(data=text, tagger="")])
+        of_all, of_tags, of_none = map(columns_of, (everything, tags, text))
+        assert of_tags == [a[:6] + n[6:] for a, n in zip(of_all, of_none, strict=True)]
+        lemmas = {(form, lemma) for _, form, lemma, *_ in of_all}
+        assert (("b", "written") in lemmas) == (given is not None)
+        assert "_" not in {lemma for _, lemma in lemmas}
+    with pytest.raises(NoTagsError, match="predicts no lemmas"):
+        Service(model_of_kind("text"), "text", lexicon=lexicon)
 
 
 def test_simple_formats(service):

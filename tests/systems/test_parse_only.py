@@ -102,7 +102,7 @@ def optimal_step(folder: Path, *words: str | Path) -> CompletedProcess[str]:
 def folder(tmp_path_factory) -> Path:
     """Models of all kinds, a tokenizer, trees and text."""
     made: Path = tmp_path_factory.mktemp("parse_only")
-    for kind in ("static", "contextual", "text"):
+    for kind in ("static", "contextual", "text", "lemmas"):
         small_model(kind).save(made / kind)
     small_linear_model().save(made / "linear")
     write_conllu(made / "trees.conllu", [sentence([2, 0, 2]), sentence([0, 1, 1, 3])])
@@ -145,6 +145,7 @@ for package in (oracles, parser):
         ["contextual"],
         ["contextual", "--int8"],
         ["text", "--beam", "2", "--rerank", "--tags", "fill"],
+        ["lemmas", "--tags", "overwrite", "--int8"],
         ["linear"],
     ],
     ids=" ".join,

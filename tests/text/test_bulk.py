@@ -275,6 +275,8 @@ def test_linear_models_parse_files(tmp_path):
         (["--text", "--tags", "keep"], "text has none"),
         (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
+        (["--lexicon", "lemmas.tsv"], "add --tags=fill"),
+        (["--lexicon", "lemmas.tsv", "--tags", "fill"], "lemmas.tsv: there is no such file"),
         (["--beam", "0"], "beam"),
         (["--beam", "4", "--rerank"], "parse without --rerank"),
     ],
@@ -327,8 +329,25 @@ def test_other_options_are_refused_in_the_same_folder(folders):
         claim(folders / "out", folders / "model", Options(single_root=False))
     with pytest.raises(BulkError, match="other options"):
         claim(folders / "out", folders / "model", Options(int8=True))
+    (folders / "lemmas.tsv").write_text("a\t_\tb\n")
+    with pytest.raises(BulkError, match="other options"):
+        claim(folders / "out", folders / "model", Options(lexicon=str(folders / "lemmas.tsv")))
     noted = json.loads((folders / "out" / NOTE).read_text())
-    assert "int8" not in noted["options"]  # as before it was an option, for folders that were begun then
+    assert not {"int8", "lexicon"} & {*noted["options"]}  # as before they were options, for folders that were begun then
+
+
+def test_files_are_written_with_the_lemmas_of_a_lexicon(folders):
+    small_model("lemmas").save(folders / "lemmas")
+    (folders / "lemmas.tsv").write_text("a\t_\twritten\n")
+    options = Options(allow_missing_columns=True, tags="overwrite", lexicon=str(folders / "lemmas.tsv"))
+    (folders / "words.conllu").write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    shard = Shard(f"{folders}/words.conllu", f"{folders}/out.conllu")
+    assert ShardParser(folders / "lemmas", options)(shard).error is None
+    assert (folders / "out.conllu").read_text().split("\t")[2] == "written"
+    claim(folders / "out", folders / "lemmas", options)
+    (folders / "lemmas.tsv").write_text("a\t_\tchanged\n")
+    with pytest.raises(BulkError, match="other options"):
+        claim(folders / "out", folders / "lemmas", options)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

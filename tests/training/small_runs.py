@@ -30,6 +30,7 @@ TEXT = [
     "encoder.tagger.size=4",
     "encoder.heads.size=7",
     "encoder.heads.relation_size=5",
+    "encoder.lemmas.size=12",
     "classifier.hidden=24",
     "vectors.dimensions=8",
     "optimizer.batch_size=60",

@@ -34,13 +34,14 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags(tmp_path):
     sentences = [sentence([2, 0, 2], random.Random(seed)) for seed in range(8)]
     for one in sentences:
         one.feats = [f"Case={tag.title()}" for tag in one.upos]
+        one.lemmas = one.forms
     path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null", "treebank.name=toy"]
     run = settings(*files, *TEXT, "beam=local")
     metrics = train(run, tmp_path / "run", [ModelCard("optimal-step train recipe=text")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "recipe=text, model=bilstm, beam=local, seed=1" in card
-    assert "Percentages, of forms alone, without tags; upos and feats: predicted tags that are right; las" in card
+    assert "Percentages, of forms alone, without tags; upos, feats and lemma: predicted values that are right; las" in card
     assert "The input needs no tags; --tags=fill writes those that the model predicts." in card
-    assert f"| {metrics['dev']['upos']:.2f} | {metrics['dev']['feats']:.2f} |\n" in card
+    assert f"| {metrics['dev']['upos']:.2f} | {metrics['dev']['feats']:.2f} | {metrics['dev']['lemma']:.2f} |\n" in card
     assert "gold tags" not in card

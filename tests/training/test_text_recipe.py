@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -13,14 +14,16 @@ from torch import Tensor, nn
 
 import oracles
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.run import train
-from tests.random_models import random_text_model
+from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import TEXT, files_of, train_until_killed
@@ -28,7 +31,7 @@ from tests.training.small_runs import TEXT, files_of, train_until_killed
 
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory):
-    """Where UPOS and FEATS follow from the last letter of the form, and XPOS is the same everywhere."""
+    """Where UPOS, FEATS and the lemma follow from the last letter of the form, and XPOS is the same everywhere."""
     rng = random.Random(0)
     made = []
     for _ in range(15):
@@ -38,6 +41,7 @@ def treebank(tmp_path_factory):
         one.forms = ["".join(rng.choice("abcde") for _ in range(rng.randint(1, 5))) + rng.choice("xyz") for _ in one.forms]
         one.upos = [{"x": "NOUN", "y": "VERB", "z": "ADJ"}[form[-1]] for form in one.forms]
         one.feats = [{"x": "Case=Nom|Number=Sing", "y": "_", "z": "Number=Sing"}[form[-1]] for form in one.forms]
+        one.lemmas = [form[:-1] + {"x": "", "y": "i", "z": "z"}[form[-1]] for form in one.forms]
         made.append(one)
     return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", made)
 
@@ -49,7 +53,7 @@ def run(treebank, *overrides: str):
 
 def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     no_dropout = ["encoder.dropout=0", "encoder.attribute_dropout=0", "encoder.tagger.dropout=0"]
-    no_dropout += ["encoder.heads.dropout=0", "classifier.word_dropout=0"]
+    no_dropout += ["encoder.heads.dropout=0", "encoder.lemmas.dropout=0", "classifier.word_dropout=0"]
     fast = [
         "optimizer.learning_rate=0.01",
         "optimizer.batch_size=15",
@@ -62,10 +66,44 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     assert metrics["test"]["upos"] > 95
     assert metrics["test"]["feats"] > 95
     assert "xpos" not in metrics["test"]
+    assert metrics["test"]["lemma"] > 95
     model = Model.load(tmp_path)
+    assert len(model.vocabularies.lemmas.rules.symbols) == 3
+    forget_what_was_seen(model)
+    assert lemmas_right(model, treebank) > 0.95
     assert model.vocabularies.attributes == ["form", "suffix3"]
     assert set(model.vocabularies.tags) == {"upos", "feats"}
     assert "shares" in json.loads((tmp_path / "model" / "settings.json").read_text())["calibration"]
+
+
+def forget_what_was_seen(model: Model) -> None:
+    """So that all lemmas are those of rules."""
+    assert model.vocabularies.lemmas is not None
+    model.vocabularies.lemmas.seen.clear()
+
+
+def lemmas_right(model: Model, treebank) -> float:
+    """The share of words that are given their lemma when the file is parsed."""
+    target = BytesIO()
+    parse_file(model, BytesIO(treebank.read_bytes()), target, tags=TagUse.OVERWRITE)
+    found, gold = (
+        [line.split("\t")[2] for line in content.decode().splitlines() if line]
+        for content in (target.getvalue(), treebank.read_bytes())
+    )
+    return float(np.mean([one == other for one, other in zip(found, gold, strict=True)]))
+
+
+def test_lemmas_need_not_be_learned(treebank, tmp_path):
+    """Where they are not asked for, all is as if there were none."""
+    lines = [line.split("\t") for line in treebank.read_text().split("\n")]
+    bare = ["\t".join([*line[:2], "_", *line[3:]] if len(line) > 1 else line) for line in lines]
+    (tmp_path / "bare.conllu").write_text("\n".join(bare))
+    found = []
+    for name, file, more in (("off", treebank, ["encoder.lemmas=null"]), ("none", tmp_path / "bare.conllu", [])):
+        assert "lemma" not in train(run(file, *more), tmp_path / name)["test"]
+        assert Model.load(tmp_path / name).vocabularies.lemmas is None
+        found.append({part: files_of(tmp_path / name)[part] for part in ("classifier.safetensors", "vocabularies.json")})
+    assert found[0] == found[1]
 
 
 def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
@@ -88,6 +126,25 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
     return TrainingSentences(model.vocabularies.encode(made), gold, relations, of_words)
 
 
+def test_the_loss_of_lemmas_is_a_weighted_mean_over_words_that_have_one():
+    model = random_lemma_model()
+    encoder, data = model.classifier.tokens, some_sentences(model, tags=False)
+    encoder.heads = None
+    rules = np.random.default_rng(0).integers(UNKNOWN, N_RESERVED + 5, len(data.trees.heads)).astype(np.int32)
+    rules[data.sentences.offsets[:-1]] = ROOT
+    _, scores = encoder.tags_and_rules(data.sentences)
+    words = np.flatnonzero(rules >= N_RESERVED)
+    assert 0 < len(words) < len(rules) - len(data)
+    gold = torch.from_numpy(rules[words] - N_RESERVED).long()
+    expected = 0.5 * nn.functional.cross_entropy(torch.from_numpy(scores(words)), gold).item()
+    loss = losses_of_tasks(model, replace(data, rules=rules), TaskWeights(lemmas=0.5))
+    assert loss.item() == pytest.approx(expected, rel=1e-4)
+    loss.backward()
+    for name, parameter in encoder.named_parameters():
+        if name.startswith(("lemmas.", "characters.", "forwards.0.")):
+            assert parameter.grad.abs().max() > 0, name
+
+
 def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
     objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, None, weights), 1000)
@@ -102,7 +159,7 @@ def test_losses_of_tags_are_weighted_means_over_words():
     data, weights = some_sentences(model, tags=True), {"upos": 0.5, "feats": 2.0}
     values = torch.from_numpy(data.sentences.values.T.copy())
     with torch.no_grad():
-        scores = model.classifier.tokens.tag_scores(values, np.diff(data.sentences.offsets))
+        scores = model.classifier.tokens.encode_for_tags(values, np.diff(data.sentences.offsets)).tag_scores
     expected = 0.0
     for row, (column, weight) in zip(data.tags, weights.items(), strict=True):
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]

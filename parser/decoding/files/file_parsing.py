@@ -22,6 +22,7 @@ from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, co
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
+from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
@@ -123,6 +124,7 @@ def parse_file(
     beam: Search | None = None,
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
+    lexicon: LemmaLexicon | None = None,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
@@ -142,11 +144,12 @@ def parse_file(
         beam: how to search; None: greedily.
         k_best: write this many trees of each sentence, or as many as the beam has found, the best first, one after the other:
             each a copy of the sentence with its rank and its score in comments.
-        tags: whether predicted UPOS, XPOS and FEATS are written.
+        tags: whether predicted LEMMA, UPOS, XPOS and FEATS are written.
+        lexicon: lemmas that come before those that the model predicts.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
-        NoTagsError: tags are asked for of a model that predicts none.
+        NoTagsError: tags are asked for of a model that predicts none, or lemmas.
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
         BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
         Int8Error: 8-bit products are requested of the model, and not available.
@@ -154,7 +157,7 @@ def parse_file(
     """
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
-    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon)
     chunks = read_chunks(source, chunk_bytes, threads, name)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -180,7 +183,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report, beam, k_best, tags: see parse_file().
+        on_error, report, beam, k_best, tags, lexicon: see parse_file().
     """
 
     def __init__(
@@ -192,6 +195,7 @@ class ChunkParser:
         beam: Search | None = None,
         k_best: int | None = None,
         tags: TagUse = TagUse.KEEP,
+        lexicon: LemmaLexicon | None = None,
     ) -> None:
         self._tag_use = tags
         self._model = model
@@ -199,12 +203,12 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        if tags is not TagUse.KEEP:
+        if tags is not TagUse.KEEP or lexicon is not None:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._predict_tags = None
-        if tags is not TagUse.KEEP:
-            self._predict_tags = TagPredictor(model)
+        if tags is not TagUse.KEEP or lexicon is not None:
+            self._predict_tags = TagPredictor(model, lexicon)
             self.prepare()
         elif beam is not None or (isinstance(model, Model) and model.int8):
             self.prepare()  # where there may be no such parser, it is refused before anything is read
@@ -290,7 +294,7 @@ class ChunkParser:
         """The encoded sentences; and for each, by column that is written, the tags of its words."""
         if self._predict_tags is None:
             return encoded, [{}] * len(sentences)
-        encoded, predicted = self._predict_tags(encoded)
+        encoded, predicted = self._predict_tags(encoded, [sentence.column(FORM) for sentence in sentences])
         tags = []
         for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
             of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}

@@ -1,7 +1,8 @@
-"""The tags that a model predicts, and which of them are written."""
+"""The tags and lemmas that a model predicts, and which of them are written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import cast
@@ -10,7 +11,8 @@ import numpy as np
 
 from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
-from parser.data.attributes import COLUMN_NUMBERS
+from parser.data.attributes import PREDICTED
+from parser.data.lemmas import LemmaLexicon, Lemmatizer, tokens_of
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.inference.weights import TaggingEncoder
@@ -19,7 +21,7 @@ from parser.model.model import Model
 
 
 class TagUse(StrEnum):
-    """How the columns UPOS, XPOS and FEATS are written."""
+    """How the columns LEMMA, UPOS, XPOS and FEATS are written."""
 
     KEEP = "keep"  # they pass through
     FILL = "fill"  # one that is _ in all words of a sentence is written; in FEATS a single _ is a value, no features
@@ -27,39 +29,59 @@ class TagUse(StrEnum):
 
 
 class NoTagsError(ValueError):
-    """A model predicts no tags; the message says what to do."""
+    """A model predicts no tags, or no lemmas; the message says what to do."""
 
 
 class TagPredictor:
-    """The tags of a model with its weights as they are now.
+    """The tags and lemmas of a model with its weights as they are now.
+
+    Args:
+        model: the model.
+        lexicon: of lemmas, which comes before what the model knows.
 
     Raises:
-        NoTagsError: it predicts none.
+        NoTagsError: it predicts no tags, or there is a lexicon and it predicts no lemmas.
     """
 
-    def __init__(self, model: AnyModel) -> None:
-        if not isinstance(model, Model) or not model.vocabularies.tags:
+    def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
+        if not isinstance(model, Model) or not model.vocabularies.predicted:
             raise NoTagsError(
                 "this model predicts no tags; train one with recipe=text, which does, or leave the tags alone (--tags=keep)"
             )
+        lemmas = model.vocabularies.lemmas
+        if lexicon is not None and lemmas is None:
+            raise NoTagsError("this model predicts no lemmas; train one with recipe=text on lemmas, or leave the lexicon out")
+        self._lemmatizer = None if lemmas is None else Lemmatizer(lemmas, lexicon)
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
+        self._columns = model.vocabularies.predicted
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
-    def __call__(self, sentences: Sentences) -> tuple[Sentences, dict[str, list[str]]]:
+    def __call__(self, sentences: Sentences, forms: Iterable[Sequence[str]]) -> tuple[Sentences, dict[str, list[str]]]:
         """The sentences, now with the vectors that the parser will read, too; and their tags.
 
-        These are, by column that is predicted, the values of all tokens in the layout of ``Sentences``; those of roots mean
-        nothing.
+        These are, by column that is predicted (upos, xpos, feats, lemma), the values of all tokens in the layout of
+        ``Sentences``; those of roots mean nothing.
+
+        Args:
+            sentences: the sentences.
+            forms: their words.
         """
+        found: dict[str, list[str]] = {column: [] for column in self._columns}
+        tokens = [] if self._lemmatizer is None else tokens_of(forms)
+        made = []
         # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
-        parts = [self._encoder.encode_with_tags(sentences.span(*span)) for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN)]
-        if not parts:
-            return sentences, {column: [] for column in self._symbols}
-        tags = {
-            column: [symbols[value] for _, predicted in parts for value in predicted[column].tolist()]
-            for column, symbols in self._symbols.items()
-        }
-        return replace(sentences, vectors=np.concatenate([vectors for vectors, _ in parts])), tags
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
+            made.append(vectors)
+            tags = {
+                column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
+            }
+            if self._lemmatizer is not None and rule_scores is not None:
+                first, last = sentences.offsets[list(span)].tolist()
+                tags["lemma"] = self._lemmatizer(tokens[first:last], tags, rule_scores)
+            for column, values in tags.items():
+                found[column] += values
+        return (replace(sentences, vectors=np.concatenate(made)) if made else sentences), found
 
 
 def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: TagUse) -> dict[int, list[str]]:
@@ -70,7 +92,7 @@ def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: T
         predicted: by column, the values of its words.
         use: which columns are written.
     """
-    written = {COLUMN_NUMBERS[column]: values for column, values in predicted.items()}
+    written = {PREDICTED[column]: values for column, values in predicted.items()}
     if use is TagUse.FILL:
         return {column: values for column, values in written.items() if set(sentence.column(column)) <= {EMPTY}}
     return {} if use is TagUse.KEEP else written

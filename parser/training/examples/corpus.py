@@ -17,6 +17,7 @@ from parser import transitions
 from parser.conllu.checks import counted
 from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
+from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import (
@@ -82,8 +83,9 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        tags = self.vocabularies.encode_tags(sentences)
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
+        tags, lemmas = self.vocabularies.encode_tags(sentences), self.vocabularies.lemmas
+        rules = None if lemmas is None else lemmas.encode(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, rules)
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """The sentences of training_sentences(), as they were read."""
@@ -148,7 +150,9 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     if network is None:
         vocabularies, slots = Vocabularies(by_attribute), []
     else:
-        vocabularies = Vocabularies(by_attribute, _characters(network, known), _tags(network, known))
+        tags = _tags(network, known)
+        lemmas = Lemmas.of(known, list(tags)) if network.lemmas_weight else None
+        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas)
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")

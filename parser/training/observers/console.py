@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from parser.data.attributes import TAGS
+from parser.data.attributes import PREDICTED
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ def treebank_scores(metrics: Metrics) -> str:
 
 def tag_scores(metrics: Metrics) -> str:
     """The scores of the columns that are predicted, each with a space before its name; empty if none is."""
-    return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in TAGS if column in metrics)
+    return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in PREDICTED if column in metrics)
 
 
 _SCORES = {

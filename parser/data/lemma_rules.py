@@ -1,0 +1,131 @@
+"""Lemmas as rules on forms: change the case, cut characters at both ends, add others (Chrupała 2006; Straka 2018, Section 3.2).
+
+A rule is (casing; cut i characters at the front, put p there; cut k at the end, put q there). What of the form stays is a
+longest substring that the form, in one of the casings, has in common with the lemma; there may be several such rules for a
+word. Those of a treebank are chosen to be few: again and again the rule that gives the lemmas of the most words that have none
+yet (Johnson 1974, the greedy algorithm for set covers).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+# The functions of casings: where several give the same lemmas, the first is taken. Capitals within a word make it a name or an
+# acronym, which keeps them; what is all in capitals may be a name that has only one.
+CASINGS: dict[str, Callable[[str], str]] = {"keep": str, "lower": str.lower, "capitalize": str.capitalize}
+_ORDER = {casing: number for number, casing in enumerate(CASINGS)}
+
+# In longer words no substrings are sought, which takes a time that grows with the third power of the length.
+_LONG = 100
+
+
+class LemmaRule(NamedTuple):
+    """From a form to its lemma.
+
+    Attributes:
+        casing: one of CASINGS, which the form is changed by at first.
+        front: how many characters of it are cut at the front.
+        prefix: what is put there.
+        end: how many are cut at the end.
+        suffix: what is put there.
+    """
+
+    casing: str
+    front: int
+    prefix: str
+    end: int
+    suffix: str
+
+    @classmethod
+    def of(cls, symbol: str) -> LemmaRule:
+        """From what ``symbol`` gives.
+
+        Raises:
+            ValueError: it is nothing that ``symbol`` gives.
+        """
+        fields = symbol.split("\t")
+        if len(fields) == len(cls._fields) and fields[0] in CASINGS and fields[1].isdecimal() and fields[3].isdecimal():
+            rule = cls(fields[0], int(fields[1]), fields[2], int(fields[3]), fields[4])
+            if rule.symbol == symbol:
+                return rule
+        raise ValueError(f"{symbol!r} is not a rule for lemmas")
+
+    @property
+    def symbol(self) -> str:
+        """The rule as a string; no column of CoNLL-U has a tab in it."""
+        return "\t".join(map(str, self))
+
+    def __call__(self, form: str) -> str | None:
+        """The lemma; None where the rule does not apply: the form is too short, or what stays cannot be a value of a column."""
+        cased = CASINGS[self.casing](form)
+        if self.front + self.end > len(cased):
+            return None
+        lemma = f"{self.prefix}{cased[self.front : len(cased) - self.end]}{self.suffix}"
+        return lemma if is_lemma(lemma) else None
+
+
+IDENTITY = LemmaRule("keep", 0, "", 0, "")
+
+
+def is_lemma(value: str) -> bool:
+    """Whether something is there that does not begin or end with a blank."""
+    return value != "" and value[0] != " " != value[-1]
+
+
+def rule_elements(symbol: str) -> list[str]:
+    """The parts of a rule, given as its symbol: the casing, what happens at the front, and what at the end."""
+    casing, front, prefix, end, suffix = symbol.split("\t")
+    return [casing, f"{front}\t{prefix}\t", f"\t{end}\t{suffix}"]
+
+
+def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
+    """The rules by which this is the lemma of the form and a longest common substring stays; one at least, if it is_lemma()."""
+    for casing, change in CASINGS.items():
+        cased = change(form)
+        for start, place, length in _longest_common_substrings(cased, lemma):
+            yield LemmaRule(casing, start, lemma[:place], len(cased) - start - length, lemma[place + length :])
+
+
+def _longest_common_substrings(one: str, other: str) -> list[tuple[int, int, int]]:
+    """Where each begins in the one and in the other, and how long they are; without any, an empty one at the beginnings."""
+    if max(len(one), len(other)) > _LONG:
+        different = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
+        return [(0, 0, next(different, min(len(one), len(other))))]
+    for length in range(min(len(one), len(other)), 0, -1):
+        found = []
+        for start in range(len(one) - length + 1):
+            place = other.find(one[start : start + length])
+            while place >= 0:
+                found.append((start, place, length))
+                place = other.find(one[start : start + length], place + 1)
+        if found:
+            return found
+    return [(0, 0, 0)]
+
+
+def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
+    """Few rules, so that each word has one that gives its lemma; the first that does is its own. The identity is among them.
+
+    Args:
+        words: forms and lemmas; how often one is there, and in which order, makes no difference.
+    """
+    by_rule: dict[LemmaRule, list[tuple[str, str]]] = {}
+    left = set(words)
+    for word in left:
+        for rule in {*rules_for(*word)}:
+            by_rule.setdefault(rule, []).append(word)
+    # How many words without a rule each gives the lemmas of, negative; this may have become less by the time it is looked at.
+    heap = [(-len(given), _ORDER[rule.casing], rule) for rule, given in by_rule.items()]
+    heapq.heapify(heap)
+    chosen = []
+    while left:
+        claimed, order, rule = heapq.heappop(heap)
+        given = left.intersection(by_rule[rule])
+        if len(given) == -claimed:
+            chosen.append(rule)
+            left -= given
+        elif given:
+            heapq.heappush(heap, (-len(given), order, rule))
+    return chosen if IDENTITY in chosen else [*chosen, IDENTITY]

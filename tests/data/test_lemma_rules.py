@@ -1,0 +1,128 @@
+"""Rules for lemmas: rule and inverse, and the choice of few against a slow one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parser.data.lemma_rules import CASINGS, IDENTITY, LemmaRule, choose_rules, is_lemma, rule_elements, rules_for
+
+# Letters whose case is odd: ß has two capitals, İ two small ones, sigma is small in two ways, ǅ is a title, ŉ has no capital.
+LETTERS = "aAbBőŐßẞİ\u0131Ii\u03a3\u03c3\u03c2\u039f\u03bfǅǆŉ \u0301_-1"
+WORDS = st.text(LETTERS, min_size=1, max_size=8).filter(is_lemma) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), min_size=1, max_size=12
+).filter(is_lemma)
+PAIRS = st.tuples(WORDS, WORDS) | WORDS.map(lambda form: (form, form.lower())).filter(lambda pair: is_lemma(pair[1]))
+
+
+def check_rules(form: str, lemma: str) -> None:
+    """Each rule gives the lemma, none gives anything to a shorter form, and each is its symbol."""
+    found = [*rules_for(form, lemma)]
+    assert {rule.casing for rule in found} == {*CASINGS}
+    for rule in found:
+        assert rule(form) == lemma
+        assert LemmaRule.of(rule.symbol) == rule
+        assert rule_elements(rule.symbol)[0] == rule.casing
+        too_short = "a" * (rule.front + rule.end - 1)
+        assert rule.front + rule.end == 0 or rule(too_short) is None
+    assert (IDENTITY in found) == (form == lemma)
+
+
+@settings(max_examples=300)
+@given(PAIRS)
+def test_rules_give_the_lemmas_that_they_were_made_for(pair):
+    check_rules(*pair)
+
+
+@pytest.mark.long
+def test_rules_of_100_000_random_words():
+    rng = random.Random(0)
+    scripts = [LETTERS, "abc", "λόγοςΛΟΓΟΣ", "".join(map(chr, range(0x20, 0x250))), "".join(map(chr, range(0x1F00, 0x2000)))]
+    for _ in range(100_000):
+        script = rng.choice(scripts)
+        form, lemma = ("".join(rng.choices(script, k=rng.randint(1, 9))) for _ in range(2))
+        if rng.random() < 0.7:  # words and their lemmas are alike
+            start = rng.randrange(len(form))
+            lemma = rng.choice([*CASINGS.values()])(form)[start : start + rng.randint(1, 9)] + lemma[: rng.randint(0, 3)]
+        if is_lemma(form) and is_lemma(lemma):
+            check_rules(form, lemma)
+
+
+@pytest.mark.parametrize(
+    ("form", "rule", "lemma"),
+    [
+        ("Házaikban", "lower\t0\t\t6\t", "ház"),
+        ("legnagyobb", "keep\t3\t\t3\t", "nagy"),
+        ("ΟΔΟΣ", "lower\t0\t\t0\t", "οδος"),  # final, so ς
+        ("ÁΣ", "capitalize\t0\t\t0\t", "Áς"),
+        ("İzmir'de", "keep\t0\t\t3\t", "İzmir"),
+        ("İZ", "lower\t0\t\t1\t", "i̇"),  # a dot of its own
+        ("ẞ", "lower\t0\t\t0\t", "ß"),
+        ("ŐRÜLT", "capitalize\t0\t\t1\t", "Őrül"),
+        ("New York-i", "keep\t0\t\t2\t", "New York"),
+        ("New York-i", "keep\t0\t\t6\t", None),  # a blank at the end
+        ("ab", "keep\t1\t\t1\tlenni", "lenni"),
+        ("ab", "keep\t1\t\t2\tlenni", None),
+        ("ab", "keep\t1\t\t1\t", None),
+        ("_", "keep\t0\t\t0\t", "_"),
+    ],
+)
+def test_a_rule_changes_case_cuts_and_adds(form, rule, lemma):
+    assert LemmaRule.of(rule)(form) == lemma
+
+
+def slow_choice(words: set[tuple[str, str]]) -> list[LemmaRule]:
+    """choose_rules(), counting anew each time."""
+    chosen, left = [], set(words)
+    while left:
+        counts = Counter(rule for word in left for rule in {*rules_for(*word)})
+        chosen.append(min(counts, key=lambda rule: (-counts[rule], [*CASINGS].index(rule.casing), rule)))
+        left = {(form, lemma) for form, lemma in left if chosen[-1] not in rules_for(form, lemma)}
+    return chosen if IDENTITY in chosen else [*chosen, IDENTITY]
+
+
+def slow_substrings(one: str, other: str) -> set[tuple[int, int, int]]:
+    common = {
+        (start, place, length)
+        for start in range(len(one))
+        for place in range(len(other))
+        for length in range(1, len(one) + 1)
+        if one[start : start + length] == other[place : place + length] and len(one) >= start + length
+    }
+    longest = max((length for _, _, length in common), default=0)
+    return {place for place in common if place[2] == longest} or {(0, 0, 0)}
+
+
+@given(st.lists(st.tuples(st.text("abA", min_size=1, max_size=6), st.text("ab", min_size=1, max_size=6)), max_size=12))
+def test_few_rules_are_chosen_as_by_counting_anew(words):
+    chosen = choose_rules(words)
+    assert chosen == slow_choice({*words}) == choose_rules([*words, *words[::-1]])
+    for form, lemma in words:
+        assert any(rule(form) == lemma for rule in chosen)
+        for casing, change in CASINGS.items():
+            cased = change(form)
+            found = [rule for rule in rules_for(form, lemma) if rule.casing == casing]
+            kept = {(rule.front, len(rule.prefix), len(cased) - rule.front - rule.end) for rule in found}
+            assert kept == slow_substrings(cased, lemma)
+
+
+def test_a_first_word_needs_no_rule_of_its_own():
+    words = [("Kutyák", "kutya"), ("kutyák", "kutya"), ("Macskák", "macska"), ("Péter", "Péter"), ("Évák", "Éva"), ("az", "az")]
+    assert [rule.symbol for rule in choose_rules(words)] == ["lower\t0\t\t2\ta", "keep\t0\t\t0\t", "keep\t0\t\t2\ta"]
+
+
+def test_long_words_are_not_searched():
+    form, lemma = "ab" * 5_000, "ab" * 4_000 + "c"
+    assert {rule(form) for rule in rules_for(form, lemma)} == {lemma}
+
+
+@pytest.mark.parametrize(
+    "symbol", ["", "keep\t0\t\t0", "KEEP\t0\t\t0\t", "keep\t-1\t\t0\t", "keep\t00\t\t0\t", "keep\t0\t\t٣\t"]
+)
+def test_what_is_no_rule_is_refused(symbol):
+    with pytest.raises(ValueError, match="not a rule for lemmas"):
+        LemmaRule.of(symbol)

@@ -1,0 +1,110 @@
+"""What a model knows of lemmas, lexicons, and which of them comes first."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from parser.conllu.checks import ConlluError
+from parser.data.lemma_rules import LemmaRule
+from parser.data.lemmas import LemmaLexicon, Lemmas, Lemmatizer
+from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
+from tests.toy import sentence
+
+KNOWN = ["lower\t0\t\t0\t", "lower\t0\t\t2\ta", "keep\t0\t\t0\t"]
+A, B = ("NOUN", "_"), ("VERB", "F=1")
+
+
+def columns(words: list[tuple[str, str, str, str]]):
+    """A sentence of words: form, lemma, UPOS, FEATS."""
+    made = sentence([0, *range(1, len(words))])
+    made.forms, made.lemmas, made.upos, made.feats = (list(column) for column in zip(*words, strict=True))
+    return made
+
+
+TREEBANK = [
+    columns([("Fák", "fa", *A), ("vár", "vár", *A), ("vár", "vár", *B), ("_", "_", *A)]),
+    columns([("szívek", "szív", *A), ("szívek", "szívek", *A), ("hol", "_", *B), ("fák", "fa", *A)]),
+]
+
+
+def test_what_always_had_one_lemma_with_its_tags_is_remembered():
+    found = Lemmas.of(TREEBANK, ["upos", "feats"])
+    assert found.seen == {A: {"Fák": "fa", "vár": "vár", "_": "_", "fák": "fa"}, B: {"vár": "vár"}}
+    assert Lemmas.of(TREEBANK, []).seen == {(): {"Fák": "fa", "vár": "vár", "_": "_", "fák": "fa"}}
+
+
+def test_the_rules_of_words_are_numbered():
+    found = Lemmas.of(TREEBANK, ["upos"])
+    numbers = found.encode(TREEBANK)
+    assert numbers[[0, 5]].tolist() == [ROOT, ROOT]
+    assert numbers[8] == UNKNOWN  # the lemma of "hol" is not known
+    for one, offset in zip(TREEBANK, (1, 6), strict=True):
+        for place, (form, lemma) in enumerate(zip(one.forms, one.lemmas, strict=True), offset):
+            assert place == 8 or LemmaRule.of(found.rules.symbols[numbers[place] - N_RESERVED])(form) == lemma
+    assert Lemmas(KNOWN).encode([columns([("Fák", "fa", *A), ("Fák", "bokor", *A)])]).tolist() == [
+        ROOT,
+        N_RESERVED + 1,
+        UNKNOWN,
+    ]
+
+
+def test_a_treebank_without_lemmas_has_none():
+    assert Lemmas.of([columns([("a", "_", *A), ("_", "_", *A)])], ["upos"]) is None
+    assert Lemmas.of([], []) is None
+
+
+@pytest.mark.parametrize("rules", [[], ["keep"], [KNOWN[0], KNOWN[0]]])
+def test_rules_that_cannot_be_are_refused(rules):
+    with pytest.raises(ValueError, match=r"rule|twice|at least one"):
+        Lemmas(rules)
+
+
+def test_rules_that_do_not_apply_are_passed_over():
+    scores = np.array([[1, 3, 2], [1, 3, 2], [2, 3, 2], [np.nan] * 3, [1, 3, 2]], np.float32)
+    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], scores) == ["fa", "K", "k", "k", ""]
+
+
+def lines(path, *written: str):
+    path.write_bytes("".join(f"{line}\n" for line in written).encode())
+    return LemmaLexicon.read(path)
+
+
+def test_what_a_lexicon_says_of_tags_comes_before_what_it_says_of_any(tmp_path):
+    found = lines(tmp_path / "l.tsv", "\ufeffa\t_\tany", "a\tX\tx", "a\tX\txf\tF=1", "a\t_\tf\tF=2", "a\tX\tlate", "b\tX\tb\r")
+    asked = [("X", "F=1"), ("X", "_"), ("X", "F=2"), ("Y", "F=2"), ("Y", "F=1")]
+    assert [found.lemma("a", *tags) for tags in asked] == ["xf", "x", "x", "f", "any"]
+    assert found.lemma("b", "X", "_") == "b"
+    assert found.lemma("b", "Y", "_") is found.lemma("B", "X", "_") is None
+
+
+def test_a_compressed_lexicon_is_read(tmp_path):
+    with gzip.open(tmp_path / "l.gz", "wt", encoding="utf-8") as target:
+        target.write("őz\t_\tőz")
+    assert LemmaLexicon.read(tmp_path / "l.gz").lemma("őz", "X", "_") == "őz"
+
+
+@pytest.mark.parametrize("line", [b"a\tX", b"a\tX\tb\tF=1\t", b"\tX\tb", b"a\tX\t", b"a\tX\tb ", b"", b"\xff\tX\tb"])
+def test_what_is_no_lexicon_is_refused_with_its_line(tmp_path, line):
+    (tmp_path / "l.tsv").write_bytes(b"a\t_\tb\n" + line + b"\n")
+    with pytest.raises(ConlluError, match=r"l\.tsv, line 2: a line of a lexicon is form, UPOS or _, lemma"):
+        LemmaLexicon.read(tmp_path / "l.tsv")
+
+
+def test_a_lexicon_comes_before_training_and_that_before_rules():
+    lemmas = Lemmas(KNOWN, ["upos"], {("X",): {"a": "seen", "b": "seen"}})
+    asked: list[list[int]] = []
+
+    def scores(places: np.ndarray) -> np.ndarray:
+        asked.append(places.tolist())
+        return np.tile(np.array([1, 2, 0], np.float32), (len(places), 1))
+
+    forms, tags = ["", "a", "b", "b", "Fák", "C"], {"feats": ["_"] * 6, "upos": ["Y", "X", "X", "Y", "X", "X"]}
+    assert Lemmatizer(lemmas)(forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c"]
+    lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
+    assert Lemmatizer(lemmas, lexicon)(forms, tags, scores) == ["_", "seen", "written", "written", "fa", "c"]
+    assert asked == [[3, 4, 5], [4, 5]]
+    assert Lemmatizer(Lemmas(KNOWN, [], {(): {"b": "seen"}}))(["b"], {}, scores) == ["seen"]
+    assert Lemmatizer(lemmas)([], {"upos": []}, scores) == []
