@@ -53,6 +53,7 @@ OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
     "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
     "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
     "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
+    "pointer_cycles": ("pointer", {}, "pointer_cycles"),
     "arc_hybrid_rows": ("arc_hybrid", {}, "arc_hybrid_rows"),
     "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
     "arc_eager_rows": ("arc_eager", {}, "arc_eager_rows"),
