@@ -31,8 +31,6 @@ def forged(saved, tmp_path) -> Path:
     return shutil.copytree(saved, tmp_path / "model")
 
 
-NO_DROPOUT = {"dropout": 0, "attribute_dropout": 0}
-
 SETTINGS_EDITS = {
     "a huge embedding": set_at("classifier", "embeddings", "form", "size", 1_000_000),
     "an embedding beyond 64 bits": set_at("classifier", "embeddings", "form", "size", 10**30),

@@ -71,7 +71,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     if job.mode is not RunMode.MULTIRUN:
         try:
             return _las(_train(settings, folder, observers), "dev")
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, OmegaConfBaseException) as error:
             log.debug("traceback", exc_info=True)
             _remove_if_unused(folder, {f"{job.job.name}.log", ".lock"})
             sys.exit(f"error: {explained(error) or command_line.described(error)}")
@@ -82,7 +82,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     begun, number, overrides = time.perf_counter(), int(job.job.num), unresolved(job.overrides, "task")
     try:
         metrics = _train(settings, folder, observers)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, OmegaConfBaseException) as error:
         message = str(explained(error) or command_line.described(error))
         SweepJob(number, overrides, error=message).write(folder)
         log.error("job %d failed: %s", number, message)

@@ -7,11 +7,21 @@ CoNLL-U Plus (https://universaldependencies.org/ext-format.html) says in its fir
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from parser.conllu.checks import BYTE_ORDER_MARK, COLUMN_NAMES, ID, N_COLUMNS, ConlluError, LineError, counted, describe_file
+from parser.conllu.checks import (
+    BYTE_ORDER_MARK,
+    COLUMN_NAMES,
+    ID,
+    N_COLUMNS,
+    ConlluError,
+    LineError,
+    counted,
+    describe_file,
+    is_blank,
+)
 
 _Text = TypeVar("_Text", str, bytes)
 
@@ -83,6 +93,15 @@ class ColumnOrder:
     def columns(self, columns: Sequence[_Text]) -> list[_Text]:
         """The ten columns of CoNLL-U of a line."""
         return [columns[place] for place in self.places]
+
+    def as_conllu(self, lines: Iterable[str]) -> Iterator[str]:
+        """Lines of such a file as those of CoNLL-U, for who reads that alone; the line that names the columns is left out."""
+        for line in lines:
+            text = line.rstrip("\r\n")
+            if line[:1] != "#" and not is_blank(line):
+                yield "\t".join(self.columns(text.split("\t"))) + line[len(text) :]
+            elif _GLOBAL_COLUMNS not in line:
+                yield line
 
 
 def split_columns(row: int, line: str, layout: ColumnOrder | None = None) -> list[str]:

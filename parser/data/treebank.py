@@ -365,7 +365,8 @@ def _copied(treebank: Treebank, paths: Sequence[str], target: Path) -> str:
             with open_input(path) as stream:
                 for sentence in read_raw_sentences(stream, path, strict=False):
                     if sentence.place(_first_line(sentence)) in wanted:
-                        written.write("".join(sentence.lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n")
+                        lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
+                        written.write("".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n")
     return str(target)
 
 

@@ -86,7 +86,8 @@ def numbered(key: str, value: Any) -> dict[str, str]:
     Raises:
         SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them, or a path is empty.
     """
-    if isinstance(value, Mapping):
+    setting = path_settings().get(key)
+    if isinstance(value, Mapping) and setting is not None and setting.inside:
         return {one: path for name, inner in value.items() for one, path in numbered(f"{key}.{name}", inner).items()}
     named = [] if value is None else [value] if isinstance(value, str) else value
     if isinstance(named, Sequence) and "" in named:

@@ -234,7 +234,8 @@ def _translated(error: Exception) -> str | None:
             return (
                 f"hydra cannot work in a folder whose name has a ${{ in it that is not closed ({_first_line(one)}); rename it"
             )
-    if (found := re.match(r"Interpolation key '(.*)' not found", _first_line(error))) and found[1] in keys():
+    taken_away = re.match(r"(?:Interpolation key|Key) '(.*)' not (?:found|in '.*Settings')", _first_line(error))
+    if (found := taken_away) and found[1] in keys():
         return f"{found[1]} has no value; give {found[1]}=VALUE"
     if isinstance(error, InterpolationKeyError | UnsupportedInterpolationType):
         return f"{error.full_key}: {_first_line(error)}; in a path that has ${{ in its name, write \\${{ for it"

@@ -6,6 +6,7 @@ What UDPipe does takes minutes, and hears neither Ctrl-C nor SIGTERM; a process 
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from parser.child_process import end_with_parent
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.conllu.files import open_input
+from parser.conllu.formats import ColumnOrder
 from parser.storage.atomic import replacing
 from parser.text import udpipe
 from parser.text.udpipe import UdpipeError
@@ -93,8 +95,12 @@ def train_tokenizer_apart(
 
 
 def _text(path: str | Path) -> str:
+    """A file as UDPipe reads it."""
     with open_input(path) as stream:
-        return stream.read().decode("utf-8").removeprefix(BYTE_ORDER_MARK)
+        text = stream.read().decode("utf-8").removeprefix(BYTE_ORDER_MARK)
+    lines = io.StringIO(text)
+    layout = ColumnOrder.of(lines.readline(), str(path))
+    return text if layout is None else "".join(layout.as_conllu(lines))
 
 
 def _train(request: str) -> None:
