@@ -29,6 +29,9 @@ it. For gold trees with several children of the artificial root, one of them cou
 
 The loss of a computation without a last phase, by edges and cycles, is that of Gómez-Rodríguez and Fernández-González (2015).
 
+Late edges make many transitions optimal that only the last phase repairs. So ``ties="commit"`` prefers, of the optimal
+transitions, those that are optimal by open tokens - cycles of f alone; of these an arc that is gold, then shift, then no_arc.
+
 Complexity: O(n) per configuration.
 """
 
@@ -39,6 +42,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.covington import TIES
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
@@ -55,6 +59,7 @@ class CovingtonLoss(Oracle):
     Args:
         strategy: any.
         single_root: all computations end with one child of the artificial root, so it changes nothing.
+        ties: "commit", see above; None: all optimal transitions are equal.
     """
 
     name: ClassVar[str] = "covington_loss"
@@ -65,11 +70,16 @@ class CovingtonLoss(Oracle):
     complexity: ClassVar[str] = "O(n)"
     source: ClassVar[str] = "this project, from Gómez-Rodríguez and Fernández-González 2015"
 
-    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False) -> None:
+    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, ties: str | None = None) -> None:
         super().__init__(strategy)
+        check_ties(self.name, ties)
+        self.ties = ties
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundLoss(trees)
+        exact = _BoundLoss(trees, True)
+        if self.ties is None:
+            return exact
+        return Committing(exact, _BoundLoss(trees, False), (SHIFT, NO_ARC), LEFT, RIGHT)
 
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
@@ -86,9 +96,52 @@ class CovingtonLoss(Oracle):
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
 
 
-class _BoundLoss(BoundOracle):
+def check_ties(oracle: str, ties: str | None) -> None:
+    """Refuses what is no word for ties.
+
+    Raises:
+        ValueError: names the oracle and the known word.
+    """
+    if ties not in (None, *TIES):
+        raise ValueError(f"oracle {oracle} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
+
+
+class Committing(BoundOracle):
+    """The scores of one oracle, which prefer some of the optimal transitions; see the module.
+
+    Args:
+        exact: the oracle.
+        early: an oracle of the same transitions that counts no late edges.
+        others: columns of transitions without an arc, the preferred one first.
+        left, right: columns of the arcs between the top of the stack and the first token of the buffer.
+    """
+
+    gold_weight = 8
+
+    def __init__(self, exact: BoundOracle, early: BoundOracle, others: tuple[int, int], left: int, right: int) -> None:
+        super().__init__(exact.trees)
+        self._exact, self._early = exact, early
+        self._others, self._left, self._right = others, left, right
+
     def score_batch(self, query: Query) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, query.made, *query.arrays)
+        exact, early = self._exact.score_batch(query).astype(np.int32), self._early.score_batch(query)
+        starts, lengths = self.trees.offsets[query.sentences], self.trees.lengths[query.sentences]
+        tops = query.stacks[np.arange(len(query)), query.stack_sizes - 1]
+        fronts = np.minimum(query.buffer_fronts, lengths)  # of a buffer that is empty nothing is compared
+        scores = 8 * exact + 4 * (early == early.max(axis=1, keepdims=True))
+        scores[:, self._others] += (2, 1)
+        scores[:, self._left] += 3 * (self.trees.heads[starts + tops] == fronts)
+        scores[:, self._right] += 3 * (self.trees.heads[starts + fronts] == tops)
+        return np.where(exact == NOT_APPLICABLE, NOT_APPLICABLE, scores)
+
+
+class _BoundLoss(BoundOracle):
+    def __init__(self, trees: Trees, waits: bool) -> None:
+        super().__init__(trees)
+        self._waits = waits
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        return _score_batch(self.trees.heads, self.trees.offsets, self._waits, query.made, *query.arrays)
 
 
 @kernel()
@@ -125,13 +178,14 @@ def _late(heads, made, root, n):
 
 
 @kernel()
-def _value(heads, made, i, j, n, work):
+def _value(heads, made, i, j, n, waits, work):
     """The value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
 
     Args:
         heads: int32[n + 1], the gold tree.
         made: int32[>= n + 1], the heads made.
         i, j, n: see above.
+        waits: whether edges that are made late count.
         work: int32[4, > n].
     """
     f, known, late, seen = work[0], work[1], work[2], work[3]
@@ -159,6 +213,8 @@ def _value(heads, made, i, j, n, work):
                 while known[node] & _ON_CYCLE == 0:
                     known[node] |= _ON_CYCLE
                     node = f[node]
+    if not waits:
+        return value
     best = -1
     for t in range(1, n + 1):
         if made[t] == NO_NODE:
@@ -167,7 +223,7 @@ def _value(heads, made, i, j, n, work):
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, made, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, waits, made, sentences, stacks, stack_sizes, buffer_fronts):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     work = np.empty((4, made.shape[1]), np.int32)
     given = np.empty(made.shape[1], np.int32)
@@ -181,16 +237,16 @@ def _score_batch(all_heads, offsets, made, sentences, stacks, stack_sizes, buffe
             if i > 0:
                 score_last_phase(heads, given, i, n, NO_ARC, ROOT, ATTACH, scores[row])
             continue
-        scores[row, SHIFT] = _value(heads, given, j, j + 1, n, work)
+        scores[row, SHIFT] = _value(heads, given, j, j + 1, n, waits, work)
         if i == 0:
             continue
-        scores[row, NO_ARC] = _value(heads, given, i - 1, j, n, work)
+        scores[row, NO_ARC] = _value(heads, given, i - 1, j, n, waits, work)
         if given[i] == NO_NODE and not is_ancestor(given, i, j):
             given[i] = j
-            scores[row, LEFT] = (heads[i] == j) + _value(heads, given, i - 1, j, n, work)
+            scores[row, LEFT] = (heads[i] == j) + _value(heads, given, i - 1, j, n, waits, work)
             given[i] = NO_NODE
         if given[j] == NO_NODE and not is_ancestor(given, j, i):
             given[j] = i
-            scores[row, RIGHT] = (heads[j] == i) + _value(heads, given, i - 1, j, n, work)
+            scores[row, RIGHT] = (heads[j] == i) + _value(heads, given, i - 1, j, n, waits, work)
             given[j] = NO_NODE
     return scores

@@ -27,8 +27,12 @@ breadth first. Where two that cross get the same plane, one on the two ways to t
 candidates. A transition's score is its own edge and the value after it; after a switch the next transition is in the new plane,
 so that the score of switch is the highest of a transition there.
 
+``ties="commit"`` prefers, of the optimal transitions, those that are optimal if no edge is made late, by candidates - left out
+alone; of these an arc that is gold, then shift, then reduce. Without it most optimal transitions are so because both planes are
+free, or because the last phase repairs what they lose.
+
 Not in the literature that we know. Complexity: exponential at worst, in the number of candidates that must be left out, which
-on the trees of treebanks is 2 at most; more than ``max_left_out`` are refused.
+along random computations through treebanks was 3 at most; more than ``max_left_out`` are refused.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from oracles.covington.loss import is_ancestor, score_last_phase
+from oracles.covington.loss import Committing, check_ties, is_ancestor, score_last_phase
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
@@ -58,6 +62,7 @@ class TwoPlanarSearch(Oracle):
     Args:
         strategy: any.
         single_root: all computations end with one child of the artificial root, so it changes nothing.
+        ties: "commit", see above; None: all optimal transitions are equal.
         max_left_out: how many candidates may have to be left out before the sentence is refused.
     """
 
@@ -70,13 +75,22 @@ class TwoPlanarSearch(Oracle):
     source: ClassVar[str] = "this project"
 
     def __init__(
-        self, strategy: Strategy | str | None = None, single_root: bool = False, max_left_out: int = MAX_LEFT_OUT
+        self,
+        strategy: Strategy | str | None = None,
+        single_root: bool = False,
+        ties: str | None = None,
+        max_left_out: int = MAX_LEFT_OUT,
     ) -> None:
         super().__init__(strategy)
+        check_ties(self.name, ties)
+        self.ties = ties
         self.max_left_out = max_left_out
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundSearch(trees, self.max_left_out)
+        exact = _BoundSearch(trees, self.max_left_out, True)
+        if self.ties is None:
+            return exact
+        return Committing(exact, _BoundSearch(trees, self.max_left_out, False), (SHIFT, REDUCE), LEFT, RIGHT)
 
     def step_scores(
         self,
@@ -105,9 +119,10 @@ class TwoPlanarSearch(Oracle):
 
 
 class _BoundSearch(BoundOracle):
-    def __init__(self, trees: Trees, max_left_out: int) -> None:
+    def __init__(self, trees: Trees, max_left_out: int, waits: bool) -> None:
         super().__init__(trees)
         self._max_left_out = max_left_out
+        self._waits = waits
 
     def score_batch(self, query: Query) -> np.ndarray:
         """As BoundOracle.score_batch.
@@ -116,7 +131,8 @@ class _BoundSearch(BoundOracle):
             ValueError: more than max_left_out candidates must be left out; names the sentence.
         """
         trees = self.trees
-        scores, refused = _score_batch(trees.heads, trees.offsets, self._max_left_out, query.made, *query.others, *query.arrays)
+        kind = self._max_left_out, self._waits
+        scores, refused = _score_batch(trees.heads, trees.offsets, *kind, query.made, *query.others, *query.arrays)
         if refused >= 0:
             s = int(query.sentences[refused])
             raise ValueError(
@@ -300,7 +316,7 @@ def _fits(heads, made, n, t, most, space):
 
 
 @kernel()
-def _value(heads, made, front, n, most, cap, space):
+def _value(heads, made, front, n, most, cap, waits, space):
     """The value of a configuration, which is known to be ``most`` at most; refused if more than ``cap`` must be left out.
 
     Args:
@@ -308,6 +324,7 @@ def _value(heads, made, front, n, most, cap, space):
         made: int32[>= n + 1], the heads made.
         front: the first token of the buffer, n + 1 if it is empty.
         n, most, cap: see above.
+        waits: whether edges that are made late count.
         space: with ``low``, ``high`` and ``on``.
     """
     candidate, late = space.candidate, space.late
@@ -318,14 +335,15 @@ def _value(heads, made, front, n, most, cap, space):
         candidate[x] = made[x] == NO_NODE and heads[x] > 0 and space.high[x] >= front and space.on[space.low[x]] > 0
         count += candidate[x]
         late[heads[x]] += made[x] == NO_NODE and not candidate[x]
-    value = 0
-    for t in range(1, n + 1):
+    value = candidate[0] = late[0] = 0
+    first, last = (1, n) if waits else (0, 0)
+    for t in range(first, last + 1):
         if made[t] == NO_NODE:
             value = max(value, (heads[t] == 0) + late[t] + count - candidate[t])
     value = min(value, most)
     while True:
         too_many = False
-        for t in range(1, n + 1):
+        for t in range(first, last + 1):
             if made[t] != NO_NODE:
                 continue
             to_leave_out = (heads[t] == 0) + late[t] + count - candidate[t] - value
@@ -340,25 +358,27 @@ def _value(heads, made, front, n, most, cap, space):
 
 
 @kernel()
-def _score_plane(heads, made, top, front, n, plane, most, cap, space, scores):
+def _score_plane(heads, made, top, front, n, plane, most, cap, waits, space, scores):
     """Fills in the scores of left, right and reduce in a plane whose stack has that top, not 0; ``most``: see _value()."""
     if made[top] == NO_NODE and not is_ancestor(made, top, front):
         edge = int(heads[top] == front)
         made[top] = front
-        scores[LEFT] = edge + _value(heads, made, front, n, most - edge, cap, space)
+        scores[LEFT] = edge + _value(heads, made, front, n, most - edge, cap, waits, space)
         made[top] = NO_NODE
     if made[front] == NO_NODE and not is_ancestor(made, front, top):
         edge = int(heads[front] == top)
         made[front] = top
-        scores[RIGHT] = edge + _value(heads, made, front, n, most - edge, cap, space)
+        scores[RIGHT] = edge + _value(heads, made, front, n, most - edge, cap, waits, space)
         made[front] = NO_NODE
     space.on[top] ^= plane
-    scores[REDUCE] = _value(heads, made, front, n, most, cap, space)
+    scores[REDUCE] = _value(heads, made, front, n, most, cap, waits, space)
     space.on[top] ^= plane
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, cap, made, others, other_sizes, switched, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(
+    all_heads, offsets, cap, waits, made, others, other_sizes, switched, sentences, stacks, stack_sizes, buffer_fronts
+):
     """See BoundOracle.score_batch; also the first configuration that is refused, or -1."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     space = _new_space(made.shape[1], cap + 1)
@@ -381,14 +401,14 @@ def _score_batch(all_heads, offsets, cap, made, others, other_sizes, switched, s
             space.on[stacks[row, d]] |= _ACTIVE
         for d in range(1, other_sizes[row]):
             space.on[others[row, d]] |= _OTHER
-        most = _value(heads, given, front, n, n, cap, space)
-        after_shift = _value(heads, given, front + 1, n, most, cap, space)
+        most = _value(heads, given, front, n, n, cap, waits, space)
+        after_shift = _value(heads, given, front + 1, n, most, cap, waits, space)
         scores[row, SHIFT] = after_shift
         if top > 0:
-            _score_plane(heads, given, top, front, n, _ACTIVE, most, cap, space, scores[row])
+            _score_plane(heads, given, top, front, n, _ACTIVE, most, cap, waits, space, scores[row])
         if other_top > 0 and not switched[row]:
             elsewhere[LEFT] = elsewhere[RIGHT] = NOT_APPLICABLE
-            _score_plane(heads, given, other_top, front, n, _OTHER, most, cap, space, elsewhere)
+            _score_plane(heads, given, other_top, front, n, _OTHER, most, cap, waits, space, elsewhere)
             scores[row, SWITCH] = max(max(after_shift, elsewhere[REDUCE]), max(elsewhere[LEFT], elsewhere[RIGHT]))
         if space.refused[0]:
             return scores, row

@@ -15,7 +15,7 @@ from typing import Any
 from omegaconf import MISSING
 
 import oracles
-from oracles import arc_eager
+from oracles import arc_eager, covington
 from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
@@ -113,6 +113,10 @@ def _wrong_treebanks(made: Settings) -> Iterator[str]:
             yield f"treebank.{part}: {unknown[0]} is unknown; treebank.train names {', '.join(made.treebank.train)}"
 
 
+# By system, the words of ties; of the others see oracles.TIES.
+_TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES, "two_planar": covington.TIES}
+
+
 def _wrong_oracle(made: Settings) -> Iterator[str]:
     """The system, its oracle, and what it is asked for."""
     if made.system not in transitions.names():
@@ -123,7 +127,7 @@ def _wrong_oracle(made: Settings) -> Iterator[str]:
         yield f"oracle={made.oracle} is unknown to system={made.system}; known: {', '.join(known)}"
     knows_ties = "ties" in signature(oracles.oracle_class(made.oracle)).parameters
     of_arc_eager = made.ties in arc_eager.TIES
-    if made.ties is not None and not (knows_ties and of_arc_eager == (made.system == "arc_eager")):
+    if made.ties is not None and not (knows_ties and made.ties in _TIES.get(made.system, oracles.TIES)):
         system, able = ("arc_eager", "arc_eager_rows") if of_arc_eager else ("arc_standard", "context_rows or nederhof_cubic")
         fix = f"leave ties= out, or choose system={system} with oracle={able}"
         yield f"ties={made.ties} is not known to oracle={made.oracle}; {fix}"

@@ -55,7 +55,7 @@ class ArcEager(TransitionSystem):
             self.options = {"nonmonotonic": 1}
 
     @property
-    def gold_options(self) -> Mapping[str, int]:
+    def gold_options(self) -> Mapping[str, int | str]:
         """None: gold computations undo nothing."""
         return {}
 

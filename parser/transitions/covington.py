@@ -25,6 +25,7 @@ it is final with stack (0) and an empty buffer. No configuration is a dead end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -47,6 +48,11 @@ class Covington(TransitionSystem):
     gold_oracle: ClassVar[str] = "covington_loss"
     candidate_positions: ClassVar[tuple[str, ...]] = ("p0",)  # the first token that was passed
     further_positions: ClassVar[tuple[str, ...]] = ("p0",)
+
+    @property
+    def gold_options(self) -> Mapping[str, int | str]:
+        """Arcs are made as soon as they can be, and not late."""
+        return {"ties": "commit"}
 
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, False, True, True, True, True]

@@ -84,7 +84,7 @@ class TransitionSystem(ABC):
         self.n_outputs = sum(sizes)
 
     @property
-    def gold_options(self) -> Mapping[str, int]:
+    def gold_options(self) -> Mapping[str, int | str]:
         """What the oracle of gold computations is made with: the system's options."""
         return self.options
 

@@ -16,6 +16,7 @@ n tokens takes O(n) transitions; it is final with stack (0) and an empty buffer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +40,11 @@ class TwoPlanar(TransitionSystem):
     gold_oracle: ClassVar[str] = "two_planar_search"
     candidate_positions: ClassVar[tuple[str, ...]] = ("o0",)  # the top of the other stack
     further_positions: ClassVar[tuple[str, ...]] = ("o0",)
+
+    @property
+    def gold_options(self) -> Mapping[str, int | str]:
+        """Arcs are made as soon as they can be, and not late."""
+        return {"ties": "commit"}
 
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True, False, False, False, True, True]

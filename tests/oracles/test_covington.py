@@ -100,3 +100,28 @@ def test_what_is_no_configuration_is_refused():
         oracle.step_scores([2, 0, 2], [0, 1, 2], [2, 3])
     with pytest.raises(ValueError, match="a head from 0 to 3"):
         oracle.step_scores([2, 0, 2], [0, 1], [3], made=[4])
+
+
+def test_ties_prefer_optimal_transitions_that_leave_nothing_to_the_end():
+    rng = random.Random(8)
+    heads = [random_trees.random_tree(rng, 5) for _ in range(10)]
+    searches = [CovingtonSearch(tree) for tree in heads]
+    walked = [(s, now) for s, search in enumerate(searches) for now in walk(rng, search, 0.9)]
+    exact, committing = (
+        oracles.create("covington_loss", ties=ties).bind(Trees.from_heads(heads)).score_batch(query(5, walked))
+        for ties in (None, "commit")
+    )
+    np.testing.assert_array_equal(committing == NOT_APPLICABLE, exact == NOT_APPLICABLE)
+    np.testing.assert_array_equal(np.where(exact == NOT_APPLICABLE, exact, committing // 8), exact)
+    assert (committing == committing.max(axis=1, keepdims=True)).sum() < (exact == exact.max(axis=1, keepdims=True)).sum()
+    with pytest.raises(ValueError, match="does not know ties 'nearest_ancestor'"):
+        oracles.create("covington_loss", ties="nearest_ancestor")
+
+
+def test_ties_prefer_arcs_that_are_gold():
+    """Token 2 is the child of the artificial root, so that 1 and 3 can wait for the end; but they need not."""
+    made = {"made": [None] * 3}
+    assert oracles.create("covington_loss").step_scores([2, 0, 2], [0, 1], [2, 3], **made)["sh"] == 3
+    scores = oracles.create("covington_loss", ties="commit").step_scores([2, 0, 2], [0, 1], [2, 3], **made)
+    assert max(scores, key=scores.__getitem__) == "la"
+    assert sum(score == max(scores.values()) for score in scores.values()) == 1

@@ -92,3 +92,28 @@ def test_what_is_no_configuration_is_refused():
             oracle.step_scores([2, 0, 2], stack, [3], other=other)
     with pytest.raises(ValueError, match="others="):
         oracle.bind(Trees.from_heads([[0]])).score_batch(Query.single([0], 1, made=np.full((1, 2), -1, np.int32)))
+
+
+def test_ties_prefer_optimal_transitions_that_leave_nothing_to_the_end():
+    rng = random.Random(8)
+    heads = [random_trees.random_tree(rng, 4) for _ in range(10)]
+    searches = [TwoPlanarSearch(tree) for tree in heads]
+    walked = [(s, now) for s, search in enumerate(searches) for now in walk(rng, search, 0.9)]
+    exact, committing = (
+        oracles.create("two_planar_search", ties=ties).bind(Trees.from_heads(heads)).score_batch(query(4, walked))
+        for ties in (None, "commit")
+    )
+    np.testing.assert_array_equal(committing == NOT_APPLICABLE, exact == NOT_APPLICABLE)
+    np.testing.assert_array_equal(np.where(exact == NOT_APPLICABLE, exact, committing // 8), exact)
+    assert (committing == committing.max(axis=1, keepdims=True)).sum() < (exact == exact.max(axis=1, keepdims=True)).sum()
+    with pytest.raises(ValueError, match="does not know ties 'nearest_ancestor'"):
+        oracles.create("two_planar_search", ties="nearest_ancestor")
+
+
+def test_ties_prefer_arcs_that_are_gold():
+    """Token 2 is the child of the artificial root, so that 1 and 3 can wait for the end; but they need not."""
+    made = {"made": [None] * 3, "other": [0, 1]}
+    assert oracles.create("two_planar_search").step_scores([2, 0, 2], [0, 1], [2, 3], **made)["sh"] == 3
+    scores = oracles.create("two_planar_search", ties="commit").step_scores([2, 0, 2], [0, 1], [2, 3], **made)
+    assert max(scores, key=scores.__getitem__) == "la"
+    assert sum(score == max(scores.values()) for score in scores.values()) == 1
