@@ -267,7 +267,7 @@ def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:
             if not is_lemma(lemma):
                 raise ValueError(f"{lemma!r} is not a lemma")
         _check_written("lemma", "".join(forms.values()))
-        by_tags[tuple(key.split("\t")) if columns else ()] = forms
+        by_tags[tuple(key.split("\t")) if key else ()] = forms
     for rule in rules:
         _check_written("rule for lemmas", rule.replace("\t", ""))
     return Lemmas(rules, columns, by_tags)

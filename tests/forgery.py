@@ -24,7 +24,7 @@ KINDS = ("static", "contextual", "attardi", "text", "lemmas")
 
 # Of the kind "lemmas": rules, and what training saw.
 RULES = ["lower\t0\t\t0\t", "keep\t0\t\t1\té", "keep\t0\t\t2\ta", "keep\t1\tx\t0\t", "keep\t0\t\t0\t"]
-SEEN: Seen = {("X", "_"): {"aé": "seen", "b": "B"}, ("Y", "A=b"): {"w1": "one"}}
+SEEN: Seen = {(): {"éa": "always"}, ("X", "_"): {"aé": "seen", "b": "B"}, ("Y", "A=b"): {"w1": "one"}}
 
 
 def small_model(kind: str, tag_size: int = 2, lemma_layer: int = 1) -> Model:

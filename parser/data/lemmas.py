@@ -1,7 +1,7 @@
 """Where the lemmas of words come from: a lexicon, what training saw, and rules that an encoder chooses among.
 
 A form with its predicted tags takes the lemma that the lexicon has for it, if there is a lexicon; else the one that it always
-had in training with these tags; else that of the most probable rule that applies (lemma_rules.py).
+had in training, or always with these tags; else that of the most probable rule that applies (lemma_rules.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parser.data.lemma_rules import LemmaRule, choose_rules, is_lemma, rule_elem
 from parser.data.vocabularies import ROOT, UNKNOWN, SetVocabulary
 
 Seen = dict[tuple[str, ...], dict[str, str]]
-"""By tags, by form: the lemma."""
+"""By tags, by form: the lemma. Those of forms that always had the same are under no tags, ()."""
 
 RuleScores = Callable[[np.ndarray], np.ndarray]
 """From int[m], places of tokens, to float32[m, rules], the scores of the rules for each of them."""
@@ -30,8 +30,8 @@ class Lemmas:
 
     Args:
         rules: the symbols of the rules, those of most words first.
-        columns: the columns of tags that words are told apart by.
-        seen: by the tags in these columns, the forms that always had the same lemma with them, and which.
+        columns: the columns of tags that forms with several lemmas are told apart by.
+        seen: the forms that always had the same lemma, and which; and by the tags in these columns those that had with them.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
@@ -50,19 +50,22 @@ class Lemmas:
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
         """Those of a treebank; None if it has no lemmas."""
+        of_forms: dict[str, set[str]] = {}
         of_words: dict[tuple[str, ...], dict[str, set[str]]] = {}
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
             for form, lemma, *values in zip(sentence.forms, sentence.lemmas, *tags, strict=True):
                 if _is_known(form, lemma):
+                    of_forms.setdefault(form, set()).add(lemma)
                     of_words.setdefault(tuple(values), {}).setdefault(form, set()).add(lemma)
-        words = {(form, lemma) for forms in of_words.values() for form, found in forms.items() for lemma in found}
+        words = {(form, lemma) for form, found in of_forms.items() for lemma in found}
         if all(lemma == EMPTY for _, lemma in words):
             return None
         seen: Seen = {}
-        for of_tags, forms in of_words.items():
-            if always := {form: next(iter(found)) for form, found in forms.items() if len(found) == 1}:
-                seen[of_tags] = always
+        for of_tags, forms in ((), of_forms), *of_words.items():
+            for form, found in forms.items():
+                if len(found) == 1 and form not in seen.get((), {}):
+                    seen.setdefault(of_tags, {})[form] = next(iter(found))
         return cls([rule.symbol for rule in choose_rules(words)], columns, seen)
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
@@ -166,8 +169,9 @@ class Lemmatizer:
         """
         columns = [tags[column] for column in self._lemmas.columns]
         seen, nothing = self._lemmas.seen, dict[str, str]()
+        always = seen.get((), nothing)
         of_tokens = zip(*columns, strict=True) if columns else repeat((), len(forms))
-        found = [seen.get(values, nothing).get(form) for form, values in zip(forms, of_tokens, strict=True)]
+        found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, of_tokens, strict=True)]
         if self._lexicon is not None:
             upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
             written = map(self._lexicon.lemma, forms, upos, feats)

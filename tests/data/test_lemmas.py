@@ -26,22 +26,24 @@ def columns(words: list[tuple[str, str, str, str]]):
 
 TREEBANK = [
     columns([("Fák", "fa", *A), ("vár", "vár", *A), ("vár", "vár", *B), ("_", "_", *A)]),
-    columns([("szívek", "szív", *A), ("szívek", "szívek", *A), ("hol", "_", *B), ("fák", "fa", *A)]),
+    columns([("szívek", "szív", *A), ("szívek", "szívek", *A), ("hol", "_", *B), ("szívek", "szív", *B), ("ég", "ég", *A)]),
+    columns([("ég", "ég", *A), ("ég", "éget", *B)]),
 ]
 
 
-def test_what_always_had_one_lemma_with_its_tags_is_remembered():
+def test_forms_that_always_had_one_lemma_are_remembered_others_with_their_tags():
+    always = {"Fák": "fa", "vár": "vár", "_": "_"}
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
-    assert found.seen == {A: {"Fák": "fa", "vár": "vár", "_": "_", "fák": "fa"}, B: {"vár": "vár"}}
-    assert Lemmas.of(TREEBANK, []).seen == {(): {"Fák": "fa", "vár": "vár", "_": "_", "fák": "fa"}}
+    assert found.seen == {(): always, A: {"ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
+    assert Lemmas.of(TREEBANK, []).seen == {(): always}
 
 
 def test_the_rules_of_words_are_numbered():
     found = Lemmas.of(TREEBANK, ["upos"])
     numbers = found.encode(TREEBANK)
-    assert numbers[[0, 5]].tolist() == [ROOT, ROOT]
+    assert numbers[[0, 5, 11]].tolist() == [ROOT] * 3
     assert numbers[8] == UNKNOWN  # the lemma of "hol" is not known
-    for one, offset in zip(TREEBANK, (1, 6), strict=True):
+    for one, offset in zip(TREEBANK, (1, 6, 12), strict=True):
         for place, (form, lemma) in enumerate(zip(one.forms, one.lemmas, strict=True), offset):
             assert place == 8 or LemmaRule.of(found.rules.symbols[numbers[place] - N_RESERVED])(form) == lemma
     assert Lemmas(KNOWN).encode([columns([("Fák", "fa", *A), ("Fák", "bokor", *A)])]).tolist() == [
@@ -94,17 +96,18 @@ def test_what_is_no_lexicon_is_refused_with_its_line(tmp_path, line):
 
 
 def test_a_lexicon_comes_before_training_and_that_before_rules():
-    lemmas = Lemmas(KNOWN, ["upos"], {("X",): {"a": "seen", "b": "seen"}})
+    lemmas = Lemmas(KNOWN, ["upos"], {("X",): {"a": "seen", "b": "seen"}, (): {"always": "so"}})
     asked: list[list[int]] = []
 
     def scores(places: np.ndarray) -> np.ndarray:
         asked.append(places.tolist())
         return np.tile(np.array([1, 2, 0], np.float32), (len(places), 1))
 
-    forms, tags = ["", "a", "b", "b", "Fák", "C"], {"feats": ["_"] * 6, "upos": ["Y", "X", "X", "Y", "X", "X"]}
-    assert Lemmatizer(lemmas)(forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c"]
+    forms = ["", "a", "b", "b", "Fák", "C", "always"]
+    tags = {"feats": ["_"] * 7, "upos": ["Y", "X", "X", "Y", "X", "X", "Y"]}
+    assert Lemmatizer(lemmas)(forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c", "so"]
     lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
-    assert Lemmatizer(lemmas, lexicon)(forms, tags, scores) == ["_", "seen", "written", "written", "fa", "c"]
+    assert Lemmatizer(lemmas, lexicon)(forms, tags, scores) == ["_", "seen", "written", "written", "fa", "c", "so"]
     assert asked == [[3, 4, 5], [4, 5]]
     assert Lemmatizer(Lemmas(KNOWN, [], {(): {"b": "seen"}}))(["b"], {}, scores) == ["seen"]
     assert Lemmatizer(lemmas)([], {"upos": []}, scores) == []
