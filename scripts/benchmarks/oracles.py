@@ -61,7 +61,6 @@ OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
     "arc_eager_local": ("arc_eager", {}, "arc_eager_local"),
     "covington_loss": ("covington", {}, "covington_loss"),
     "two_planar_search": ("two_planar", {}, "two_planar_search"),
-    "pointer_cycles": ("pointer", {}, "pointer_cycles"),
 }
 
 
