@@ -215,6 +215,7 @@ REFUSED = [
     ("system=arc_eager oracle=arc_eager_local ties=commit", "ties=commit oracle=arc_eager_local oracle=arc_eager_rows"),
     ("column=5 oracle=static", "oracle=static second_pass.trees=projectivized"),
     ("column=5 oracle=nederhof_linear", "oracle=nederhof_linear oracle=context_rows oracle=nederhof_cubic"),
+    ("system=covington ties=monotonic", "ties=monotonic oracle=covington_loss system=arc_eager oracle=arc_eager_rows"),
     ("system=lr_spine oracle=lr_spine_tabular", "oracle=lr_spine_tabular oracle=lr_spine_chart"),
     ("first_pass.trees=original", "first_pass.trees=original projectivized projective_subset"),
     (
