@@ -79,7 +79,7 @@ def find_model(folder: Path) -> Path:
         ModelError: there is none.
     """
     with errors_named(folder):
-        folder = named_folder(folder)
+        folder = named_folder(Path(folder))
         if not folder.is_dir():
             raise ModelError(
                 f"{folder}: no such model folder; optimal-step train writes one; give its run folder, or the name of a model "
