@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, front_of
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, front_of, heads_made
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
@@ -73,12 +73,12 @@ class PointerCycles(Oracle):
         """
         n = len(heads)
         front = front_of(n, buffer)
-        given = list(made)[: front - 1]
-        if len(given) < front - 1 or not all(head is not None and 0 <= head <= n for head in given):
+        given = heads_made(n, made[: front - 1])
+        if (given[0, 1:front] == NO_NODE).any():
             raise ValueError(
                 f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
             )
-        query = Query.single([0], front, made=np.array([[NO_NODE, *given, *[NO_NODE] * (n + 1 - front)]], np.int32))
+        query = Query.single([0], front, made=given)
         scores = self.bind(Trees.from_heads([heads])).score_batch(query)[0]
         return {str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE}
 

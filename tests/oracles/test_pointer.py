@@ -106,5 +106,5 @@ def test_vectors():
 
 @pytest.mark.parametrize("made", [[], [0], [0, None], [0, 4], [0, -1]])
 def test_what_is_no_configuration_is_refused(made):
-    with pytest.raises(ValueError, match=r"made must begin with the heads of the tokens before the buffer, 1\.\.2"):
+    with pytest.raises(ValueError, match=r"made must (begin with|hold a head)"):
         oracles.create("pointer_cycles").step_scores([2, 0, 2], [0], [3], made=made)
