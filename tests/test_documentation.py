@@ -175,7 +175,11 @@ def test_commands_of_ours(line, here, monkeypatch, capsys):
     elif file.startswith("experiments/") and "--help" not in arguments:
         monkeypatch.setattr(experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given)))
         assert run(file, arguments, monkeypatch) == "error: understood"
-    elif file.startswith("tests/") or "--text" in arguments or (file == "scripts/benchmark.py" and "--help" not in arguments):
+    elif (
+        file.startswith("tests/")
+        or {"--text", "--treebank"} & {*arguments}
+        or (file == "scripts/benchmark.py" and "--help" not in arguments)
+    ):
         knows_options(file, arguments, monkeypatch, capsys)
     else:
         if file == "scripts/serve.py":

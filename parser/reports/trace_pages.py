@@ -30,7 +30,7 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
             f"step {number}",
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
             *([] if step.other is None else [f"  other   {' '.join(_word(forms, node) for node in step.other)}"]),
-            f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}",
+            f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}".rstrip(),
             *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
             *(f"  {said}" for said in (_calibrated(step), _lost(step)) if said),
         ]

@@ -118,7 +118,8 @@ def check_words(words: Iterable[str]) -> None:
             raise SettingsError(f"{word}: settings have no dashes; write {name}={value if equals else 'VALUE'}")
         fixes = [f"{name}=NAME"] if name in _CHOICES else []
         if name in keys() and keys()[name].is_group:
-            fixes.append(f"{name}.KEY=VALUE with one of {', '.join(_inside(name))}")
+            beside = f", beside {' or '.join(keys()[name].choices)}" if keys()[name].choices else ""
+            fixes.append(f"{name}.KEY=VALUE with one of {', '.join(_inside(name))}{beside}")
         if fixes and has_collections(value):
             raise SettingsError(f"{word}: a group of settings is no list and no dictionary; give {', or '.join(fixes)}")
 

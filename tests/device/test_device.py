@@ -110,12 +110,13 @@ def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     sentences = read_treebank(treebank).sentences
     on_cpu = Model.load(tmp_path)
     encoded = on_cpu.vocabularies.encode(sentences)
-    expected = TagPredictor(on_cpu)(encoded)[1]
-    forms = [one.forms for one in sentences[:4]]
+    every = [one.forms for one in sentences]
+    expected = TagPredictor(on_cpu)(encoded, every)[1]
+    forms = every[:4]
     trees = Parser(on_cpu).parse(forms)
     with fake_device():
         model = Model.load(tmp_path, NAME)
-        found = TagPredictor(model)(encoded)[1]
+        found = TagPredictor(model)(encoded, every)[1]
         others = Parser(model).parse(forms)
     assert list(found) == list(expected)
     for column, values in expected.items():

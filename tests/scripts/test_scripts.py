@@ -142,7 +142,7 @@ def test_parsing_with_no_model(tmp_path):
         (["recipe=soup"], "paper"),
         (
             ["model=bilstm", "encoder.heads={size: 9}"],
-            "size: 9}: there is no encoder.heads in this run; leave it out, or choose",
+            "relation_size, dropout, weight, beside recipe=text model=bilstm\n",
         ),
         (["online.mode=static"], "online.mode=static: there is no online in this run; leave it out, or choose model=linear"),
     ],
