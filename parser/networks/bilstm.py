@@ -102,7 +102,8 @@ class BiLSTM(ContextualRepresentation):
                 read = read * bernoulli_mask(read[:1], self.spec.dropout)
             read = self._read(layer, read, grid)
             if self.lemmas is not None and layer + 1 == self.lemmas.spec.layer:
-                for_lemmas = torch.cat([read.flatten(0, 1)[grid.cells], *characters], dim=1)
+                # Its loss changes nothing but its own weights: shared ones would be worse for the parser.
+                for_lemmas = torch.cat([read.flatten(0, 1)[grid.cells], *characters], dim=1).detach()
             if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
                 tag_scores = self._tag(self.tagger, read, dropping)
                 if self.tagger.size:

@@ -141,8 +141,10 @@ def test_the_loss_of_lemmas_is_a_weighted_mean_over_words_that_have_one():
     assert loss.item() == pytest.approx(expected, rel=1e-4)
     loss.backward()
     for name, parameter in encoder.named_parameters():
-        if name.startswith(("lemmas.", "characters.", "forwards.0.")):
+        if name.startswith("lemmas."):
             assert parameter.grad.abs().max() > 0, name
+        else:  # shared with the parser, which would be worse for it
+            assert parameter.grad is None or not parameter.grad.any(), name
 
 
 def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
