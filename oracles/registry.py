@@ -27,7 +27,7 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "arc_eager_static": ("oracles.arc_eager.static", "ArcEagerStatic"),
     },
     "arc_eager_unshift": {
-        "arc_eager_unshift_chart": ("oracles.arc_eager.unshift", "ArcEagerUnshift"),
+        "arc_eager_unshift_chart": ("oracles.arc_eager.unshift", "UnshiftChart"),
     },
     "arc_hybrid": {
         "arc_hybrid_rows": ("oracles.arc_hybrid.rows", "ArcHybridRows"),

@@ -39,7 +39,7 @@ from oracles.trees import Trees
 UNSHIFT = 4
 
 
-class ArcEagerUnshift(ArcEagerOracle):
+class UnshiftChart(ArcEagerOracle):
     """Exact for any gold tree.
 
     Args:

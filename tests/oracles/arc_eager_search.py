@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from tests.oracles.search import Search
+
 # Stack, first token of the buffer, and the heads made, 0..n, -1 = none.
 Configuration = tuple[tuple[int, ...], int, tuple[int, ...]]
 
 
-class ArcEagerSearch:
+class ArcEagerSearch(Search[Configuration]):
     """Scores of transitions for one gold tree; remembers what it has searched."""
 
     def __init__(self, heads: Sequence[int], single_root: bool = False, nonmonotonic: bool = False) -> None:
@@ -55,23 +57,12 @@ class ArcEagerSearch:
         if top != 0 and not linked and not stays and (self.nonmonotonic or not buffer):
             yield "at", gold(top, stack[-2]), (stack[:-1], front, given(top, stack[-2]))
 
-    def reachable(self) -> set[Configuration]:
-        """All configurations that some computation passes, the final ones included."""
-        found = {self.initial()}
-        waiting = list(found)
-        while waiting:
-            for _, _, after in self.transitions(waiting.pop()):
-                if after not in found:
-                    found.add(after)
-                    waiting.append(after)
-        return found
-
 
 # Stack, buffer, whether it holds a token that was unshifted, and the heads made.
 Unshifting = tuple[tuple[int, ...], tuple[int, ...], bool, tuple[int, ...]]
 
 
-class UnshiftSearch:
+class UnshiftSearch(Search[Unshifting]):
     """The same for arc-eager with unshift."""
 
     def __init__(self, heads: Sequence[int], single_root: bool = False) -> None:
@@ -109,14 +100,3 @@ class UnshiftSearch:
             yield "un", 0, (stack[:-1], (top,), True, made)
         if top != 0 and linked and not (self.single_root and len(stack) == 2 and buffer):
             yield "re", 0, (stack[:-1], buffer, unshifted, made)
-
-    def reachable(self) -> set[Unshifting]:
-        """All configurations that some computation passes, the final ones included."""
-        found = {self.initial()}
-        waiting = list(found)
-        while waiting:
-            for _, _, after in self.transitions(waiting.pop()):
-                if after not in found:
-                    found.add(after)
-                    waiting.append(after)
-        return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from tests.oracles.search import Search
+
 # The top i of the stack 0..i, the first token of the buffer, and the heads made, 0..n, -1 = none.
 Configuration = tuple[int, int, tuple[int, ...]]
 
@@ -21,7 +23,7 @@ def above(made: tuple[int, ...], node: int) -> list[int]:
     return found
 
 
-class CovingtonSearch:
+class CovingtonSearch(Search[Configuration]):
     """Scores of transitions for one gold tree; remembers what it has searched."""
 
     def __init__(self, heads: Sequence[int]) -> None:
@@ -65,14 +67,3 @@ class CovingtonSearch:
                 yield "na", 0, (below[-1], j, made)
         else:
             yield arc("at", i, made.index(0))
-
-    def reachable(self) -> set[Configuration]:
-        """All configurations that some computation passes, but for the final ones."""
-        found = {self.initial()}
-        waiting = list(found)
-        while waiting:
-            for _, _, after in self.transitions(waiting.pop()):
-                if not self.final(after) and after not in found:
-                    found.add(after)
-                    waiting.append(after)
-        return found

@@ -35,19 +35,6 @@ def compare(heads: list[list[int]], cases: list[Case], searches: list[CovingtonS
     np.testing.assert_array_equal(scores, expected)
 
 
-def walk(rng: random.Random, search: CovingtonSearch, optimal_probability: float) -> list[Configuration]:
-    """The configurations of a computation that takes an optimal transition with that probability, else any."""
-    now, passed = search.initial(), []
-    while not search.final(now):
-        passed.append(now)
-        able = list(search.transitions(now))
-        if rng.random() < optimal_probability:
-            scores = search.scores(now)
-            able = [one for one in able if scores[one[0]] == max(scores.values())]
-        now = rng.choice(able)[2]
-    return passed
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 4 if COMPILED else pytest.param(4, marks=pytest.mark.long)])
 def test_scores_equal_search_everywhere(n):
     heads = list(random_trees.all_trees(n))
@@ -61,7 +48,7 @@ def test_scores_equal_search_along_random_computations(n, trees):
     heads = list(random_trees.all_trees(n)) if trees is None else [random_trees.random_tree(rng, n) for _ in range(trees)]
     for tree in heads:
         search = CovingtonSearch(tree)
-        passed = [now for probability in (0, 0.9) for now in walk(rng, search, probability)]
+        passed = [now for probability in (0, 0.9) for now in search.walk(rng, probability)]
         compare([tree], [(0, now) for now in passed], [search])
 
 
@@ -106,7 +93,7 @@ def test_ties_prefer_optimal_transitions_that_leave_nothing_to_the_end():
     rng = random.Random(8)
     heads = [random_trees.random_tree(rng, 5) for _ in range(10)]
     searches = [CovingtonSearch(tree) for tree in heads]
-    walked = [(s, now) for s, search in enumerate(searches) for now in walk(rng, search, 0.9)]
+    walked = [(s, now) for s, search in enumerate(searches) for now in search.walk(rng, 0.9)]
     exact, committing = (
         oracles.create("covington_loss", ties=ties).bind(Trees.from_heads(heads)).score_batch(query(5, walked))
         for ties in (None, "commit")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from tests.oracles.search import Search
+
 
 class Configuration(NamedTuple):
     """In the last phase, ``active`` is 0..the token in question."""
@@ -17,7 +19,7 @@ class Configuration(NamedTuple):
     made: tuple[int, ...]  # 0..n, -1 = none
 
 
-class TwoPlanarSearch:
+class TwoPlanarSearch(Search[Configuration]):
     """Scores of transitions for one gold tree; remembers what it has searched."""
 
     def __init__(self, heads: Sequence[int]) -> None:
@@ -73,14 +75,3 @@ class TwoPlanarSearch:
     def _last_phase(self, made: tuple[int, ...], last: int) -> Configuration:
         waiting = [token for token in range(1, last + 1) if made[token] == -1]
         return Configuration(tuple(range(max(waiting, default=0) + 1)), (0,), False, self.n + 1, made)
-
-    def reachable(self) -> set[Configuration]:
-        """All configurations that some computation passes, but for the final ones."""
-        found = {self.initial()}
-        waiting = list(found)
-        while waiting:
-            for _, _, after in self.transitions(waiting.pop()):
-                if not self.final(after) and after not in found:
-                    found.add(after)
-                    waiting.append(after)
-        return found
