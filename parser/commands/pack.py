@@ -49,8 +49,12 @@ def main() -> None:
         raise ValueError(f"{model / CARD}: there is no card to say what the model was trained on; train it with this version")
     load_kernels_directly()
     dev = given.dev or _dev_of(model)
-    half = dev is not None and _halved(model, dev)
-    bits = "16 bits" if half else "32 bits; in 16 it parses dev otherwise" if dev else "32 bits; give --dev FILE to try 16"
+    half, bits = False, "32 bits"
+    if dev is None:
+        bits += "; give --dev FILE to try 16"
+    elif isinstance(load(model), Model):  # a linear model has no such weights
+        half = _halved(model, dev)
+        bits = "16 bits" if half else "32 bits; in 16 it parses dev otherwise"
     given.output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(given.output) as temporary:
         _write(model, temporary, half)
@@ -62,7 +66,7 @@ def main() -> None:
 
 
 def _dev_of(model: Path) -> Path | None:
-    """The dev part of the run whose folder the model's is in, if it is still there."""
+    """The dev part of the run whose folder the model's is in, if it is one file that is still there."""
     noted = model.parent / ".hydra" / "config.yaml"
     if model.name != MODEL or not noted.is_file():
         return None
@@ -70,13 +74,11 @@ def _dev_of(model: Path) -> Path | None:
 
     treebank: Any = OmegaConf.load(noted).treebank
     path = treebank.get("dev")
-    return Path(path) if path is not None and Path(path).is_file() else None
+    return Path(path) if isinstance(path, str) and Path(path).is_file() else None
 
 
 def _halved(model: Path, dev: Path) -> bool:
     """Whether a model parses a file to the same bytes with its weights in 16 bits."""
-    if not isinstance(load(model), Model):
-        return False
     with TemporaryDirectory() as folder:
         for part in model.iterdir():
             if part.is_file() and part.name != TENSORS:

@@ -118,6 +118,10 @@ def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
     assert "give --dev FILE" in capsys.readouterr().err
     (run / ".hydra").mkdir()
+    for several in (f"{{hu: {DEV}}}", f"[{DEV}]"):
+        (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {several}\n", encoding="utf-8")
+        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+        assert "give --dev FILE" in capsys.readouterr().err
     (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {DEV}\n", encoding="utf-8")
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
     assert "weights in 16 bits" in capsys.readouterr().err
