@@ -89,12 +89,9 @@ def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> 
 def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: RawSentence) -> None:
     if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads]).projective.all():
         return
-    able = [
-        name for name in transitions.system_class(oracle.system).oracles if not oracles.oracle_class(name).needs_projective_gold
-    ]
     raise ValueError(
         f"{sentence.place()}: its tree is not projective, which oracle {oracle.name} needs; give "
-        f"{' or '.join(f'--oracle {name}' for name in able) or 'another --system'}"
+        f"{' or '.join(f'--oracle {name}' for name in oracle.alternatives) or 'another --system'}"
     )
 
 

@@ -185,8 +185,9 @@ def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
 def _wrong_passes(made: Settings) -> Iterator[str]:
     """The first two passes: their trees, and what the second one takes from the first."""
     first, second, system = made.first_pass, made.second_pass, transitions.system_class(made.system)
-    if second.trees == TrainingTrees.original and oracles.oracle_class(made.oracle).needs_projective_gold:
-        able = [f"oracle={name}" for name in system.oracles if not oracles.oracle_class(name).needs_projective_gold]
+    oracle = oracles.oracle_class(made.oracle)
+    if second.trees == TrainingTrees.original and oracle.needs_projective_gold:
+        able = [f"oracle={name}" for name in oracle.alternatives]
         wrong = f"oracle={made.oracle} needs projective trees, and second_pass.trees=original has others"
         yield f"{wrong}; choose {' or '.join(able) or 'another system'}, or second_pass.trees=projectivized"
     if first.trees == TrainingTrees.original and oracles.oracle_class(system.gold_oracle).needs_projective_gold:

@@ -205,6 +205,9 @@ def test_the_command(tmp_path, capsys, model):
     crossed = str(write_conllu(tmp_path / "c.conllu", [sentence([0]), sentence([3, 4, 0, 3])]))
     with pytest.raises(ValueError, match=r"sentence 2.* --oracle arc_hybrid_rows or --oracle arc_hybrid_tabular"):
         command.main([crossed, "--sentence", "2", "--system", "arc_hybrid", "--oracle", "arc_hybrid_local"])
+    # The sums take any tree, but are not exact.
+    with pytest.raises(ValueError, match=r"sentence 2.* give --oracle arc_eager_rows$"):
+        command.main([crossed, "--sentence", "2", "--system", "arc_eager", "--oracle", "arc_eager_local"])
     (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
     with pytest.raises(ValueError, match=r"HEAD is empty.* --model"):
         command.main([str(tmp_path / "b.conllu")])

@@ -354,6 +354,11 @@ def test_a_missing_treebank_is_named_with_what_to_set(overrides, message):
         check_files(planned(*overrides).files)
 
 
+def test_an_oracle_for_projective_trees_is_replaced_by_an_exact_one():
+    with pytest.raises(SettingsError, match=r"oracle=arc_eager_local .*; choose oracle=arc_eager_rows, or second_pass\.trees="):
+        planned("system=arc_eager", "oracle=arc_eager_local")
+
+
 def test_every_number_has_a_range():
     """But the column, which is known by its name."""
     for key in keys().values():
