@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(fault.message)
         if odd := treebank.oddities():
             print(f"{file}: {odd}; training and parsing take them as they are")
-        print(f"{file}: {_summary(treebank)}")
+        if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault says it all
+            print(f"{file}: {_summary(treebank)}")
     failed = bool(kinds)
     if given.level:
         for is_error, kind, message in _validated(given.files, given.level, given.lang or "ud"):

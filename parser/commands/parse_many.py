@@ -75,8 +75,8 @@ def main() -> int:
     shards = shards_of(given.input, given.output, given.text)
     claim(given.output, folder, options, checked.tokenizer_path)
     left = undone(shards)
-    if left and given.engine == "local":
-        checked.warm_up()  # here, where it is shown, and not in every process
+    if left:
+        checked.warm_up()  # here, where it is shown, and not in every process; of a cluster, only those of this machine find it
     changed, there = sum(map(has_changed, left)), len(shards) - len(left)
     refusals = Refusals(given.output)
     failed = words = 0

@@ -29,7 +29,7 @@ from parser.commands import command_line
 from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, read_json
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, check_words, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
@@ -150,7 +150,10 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
 
 def _first_commands(folder: Path) -> str:
     """The commands that parse with the model of a run and show the trees."""
-    read = ["text.txt", "--text"] if (folder / MODEL / TOKENIZER).is_file() else ["input.conllu"]
+    from parser.decoding.files.missing_columns import tags_read
+
+    reads_text = (folder / MODEL / TOKENIZER).is_file() and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
+    read = ["text.txt", "--text"] if reads_text else ["input.conllu"]
     parse = [*command_line.invocation("parse"), str(folder), *read, "-o", "trees.conllu"]
     draw = [*command_line.invocation("draw"), "trees.conllu"]
     return f"to parse, and to look at the trees:\n  {shell_command(parse)}\n  {shell_command(draw)}"

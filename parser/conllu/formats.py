@@ -129,7 +129,7 @@ def _not_ten(columns: Sequence[str]) -> str:
             return f"{given}: they are separated by blanks; separate them by tabs"
         if columns[0].startswith(BYTE_ORDER_MARK):
             return "a byte order mark (U+FEFF) within the file, as two files put together have; remove it"
-        return f"{given}, separated by tabs; parse text that is not in columns with --text"
+        return f"{given}, separated by tabs; text that is not in columns can only be parsed, with --text"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
         return f"{given}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has

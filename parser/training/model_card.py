@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parser.conllu.checks import COLUMN_NAMES, FORM, counted
-from parser.decoding.files.missing_columns import read_columns
+from parser.conllu.checks import counted
+from parser.decoding.files.missing_columns import tags_read
 from parser.model_folder import CARD, MODEL, TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
 from parser.storage.atomic import replacing
@@ -53,7 +53,7 @@ def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: 
         attributes: what the model reads of a word.
     """
     train = metrics["train"]
-    tags = " and ".join(COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM}))
+    tags = tags_read(attributes)
     predicted = [name for name in _TAG_SCORES if any(name in (metrics[part] or {}) for part in ("dev", "test"))]
     columns = [*_SCORES, *predicted]
     if tags:

@@ -30,6 +30,7 @@ from parser.beam_settings import Beam, Search
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, RuleScores, tokens_of
 from parser.data.sentences import NO_NODE
+from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
@@ -90,6 +91,8 @@ def train(
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             run = Run(planned, manifest, folder, everyone, vectors)
+            if planned.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
+                log.warning("tokenizer=udpipe: this model reads %s, which text lacks; recipe=text needs none", tags)
             run.train()
             metrics = run.metrics()
             log.info("finishing: calibration, if there is a dev part, and saving")

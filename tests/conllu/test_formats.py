@@ -56,7 +56,7 @@ def test_the_columns_of_conllu_may_be_named():
         ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\t*\n", "11 columns .*global.columns = ID FORM"),
         ("1\ta" + "\t_" * 12 + "\n", "14 columns .*CoNLL-2009"),
         ("1 a _ _ _ _ 0 root _ _\n", "separated by blanks"),
-        ("A dog.\n", "--text"),
+        ("A dog.\n", "text that is not in columns can only be parsed, with --text"),
         ("1\ta" + "\t_" * 8 + "\n\n\ufeff# x\n1\ta" + "\t_" * 8 + "\n", "line 3, .*byte order mark"),
         ("# a\r1\ta\r\r", "file, line 1: lines end with CR"),
         ("1\ta" + "\t_" * 8 + "\n1\ta" + "\t_" * 8 + "\n", "line 2, .*word 1 where word 2 is expected.*put an empty line"),

@@ -26,6 +26,7 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     assert "a.conllu: 1 sentence to train on, 2 faults, of which parsing refuses 0; treebank.on_error=skip" in found
     assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
     assert "none.conllu: there is no such file" in found
+    assert "none.conllu: 0 sentences" not in found
     (tmp_path / "empty.conllu").write_text("# nothing\n\n")
     assert main([str(tmp_path / "empty.conllu")]) == 1
     assert "empty.conllu: there is no sentence in this file" in capsys.readouterr().out

@@ -18,7 +18,8 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from parser.commands import command_line
-from parser.commands.train import _run
+from parser.commands.train import _first_commands, _run
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
 from parser.training import run as training_run
 from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
 from tests.forked import script, started
@@ -170,6 +171,22 @@ def test_a_sweep_without_jobs_leaves_no_folder(tmp_path):
     done = train("-m", "seed=glob(*)", folder=tmp_path)
     assert (done.returncode, "this sweep has no jobs" in done.stderr) == (1, True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("attributes", "files", "read"),
+    [
+        (["form"], [TOKENIZER], "text.txt --text"),
+        (["form", "upos"], [TOKENIZER], "input.conllu"),  # text has no tags: it would be refused
+        (["form"], [], "input.conllu"),
+    ],
+)
+def test_the_command_that_is_printed_parses_what_the_model_can_read(tmp_path, attributes, files, read):
+    (tmp_path / MODEL).mkdir()
+    (tmp_path / MODEL / VOCABULARIES).write_text(json.dumps({"attributes": {name: [] for name in attributes}}))
+    for file in files:
+        (tmp_path / MODEL / file).touch()
+    assert f"{tmp_path} {read} -o trees.conllu" in _first_commands(tmp_path)
 
 
 def test_folds_that_are_refused_leave_no_folder(tmp_path):

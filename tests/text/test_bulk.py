@@ -17,7 +17,7 @@ from parser.beam_settings import Beam, Merge
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts, parse_file
 from parser.model.model import Model
-from parser.text import worker
+from parser.text import local_engine, ray_engine, worker
 from parser.text.local_engine import parse_shards
 from parser.text.shards import (
     NOTE,
@@ -171,6 +171,26 @@ def test_what_is_done_is_as_new_as_its_file(tmp_path):
     assert (undone([shard]), has_changed(shard)) == ([shard], True)
     (tmp_path / "a").unlink()
     assert (undone([shard]), has_changed(shard)) == ([], False)
+
+
+@pytest.mark.parametrize("engine", [local_engine, ray_engine], ids=["local", "ray"])
+def test_kernels_are_compiled_where_it_is_shown(folders, monkeypatch, engine):
+    """Before the processes begin, whose standard error nobody reads, and only if there is something to parse."""
+    done = []
+
+    def nothing_left_to_parse(folder, shards, options, workers):
+        done.append("parse")
+        return (outcome for outcome in ())
+
+    monkeypatch.setattr(ShardParser, "warm_up", lambda parser: done.append("warm up"))
+    monkeypatch.setattr(engine, "parse_shards", nothing_left_to_parse)
+    name = engine.__name__.rpartition(".")[2].removesuffix("_engine")
+    command = [f"{folders}/model", f"{folders}/in/a.conllu", "-o", f"{folders}/out", f"--engine={name}"]
+    assert run_command(monkeypatch, *command) == 0
+    assert done == ["warm up", "parse"]
+    (folders / "out/a.conllu").touch()
+    assert run_command(monkeypatch, *command) == 0
+    assert done == ["warm up", "parse", "parse"]
 
 
 def test_its_own_output_is_no_input(folders):

@@ -65,7 +65,7 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("segmenter", ["bilstm", "none"])
-def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, segmenter):
+def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, caplog, segmenter):
     asked = []
     monkeypatch.setattr(training_run, "train_segmenter", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(training_run, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
@@ -77,6 +77,7 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     trained = [path], path, tmp_path / "run/model/tokenizer.udpipe"
     assert asked == [trained, *([(*trained, 1)] if segmenter == "bilstm" else [])]
     assert (tmp_path / "run/model").is_dir()
+    assert "tokenizer=udpipe: this model reads UPOS, which text lacks; recipe=text needs none" in caplog.messages
 
 
 @pytest.mark.parametrize(

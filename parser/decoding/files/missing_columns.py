@@ -99,6 +99,11 @@ def check_columns(
         )
 
 
+def tags_read(attributes: Iterable[str]) -> str:
+    """The columns besides FORM that attributes are read off, as in a sentence; empty if there are none."""
+    return " and ".join(COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM}))
+
+
 def read_columns(attributes: Iterable[str]) -> set[int]:
     """The numbers of the columns that attributes are read off."""
     columns = (ATTRIBUTES[attribute].column for attribute in attributes)
