@@ -21,7 +21,7 @@ from oracles import BoundOracle
 from parser.beam_settings import Exact, Search
 from parser.inference.precomputed import Scorer
 from parser.model.model import Model
-from parser.networks.batch_scorer import ContextualScorer, batch_scorer
+from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
@@ -31,10 +31,9 @@ from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
 from parser.training.fitting.exact_objective import ExactObjective
-from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
+from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
-from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
 from parser.training.fitting.word_dropout import WordDropout
 from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
