@@ -96,7 +96,7 @@ def folder(tmp_path_factory) -> Path:
         (folder / "ud-v2.2" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a.conllu", "b.conllu", "c.conllu", "input.conllu", "gold.conllu", "output.conllu", "FILE.conllu"):
+    for name in ("a.conllu", "b.conllu", "c.conllu", "input.conllu", "gold.conllu", "output.conllu", "trees.conllu", "FILE.conllu"):
         (folder / name).write_text(some)
     for name in ("train.conllu", "dev.conllu"):
         (folder / name).write_text(some)
@@ -265,6 +265,10 @@ def test_make_from_another_folder(target, tmp_path):
     plain, *others = [[line for line in text.splitlines() if not line.startswith("make")] for text in shown]
     assert plain
     assert others == [plain, plain]
+
+
+def test_the_readme_is_short():
+    assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
 
 
 def test_the_readme_shows_output_as_it_is_today(tmp_path, monkeypatch, capsys):
