@@ -93,10 +93,10 @@ def described(error: Exception) -> str:
 
 
 def number_of_threads(text: str) -> int:
-    """The type of an argument ``--threads``."""
+    """The type of an argument ``--threads`` or ``--workers``."""
     threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= threads <= _MAX_THREADS:
-        raise ArgumentTypeError(f"{text} is not a number of threads; give one from 1 to {_MAX_THREADS}")
+        raise ArgumentTypeError(f"{text} is not a number of processes or threads; give one from 1 to {_MAX_THREADS}")
     return threads
 
 

@@ -73,7 +73,10 @@ def main() -> int:
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
-    given = arguments.parse_intermixed_args()  # options may stand before INPUT
+    given, more = arguments.parse_known_intermixed_args()  # options may stand before INPUT
+    if more:
+        several = "; parse_many parses several files" if not any(word.startswith("-") for word in more) else ""
+        arguments.error(f"unrecognized arguments: {' '.join(more)}{several}")
     if given.model is None:
         how, text = ("recipe=text tokenizer=udpipe", " --text") if given.text else ("recipe=accurate", "")
         raise ValueError(

@@ -38,6 +38,20 @@ def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, argumen
         parse.main()
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["b.conllu"], "unrecognized arguments: b.conllu; parse_many parses several files\n"),
+        (["--bema=4"], "unrecognized arguments: --bema=4\n"),
+    ],
+)
+def test_more_than_one_input_leads_to_the_command_for_many(monkeypatch, capsys, more, told):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", "a.conllu", *more])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert capsys.readouterr().err.endswith(told)
+
+
 @pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--max-arcs=0", "--max-arcs=x"])
 def test_numbers_are_positive(monkeypatch, capsys, option):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
