@@ -26,9 +26,10 @@ from parser.commands import parse
         (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv is read where lemmas are written; add --tags=fill, or"),
         (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv is read where lemmas are written"),
         (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
-        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would overwrite the text; choose "),
-        (["-o", "in.conllul", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
-        (["in.conllul", "-o", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this is what is read, and it would be overwritten; choose "),
+        (["-o", "in.conllul", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
+        (["in.conllu", "-o", "in.conllu"], "in.conllu: this is what is read, and it would be overwritten"),
+        (["in.conllul", "-o", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
     ],
 )
 def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
