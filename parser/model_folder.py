@@ -80,6 +80,8 @@ def find_model(folder: Path) -> Path:
     """
     with errors_named(folder):
         folder = named_folder(Path(folder))
+        if folder.is_file():
+            raise ModelError(f"{folder}: this is a file; give the folder of a model, before the file to be parsed")
         if not folder.is_dir():
             raise ModelError(
                 f"{folder}: no such model folder; optimal-step train writes one; give its run folder, or the name of a model "

@@ -96,10 +96,8 @@ def folder(tmp_path_factory) -> Path:
         (folder / "ud-v2.2" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a.conllu", "b.conllu", "c.conllu", "input.conllu", "gold.conllu", "output.conllu", "FILE.conllu"):
-        (folder / name).write_text(some)
-    for name in ("train.conllu", "dev.conllu"):
-        (folder / name).write_text(some)
+    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev"):
+        (folder / f"{name}.conllu").write_text(some)
     lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
     for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
         forked.script("scripts/lattices.py", *line.split(), folder=folder).check_returncode()
@@ -265,6 +263,10 @@ def test_make_from_another_folder(target, tmp_path):
     plain, *others = [[line for line in text.splitlines() if not line.startswith("make")] for text in shown]
     assert plain
     assert others == [plain, plain]
+
+
+def test_the_readme_is_short():
+    assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
 
 
 def test_the_readme_shows_output_as_it_is_today(tmp_path, monkeypatch, capsys):

@@ -110,6 +110,9 @@ def test_tensors_of_another_model_are_refused(model, tmp_path):
 def test_no_folder(tmp_path):
     with pytest.raises(ModelError, match="no such model folder"):
         Model.load(tmp_path / "nowhere")
+    (tmp_path / "in.conllu").touch()
+    with pytest.raises(ModelError, match=r"in.conllu: this is a file; give the folder of a model, before the file"):
+        Model.load(tmp_path / "in.conllu")
 
 
 def test_parsing_needs_neither_gensim_nor_hydra(model, sentences, tmp_path):

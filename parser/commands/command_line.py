@@ -10,10 +10,12 @@ import threading
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TypeVar
 
 from parser.beam_settings import EXACT
+from parser.conllu.files import STANDARD_STREAM
 from parser.kernels.compilation import show_compilation
 
 Kind = TypeVar("Kind", bound=StrEnum)
@@ -92,11 +94,22 @@ def described(error: Exception) -> str:
     return f"{place}{error.strerror or error}"
 
 
+def check_output(output: str, *read: str | None) -> None:
+    """Refuses an output that is a file which is read: what was in it would be lost.
+
+    Raises:
+        ValueError: it is.
+    """
+    files = {Path(name).resolve() for name in read if name is not None}
+    if output not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
+        raise ValueError(f"{output}: this is what is read, and it would be overwritten; choose another --output")
+
+
 def number_of_threads(text: str) -> int:
-    """The type of an argument ``--threads``."""
+    """The type of an argument ``--threads`` or ``--workers``."""
     threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= threads <= _MAX_THREADS:
-        raise ArgumentTypeError(f"{text} is not a number of threads; give one from 1 to {_MAX_THREADS}")
+        raise ArgumentTypeError(f"{text} is not a number of processes or threads; give one from 1 to {_MAX_THREADS}")
     return threads
 
 

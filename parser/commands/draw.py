@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing.drawn_tree import NamedTree, read_trees
 from parser.drawing.html import LEGEND, drawing, page
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     kind = given.format or _format_of(given.output)
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
+    check_output(given.output, given.file, given.gold)
     with open_output(given.output) as target:
         if kind == "svg":
             target.writelines(as_svg(named.tree) + "\n" for named in islice(trees, 1))

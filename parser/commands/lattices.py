@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from parser.commands.command_line import positive
+from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
@@ -67,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     for command in (apply, folds, paths):
         command.add_argument("-o", "--output", default=STANDARD_STREAM)
     options = parser.parse_args(arguments)
+    check_output(options.output, *(getattr(options, name, None) for name in ("train", "file", "trees", "lattices", "lexicon")))
     print(options.work(options), file=sys.stderr)
 
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from parser.beam_settings import Search, searching
-from parser.commands.command_line import number_of_threads, positive
+from parser.commands.command_line import check_output, number_of_threads, positive
 from parser.commands.parsing_options import (
     add_file_options,
     add_search_options,
@@ -73,7 +73,10 @@ def main() -> int:
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
-    given = arguments.parse_intermixed_args()  # options may stand before INPUT
+    given, more = arguments.parse_known_intermixed_args()  # options may stand before INPUT
+    if more:
+        several = "; parse_many parses several files" if not any(word.startswith("-") for word in more) else ""
+        arguments.error(f"unrecognized arguments: {' '.join(more)}{several}")
     if given.model is None:
         how, text = ("recipe=text tokenizer=udpipe", " --text") if given.text else ("recipe=accurate", "")
         raise ValueError(
@@ -142,7 +145,7 @@ def with_progress(target: BinaryIO, read: str, written: str, comparable: bool) -
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuses options that the input has no use for, and to write over what is read but not written."""
+    """Refuses options that the input has no use for, and to write over the input."""
     given.lattice |= is_named_lattices(given.input)
     kind = "lattices" if given.lattice else "text" if given.text else "CoNLL-U"
     unread = {
@@ -158,8 +161,7 @@ def _check(given: argparse.Namespace) -> None:
         if there:
             raise ValueError(f"{option} is not supported with {kind}; leave it out")
     check_text_options(given)
-    if kind != "CoNLL-U" and given.output != STANDARD_STREAM and Path(given.output).resolve() == Path(given.input).resolve():
-        raise ValueError(f"{given.output}: the trees would overwrite the {kind}; choose another --output")
+    check_output(given.output, given.input)
 
 
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 
 import oracles
+from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     methods = (*oracles.PROJECTIVIZATIONS, LIFTING)
     parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
     options = parser.parse_args(arguments)
+    check_output(options.output, options.input)
     summary = Summary()
     with open_output(options.output) as target, open_input(options.input) as source:
         if options.count:

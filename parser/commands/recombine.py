@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from parser.commands.command_line import positive
+from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.data.recombination import recombine
@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--share", type=_share, default=0.5, help="share of the subtrees to replace (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     given = parser.parse_args(arguments)
+    check_output(given.output, given.train)
     treebank = read_treebank(given.train)
     made = words = 0
     with open_output(given.output) as target:

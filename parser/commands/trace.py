@@ -16,6 +16,7 @@ import oracles
 from oracles import Trees
 from parser import transitions
 from parser.beam_settings import is_greedy
+from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
@@ -49,6 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.model.model import Model
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
+    check_output(given.output, given.file)
     sentence = _sentence(given.file, given.sentence)
     tagged = any(head != "_" for head in sentence.column(HEAD))
     gold = GoldTree(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None

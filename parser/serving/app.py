@@ -150,10 +150,9 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
         line = "only /, /health, /models and /process exist" if error.status_code == 404 else str(error.detail)
         return PlainTextResponse(f"{line}\n", error.status_code, error.headers)
 
-    app.add_api_route("/health", health, methods=["GET"])
-    app.add_api_route("/models", models, methods=["GET", "POST"])
-    app.add_api_route("/process", process, methods=["GET", "POST"])
-    app.add_api_route("/", page, methods=["GET", "POST"])
+    app.add_api_route("/health", health, methods=["GET", "HEAD"])
+    for path, endpoint in (("/models", models), ("/process", process), ("/", page)):
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD", "POST"])
     app.add_exception_handler(ValueError, refused)
     app.add_exception_handler(HTTPException, not_there)
     return Limited(app, limits)

@@ -220,7 +220,14 @@ class Service:
 
     def _conllu(self, request: Request) -> str:
         if not request.tokenizer:
-            return request.data if request.input == "conllu" else conllu_of_words(read_words(request.data, request.input))
+            if request.input != "conllu":
+                return conllu_of_words(read_words(request.data, request.input))
+            if "\t" not in request.data and any(line[:1] != "#" and line.strip() for line in request.data.splitlines()):
+                ways = "" if self.tokenizer is None else "tokenizer= for text, or "
+                raise RequestError(
+                    f"data has no tabs, so it is not CoNLL-U; send {ways}input=horizontal for words separated by spaces"
+                )
+            return request.data
         if self.tokenizer is None:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
         pieces = self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented)

@@ -381,8 +381,8 @@ def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None =
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise TokenizerError(
-            f"{places[0]}: there is no tokenizer; train one into the model's folder (optimal-step train tokenizer=udpipe), or "
-            "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+            f"{places[0]}: there is no tokenizer; train a model with one (optimal-step train recipe=text tokenizer=udpipe), "
+            "or name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
         )
     return Tokenizer(found, None if path is not None else segmenter_beside(found))
 

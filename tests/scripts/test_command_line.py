@@ -9,6 +9,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
+from parser.commands import draw, lattices, projectivize, recombine, trace
 from parser.commands.command_line import number_of_threads
 from tests.toy import ROOT
 
@@ -114,3 +115,25 @@ run(main)
 def test_numbers_of_threads_that_cannot_be(text):
     with pytest.raises(ArgumentTypeError, match=r"threads; .* 1 to 256"):
         number_of_threads(text)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (draw, "trees.conllu -o trees.conllu"),
+        (draw, "other.conllu --gold trees.conllu -o ./trees.conllu"),
+        (projectivize, "trees.conllu -o trees.conllu"),
+        (recombine, "trees.conllu -o trees.conllu"),
+        (trace, "trees.conllu -o trees.conllu"),
+        (lattices, "build trees.conllu -o trees.conllu"),
+        (lattices, "jackknife trees.conllu -o trees.conllu"),
+        (lattices, "apply other.json trees.conllu -o trees.conllu"),
+        (lattices, "paths other.conllul trees.conllu -o trees.conllu"),
+    ],
+)
+def test_gold_trees_are_not_overwritten_with_what_is_made_of_them(tmp_path, monkeypatch, command, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trees.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    with pytest.raises(ValueError, match=r"trees.conllu: this is what is read, and it would be overwritten; choose another"):
+        command.main(arguments.split())
+    assert (tmp_path / "trees.conllu").read_text().endswith("_\n\n")

@@ -26,9 +26,10 @@ from parser.commands import parse
         (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv is read where lemmas are written; add --tags=fill, or"),
         (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv is read where lemmas are written"),
         (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
-        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would overwrite the text; choose "),
-        (["-o", "in.conllul", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
-        (["in.conllul", "-o", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this is what is read, and it would be overwritten; choose "),
+        (["-o", "in.conllul", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
+        (["in.conllu", "-o", "in.conllu"], "in.conllu: this is what is read, and it would be overwritten"),
+        (["in.conllul", "-o", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
     ],
 )
 def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
@@ -36,6 +37,20 @@ def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, argumen
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", *arguments])
     with pytest.raises(ValueError, match=message):
         parse.main()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["b.conllu"], "unrecognized arguments: b.conllu; parse_many parses several files\n"),
+        (["--bema=4"], "unrecognized arguments: --bema=4\n"),
+    ],
+)
+def test_more_than_one_input_leads_to_the_command_for_many(monkeypatch, capsys, more, told):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", "a.conllu", *more])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert capsys.readouterr().err.endswith(told)
 
 
 @pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--max-arcs=0", "--max-arcs=x"])

@@ -48,6 +48,12 @@ def test_health(client):
     assert client.get("/health").json() == {"status": "ok", "model": "toy"}
 
 
+@pytest.mark.parametrize("path", ["/health", "/models", "/"])
+def test_what_only_looks_whether_it_is_there(client, path):
+    """As curl -I and watchers of servers do."""
+    assert client.head(path).status_code == 200
+
+
 def test_a_request_is_a_line_of_the_log(client, caplog):
     with caplog.at_level("INFO", "parser.serving.limits"):
         client.post("/process?model=secret", data={"data": document(1), "parser": ""})

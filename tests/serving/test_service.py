@@ -107,6 +107,7 @@ def test_simple_formats(service):
         ({"data": "", "model": "other"}, "model=other is not served here; the model is toy-small"),
         ({"data": "", "tagger": ""}, "toy-small predicts no tags; leave out tagger"),
         ({"data": "", "tokenizer": ""}, "toy-small has no tokenizer; give words"),
+        ({"data": "# a\n\nA dog.\n"}, "data has no tabs, so it is not CoNLL-U; send input=horizontal"),
         ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
         (
             {"data": "a " * 2001, "input": "horizontal"},
@@ -144,6 +145,8 @@ def test_what_clients_of_udpipe_send(tmp_path, monkeypatch):
     monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
     service = Service(model_of_kind(), "toy", Tokenizer(tmp_path / "tokenizer"), allow_missing_columns=True)
+    with pytest.raises(RequestError, match="send tokenizer= for text, or input=horizontal"):
+        service.read(Request.of({"data": "A dog."}))
     text = "1  du a.  b."
     plain, ranges, lines = service.answers(
         [

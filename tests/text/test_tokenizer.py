@@ -361,7 +361,7 @@ def test_pieces_are_a_stream():
 
 
 def test_without_a_tokenizer_the_error_says_what_to_do(tmp_path):
-    with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
+    with pytest.raises(TokenizerError, match="recipe=text tokenizer=udpipe"):
         model_tokenizer(tmp_path)
 
 
