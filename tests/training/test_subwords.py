@@ -134,6 +134,32 @@ def test_it_is_packed_and_fetched(run, tmp_path, monkeypatch):
     assert [p.heads for p in Parser.load("toy").parse(words)] == [p.heads for p in Parser.load(run).parse(words)]
 
 
+def test_it_is_served(run):
+    pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+    client = pytest.importorskip("fastapi.testclient", reason="httpx2 is not installed (extra dev)").TestClient
+    from parser.serving.app import create_app
+    from parser.serving.limits import Limits
+    from parser.serving.service import Service
+
+    model, text = Model.load(run), (run.parent / "test.conllu").read_text(encoding="utf-8")
+    with client(create_app(Service(model, "toy"), Limits(bytes=100_000, seconds=600))) as asked:
+        answer = asked.post("/process", data={"data": text, "parser": ""}).json()
+    parse_file(model, BytesIO(text.encode()), written := BytesIO())
+    assert answer["result"] == written.getvalue().decode()
+
+
+def test_pipelines_of_spacy_hold_it(run):
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+    nlp = spacy.blank("hu")
+    nlp.add_pipe("optimal_step", config={"model": str(run), "allow_missing_columns": True})
+    doc = nlp("the w1 nost")
+    [expected] = Parser.load(run).parse([["the", "w1", "nost"]])
+    assert [0 if word.head == word else word.head.i + 1 for word in doc] == expected.heads
+    again = spacy.blank("hu")
+    again.add_pipe("optimal_step")
+    assert [word.head.i for word in again.from_bytes(nlp.to_bytes())("the w1 nost")] == [word.head.i for word in doc]
+
+
 def test_a_model_begins_another_run_of_the_same_pieces_alone(run, tmp_path):
     given = planned_run(run.parent, f"first_pass.model={run}")
     train(given, tmp_path / "same")
