@@ -23,12 +23,16 @@ from safetensors.numpy import load_file
 
 from parser.data.lemma_rules import is_lemma
 from parser.data.lemmas import Lemmas
+from parser.data.subwords import Subwords, package
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
+from parser.storage.versions import sha256_of
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
+# Of a model that reads subwords, how forms are segmented; see data/subwords.py.
+SUBWORD_TOKENIZER = "subwords.json"
 # For people: what it was trained on, and how.
 CARD = "README.md"
 # Of a folder of packed models: which there are; see commands/pack.py.
@@ -220,7 +224,7 @@ def check_system(settings: dict[str, Any]) -> None:
 
 
 def read_vocabularies(
-    folder: Path, longest_form: int | None = None, tasks: Collection[str] = ()
+    folder: Path, longest_form: int | None = None, tasks: Collection[str] = (), has_subwords: bool = False
 ) -> tuple[Vocabularies, Vocabulary]:
     """The vocabularies, and the relations.
 
@@ -228,10 +232,14 @@ def read_vocabularies(
         folder: of a model.
         longest_form: characters of a form that the model reads; None: it reads no characters.
         tasks: what the model has to predict tags and lemmas with: ``tagger`` and ``lemmas``.
+        has_subwords: whether the model reads subwords.
 
     Raises:
         ModelError: the part is missing or damaged.
+        SubwordError: the package that segments into subwords is not installed.
     """
+    if has_subwords:
+        package()
     vocabularies = read_json(folder, VOCABULARIES)
     with errors_named(folder / VOCABULARIES):
         _check_vocabularies(vocabularies)
@@ -243,7 +251,18 @@ def read_vocabularies(
         lemmas = _read_lemmas(vocabularies["lemmas"], tags) if "lemmas" in vocabularies else None
         if lemmas is not None and "lemmas" not in tasks:
             raise ValueError("there are rules for lemmas, but there is nothing to score them")
-        return Vocabularies(attributes, characters, tags, lemmas), Vocabulary(vocabularies["relations"])
+        subwords = _read_subwords(folder, vocabularies["subwords"]) if has_subwords else None
+        return Vocabularies(attributes, characters, tags, lemmas, subwords), Vocabulary(vocabularies["relations"])
+
+
+def _read_subwords(folder: Path, digest: str) -> Subwords:
+    """How forms are segmented; ``digest``: the SHA-256 of the file that says so."""
+    path = _part(folder, SUBWORD_TOKENIZER)
+    with errors_named(path):
+        description = path.read_text(encoding="utf-8")
+        if sha256_of(path) != digest:
+            raise ValueError(f"its SHA-256 is not the one in {VOCABULARIES}")
+        return Subwords(description)
 
 
 def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:

@@ -30,7 +30,17 @@ from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, read_json
-from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
+from parser.settings import (
+    FILES,
+    FOLDERS,
+    PRETRAINED,
+    Settings,
+    check_column,
+    named_files,
+    register,
+    training_files,
+    vectors_to_train,
+)
 from parser.settings.overrides import check_given, check_words, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.storage.atomic import write_json
@@ -235,7 +245,7 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
             return {name: mapped(inner) for name, inner in value.items()}
         return escaped(absolute(value)) if isinstance(value, str) else [*map(mapped, value)]
 
-    for key in (*FILES, *FOLDERS):
+    for key in (*FILES, *FOLDERS, *PRETRAINED):
         if named_files(settings, [key]):  # they are paths, or this says what they are instead
             OmegaConf.update(settings, key, mapped(OmegaConf.select(settings, key)))  # type: ignore[arg-type]
 

@@ -37,6 +37,9 @@ LENGTHS = "lengths"
 # Which treebank a sentence is from, where one model is of several.
 TREEBANK = "treebank"
 
+# What is embedded beside attributes, of parts of forms; see subwords.py.
+SUBWORDS = "subwords"
+
 # "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
 ATTRIBUTES = {
     "form": Attribute("forms"),

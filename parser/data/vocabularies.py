@@ -5,9 +5,9 @@ The numbers 0 to 2 are the same in all of them: ABSENT, ROOT, UNKNOWN.
 The value of some attributes is a set of elements, such as FEATS as a set of Attribute=Value pairs. A set is embedded as the sum
 of its elements' vectors, so that what is learned of ``Case=Nom`` serves every value that has it.
 
-The characters of forms have as many rows as the longest form has that is read whole. The rows lie after those of the attributes
-in ``Sentences.values``, so that all that cuts, caches and batches sentences takes characters along. The row of a character is
-its place in the form; after the last one is ABSENT.
+The characters of forms have as many rows as the longest form has that is read whole, and so have subwords (subwords.py). The
+rows lie after those of the attributes in ``Sentences.values``, subwords first, so that all that cuts, caches and batches
+sentences takes them along. The row of a character, or of a piece, is its place in the form; after the last one is ABSENT.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parser.data.attributes import ATTRIBUTES, ELEMENTS, LENGTHS, TAGS, TREEBANK, AttributeColumns, attribute_values
+from parser.data.attributes import ATTRIBUTES, ELEMENTS, LENGTHS, SUBWORDS, TAGS, TREEBANK, AttributeColumns, attribute_values
 from parser.data.sentences import Sentences
 
 if TYPE_CHECKING:
     from parser.data.lemmas import Lemmas
+    from parser.data.subwords import Subwords
 
 # Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)
@@ -111,18 +112,7 @@ class Characters:
 
         A root has only the character ROOT, a form without characters has UNKNOWN.
         """
-        numbers: dict[str, list[int]] = {}
-        rows = []
-        for forms in sentences:
-            rows.append([ROOT])
-            for form in forms:
-                if (known := numbers.get(form)) is None:
-                    known = numbers[form] = self.vocabulary.encode(self._ends(form)) or [UNKNOWN]
-                rows.append(known)
-        encoded = np.full((len(rows), self.longest), ABSENT, np.int32)
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        encoded[np.arange(self.longest) < lengths[:, None]] = list(chain.from_iterable(rows))
-        return np.ascontiguousarray(encoded.T)
+        return encode_parts(sentences, self.longest, lambda form: self.vocabulary.encode(self._ends(form)) or [UNKNOWN])
 
     def _ends(self, form: str) -> str:
         """The characters that are read."""
@@ -130,6 +120,28 @@ class Characters:
             return form
         first = self.longest // 2
         return form[:first] + form[len(form) - (self.longest - first) :]
+
+
+def encode_parts(sentences: Sequence[Sequence[str]], longest: int, numbers_of: Callable[[str], list[int]]) -> np.ndarray:
+    """int32[longest, tokens]: numbers of the parts of forms, a root before each sentence, which has only the number ROOT.
+
+    Args:
+        sentences: forms by sentence.
+        longest: numbers of a form at most.
+        numbers_of: the numbers of a form; asked once for each.
+    """
+    numbers: dict[str, list[int]] = {}
+    rows = []
+    for forms in sentences:
+        rows.append([ROOT])
+        for form in forms:
+            if (known := numbers.get(form)) is None:
+                known = numbers[form] = numbers_of(form)
+            rows.append(known)
+    encoded = np.full((len(rows), longest), ABSENT, np.int32)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    encoded[np.arange(longest) < lengths[:, None]] = list(chain.from_iterable(rows))
+    return np.ascontiguousarray(encoded.T)
 
 
 # Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
@@ -252,6 +264,7 @@ class Vocabularies:
         characters: those of forms, where they are read.
         tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
         lemmas: what is known of lemmas, where they are predicted.
+        subwords: those of forms, where they are read.
 
     Attributes:
         treebank: of a model of several treebanks, that which sentences are from that do not say theirs; at first the first one.
@@ -263,11 +276,13 @@ class Vocabularies:
         characters: Characters | None = None,
         tags: dict[str, Vocabulary] | None = None,
         lemmas: Lemmas | None = None,
+        subwords: Subwords | None = None,
     ) -> None:
         self.by_attribute = by_attribute
         self.characters = characters
         self.tags = tags or {}
         self.lemmas = lemmas
+        self.subwords = subwords
         self.treebank = next(iter(self.treebanks), "")
 
     @property
@@ -281,9 +296,19 @@ class Vocabularies:
         return list(self.by_attribute)
 
     @property
+    def embedded(self) -> dict[str, Vocabulary | Subwords]:
+        """What an encoder has tables of vectors of: the attributes, and subwords."""
+        return {**self.by_attribute, **({} if self.subwords is None else {SUBWORDS: self.subwords})}
+
+    @property
+    def _parts(self) -> list[Subwords | Characters]:
+        """What is read of parts of forms, in the order of ``Sentences.values``."""
+        return [parts for parts in (self.subwords, self.characters) if parts is not None]
+
+    @property
     def n_rows(self) -> int:
-        """Rows of ``Sentences.values``: the attributes, and the places of characters."""
-        return len(self.by_attribute) + (0 if self.characters is None else self.characters.longest)
+        """Rows of ``Sentences.values``: the attributes, and the places of subwords and characters."""
+        return len(self.by_attribute) + sum(parts.longest for parts in self._parts)
 
     @property
     def predicted(self) -> list[str]:
@@ -308,13 +333,15 @@ class Vocabularies:
         chosen = [row for row, found in enumerate(columns) if found == column]
         sets = [row for row, known in enumerate(self.by_attribute.values()) if isinstance(known, SetVocabulary)]
         by_attribute = dict(item for item, found in zip(self.by_attribute.items(), columns, strict=True) if found == column)
-        characters = self.characters if column == "forms" else None
+        of_forms = column == "forms"
         rows = [
             *chosen,
-            *([] if characters is None else range(len(self.by_attribute), self.n_rows)),
+            *(range(len(self.by_attribute), self.n_rows) if of_forms else ()),
             *(self.n_rows + number for number, row in enumerate(sets) if row in chosen),
         ]
-        of_column = Vocabularies(by_attribute, characters)
+        of_column = Vocabularies(by_attribute)
+        if of_forms:
+            of_column.characters, of_column.subwords = self.characters, self.subwords
         of_column.treebank = self.treebank
         return of_column, np.array(rows, np.int64)
 
@@ -332,9 +359,10 @@ class Vocabularies:
             row[:] = numbers
             if isinstance(vocabulary, SetVocabulary):
                 next(unseen)[:] = [new for column in columns for new in (False, *vocabulary.have_unseen(column))]
-        if self.characters is not None:
-            of_characters = values[len(self.by_attribute) : self.n_rows]
-            of_characters[:] = self.characters.encode([sentence.forms for sentence in sentences])
+        first = len(self.by_attribute)
+        for parts in self._parts:
+            values[first : first + parts.longest] = parts.encode([sentence.forms for sentence in sentences])
+            first += parts.longest
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
     def encode_tags(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:

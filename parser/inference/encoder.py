@@ -15,8 +15,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from parser.data.attributes import SUBWORDS
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
+from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.biaffine import SLOPE
@@ -55,7 +57,8 @@ class FrozenEncoder:
         spec = weights.spec
         layers = self._layers = [FrozenLSTM(*weights.layer(number), arithmetic) for number in range(spec.layers)]
         first, *others = layers
-        self._embeddings = weights.inputs
+        self._embeddings = [matrix for name, matrix in weights.inputs.items() if name != SUBWORDS]
+        self._subwords = weights.inputs.get(SUBWORDS)
         self._characters = None if spec.characters is None else _FrozenCharacters(weights)
         self._first = SinglePrecision().matrix(first.inputs, first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
@@ -65,6 +68,7 @@ class FrozenEncoder:
             self._tagger = _FrozenTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
         self._lemmas = None if weights.lemma_outputs is None else _FrozenLemmas(weights, weights.lemma_outputs, arithmetic)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
+        n_rows += 0 if self._subwords is None else Subwords.longest
         self._for_first = 8 * first.hidden  # numbers in the row of a signature; those for lemmas follow
         width = self._for_first
         if self._lemmas is not None and spec.characters is not None:
@@ -118,8 +122,12 @@ class FrozenEncoder:
         for start in range(0, values.shape[1], _SIGNATURES_TOGETHER):
             some = values[:, start : start + _SIGNATURES_TOGETHER]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
+            further = some[len(parts) :]
+            if self._subwords is not None:
+                pieces, further = np.split(further, [Subwords.longest])
+                parts.append(self._subwords[pieces].sum(axis=0) / (pieces != ABSENT).sum(axis=0)[:, None].astype(np.float32))
             if self._characters is not None:
-                parts.append(self._characters(some[len(parts) :].T))
+                parts.append(self._characters(further.T))
             of_some = rows[start : start + some.shape[1]]
             of_some[:, : self._for_first] = self._first(np.concatenate(parts, axis=1))
             if of_some.shape[1] > self._for_first:

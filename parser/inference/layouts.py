@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from parser.data.subwords import Subwords
 from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
@@ -50,11 +51,11 @@ class Layout:
     ) -> None:
         activation_number(spec.activation)  # refuses an unknown one
         self._spec, encoder = spec, spec.encoder
-        known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
+        known: dict[str, Vocabulary | Subwords] = {**vocabularies.embedded, RELATION: relations}
         tables = {name: (n_vectors(known[name]), embedding.size) for name, embedding in spec.embeddings.items()}
         # What slots read as vectors that are the same in every sentence, and what an encoder reads.
         self._embeddings = {name: known[name] for name in tables if encoder is None or name == RELATION}
-        self._inputs = {} if encoder is None else vocabularies.by_attribute
+        self._inputs = {} if encoder is None else vocabularies.embedded
         self._tags = {} if encoder is None or encoder.tagger is None else vocabularies.tags
         lemmas = None if encoder is None or encoder.lemmas is None else vocabularies.lemmas
         self._rules = None if lemmas is None else lemmas.rules
@@ -103,7 +104,7 @@ class Layout:
     def _encoder_weights(self, tensors: Mapping[str, np.ndarray]) -> EncoderWeights:
         assert self._spec.encoder is not None, "see weights()"
         of_tokens = under(_TOKENS, tensors)
-        inputs = [value_vectors(of_tokens[f"inputs.vectors.{name}"], values) for name, values in self._inputs.items()]
+        inputs = {name: value_vectors(of_tokens[f"inputs.vectors.{name}"], values) for name, values in self._inputs.items()}
         outputs, read = (
             {
                 task: tag_vectors(under(f"tagger.{side}.{task}.", of_tokens), values)
@@ -116,7 +117,7 @@ class Layout:
         return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, rules)
 
 
-def n_vectors(values: Vocabulary) -> int:
+def n_vectors(values: Vocabulary | Subwords) -> int:
     """Rows of the table of vectors of an attribute: its values, or the elements of values that are sets."""
     return values.elements.n_elements if isinstance(values, SetVocabulary) else len(values)
 
@@ -135,7 +136,7 @@ def _value_counts(values: Vocabulary) -> ValueCounts:
     return ValueCounts(len(values.symbols), values.elements.n_elements if isinstance(values, SetVocabulary) else None)
 
 
-def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
+def value_vectors(table: np.ndarray, values: Vocabulary | Subwords) -> np.ndarray:
     """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/representation.py)."""
     return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
 

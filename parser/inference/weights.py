@@ -207,7 +207,7 @@ class EncoderWeights:
 
     Attributes:
         spec: how it is built.
-        inputs: for each attribute that is read, float32[values, size].
+        inputs: by attribute that is read, float32[values, size]; last, where they are read, the vectors of subwords.
         tensors: by name, as in the encoder's state_dict(): those of LSTMs and characters, and the tags' biases.
         tag_outputs: by task of the tagger, float32[values, width].
         tag_inputs: by task, float32[values, size], where the layers above read tags.
@@ -215,7 +215,7 @@ class EncoderWeights:
     """
 
     spec: BiLSTMSpec
-    inputs: list[np.ndarray]
+    inputs: Mapping[str, np.ndarray]
     tensors: Mapping[str, np.ndarray]
     tag_outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 The folder: ``settings.json`` (the format's number, the features, the classifier's spec, versions), ``vocabularies.json``
 (the values of every attribute, the relations; characters, tags and lemmas where the model has them) and
-``classifier.safetensors`` (weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing
-that is unpickled or that names code to run.
+``classifier.safetensors`` (weights and word vectors); ``subwords.json`` where it reads subwords. That is all that parsing
+needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
 arrays (inference/weights.py), so that it begins at once.
@@ -15,6 +15,7 @@ import copy
 import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +24,7 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
+from parser.data.attributes import SUBWORDS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
@@ -34,6 +36,7 @@ from parser.model_folder import (
     FORMAT,
     FORMATS,
     SETTINGS,
+    SUBWORD_TOKENIZER,
     TENSORS,
     VOCABULARIES,
     ModelError,
@@ -55,6 +58,8 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
+
+_SUBWORD_VECTORS = f"tokens.inputs.vectors.{SUBWORDS}"
 
 
 @dataclass
@@ -214,6 +219,8 @@ class Model:
         if (lemmas := self.vocabularies.lemmas) is not None:
             seen = {"\t".join(tags): forms for tags, forms in lemmas.seen.items()}
             vocabularies["lemmas"] = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen}
+        if self.vocabularies.subwords is not None:
+            vocabularies["subwords"] = sha256(self.vocabularies.subwords.description.encode()).hexdigest()
         return settings, vocabularies
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
@@ -235,6 +242,10 @@ class Model:
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
             tensors = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.items()}
+            if (subwords := self.vocabularies.subwords) is not None:
+                (temporary / SUBWORD_TOKENIZER).write_bytes(subwords.description.encode())
+                # They have 16 bits, and training does not change them.
+                tensors[_SUBWORD_VECTORS] = tensors[_SUBWORD_VECTORS].astype(np.float16)
             (temporary / TENSORS).write_bytes(save(tensors))
 
     @classmethod
@@ -273,7 +284,8 @@ class Model:
             calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = spec.encoder and spec.encoder.characters
         tasks = [name for name in ("tagger", "lemmas") if getattr(spec.encoder, name, None) is not None]
-        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tasks)
+        longest = characters.longest if characters else None
+        vocabularies, relations = read_vocabularies(folder, longest, tasks, SUBWORDS in spec.embeddings)
         options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)

@@ -1,9 +1,10 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
-A token goes in as the vectors of its attributes and of its characters, side by side; the artificial root is the first token of
-its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the
-layers; the next one reads the expected tags beside them (tasks.py). In training, whole attributes of tokens are dropped,
-and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
+A token goes in as the vectors of its attributes, of its subwords and of its characters, side by side; the artificial root is
+the first token of its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the
+outputs of one of the layers; the next one reads the expected tags beside them (tasks.py). In training, whole attributes of
+tokens are dropped, and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani
+2016).
 
 Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
 LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed sequences
@@ -20,6 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.data.attributes import SUBWORDS
+from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT, SetVocabulary, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import rule_counts, value_counts
@@ -34,7 +37,7 @@ class BiLSTM(ContextualRepresentation):
     """From the attributes of tokens to vectors of tokens in their sentences.
 
     Args:
-        inputs: the embeddings of the attributes, in the order of ``Sentences.values``.
+        inputs: the embeddings of the attributes, in the order of ``Sentences.values``, and of subwords.
         embeddings: those of relations, if they are embedded.
         spec: layers and dropout.
         n_characters: characters that have a vector, where ``spec.characters`` says how they are read.
@@ -84,7 +87,7 @@ class BiLSTM(ContextualRepresentation):
         tagger = self.tagger
         return EncoderWeights(
             self.spec,
-            [_array(matrix) for matrix in self.inputs.matrices().values()],
+            {name: _array(matrix) for name, matrix in self.inputs.matrices().items()},
             {name: _array(tensor) for name, tensor in self.state_dict().items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
@@ -144,10 +147,15 @@ class BiLSTM(ContextualRepresentation):
         return tagger.scores(read)
 
     def _embed(self, values: Tensor, dropping: bool) -> tuple[Tensor, list[Tensor]]:
-        """float32[tokens, width]: the vectors of the attributes and of the characters, side by side; and the latter, if any."""
-        matrices = self.inputs.matrices().values()
-        parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices)]
-        characters = [] if self.characters is None else [self.characters(values[:, len(parts) :])]
+        """float32[tokens, width]: the vectors of attributes, subwords and characters, side by side; and the last, if any."""
+        matrices = self.inputs.matrices()
+        subwords = matrices.pop(SUBWORDS, None)
+        parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices.values())]
+        further = values[:, len(parts) :]
+        if subwords is not None:
+            pieces, further = further[:, : Subwords.longest], further[:, Subwords.longest :]
+            parts.append(nn.functional.embedding_bag(pieces.contiguous(), subwords, mode="mean", padding_idx=ABSENT))
+        characters = [] if self.characters is None else [self.characters(further)]
         parts += characters
         if dropping and self.spec.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]

@@ -221,7 +221,7 @@ def new_classifier(
     spec: ClassifierSpec, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
 ) -> Classifier:
     """The classifier that a spec describes, with fresh weights, drawn from torch's global generator."""
-    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
+    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.embedded.items()} | {RELATION: len(relations)}
     tokens = _representation(spec, vocabularies, n_values, len(relations.symbols))
     layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
@@ -237,7 +237,7 @@ def _representation(
     }
     if spec.encoder is None:
         return AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, elements))
-    inputs = Embeddings({name: spec.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
+    inputs = Embeddings({name: spec.embeddings[name] for name in vocabularies.embedded}, n_values, elements)
     of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
     n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
     rules = None if vocabularies.lemmas is None else vocabularies.lemmas.rules

@@ -23,6 +23,7 @@ from parser.settings.paths import unresolved
 __all__ = [
     "FILES",
     "FOLDERS",
+    "PRETRAINED",
     "Settings",
     "SettingsError",
     "check_column",
@@ -41,6 +42,7 @@ __all__ = [
 # The settings that name files and folders; some may name several, see numbered().
 FILES = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.FILE)
 FOLDERS = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.MODEL)
+PRETRAINED = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.PRETRAINED)
 
 
 def check_column(settings: Settings) -> None:

@@ -14,11 +14,13 @@ class PathKind(StrEnum):
 
     * FILE: it is read.
     * MODEL: a run's folder, or a model's.
+    * PRETRAINED: the folder of a pretrained encoder.
     * FOLDER: one in which something is looked for.
     """
 
     FILE = "file"
     MODEL = "model"
+    PRETRAINED = "pretrained"
     FOLDER = "folder"
     OUTPUT = "output"
 

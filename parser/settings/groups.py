@@ -138,6 +138,8 @@ class VectorSettings:
     skip_gram: bool = setting(used="vectors.file=null")
     attribute: str | None = setting(words=[None, *ATTRIBUTES])
     trained: bool = MISSING
+    subwords: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED), read="model=bilstm")
+    components: int = number(1, 10_000, "the number of components", read="vectors.subwords=FOLDER")
 
 
 @dataclass

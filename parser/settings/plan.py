@@ -225,6 +225,14 @@ class VectorPlan:
 
 
 @dataclass(frozen=True)
+class SubwordPlan:
+    """Vectors of subwords: the folder of the pretrained encoder that they come from, and their length."""
+
+    folder: str
+    components: int
+
+
+@dataclass(frozen=True)
 class NetworkPlan:
     """A classifier over learned representations, model=mlp or model=bilstm.
 
@@ -233,6 +241,7 @@ class NetworkPlan:
         templates: by attribute, the positions at which slots read it.
         spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
+        subwords: the same.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
         tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
@@ -249,6 +258,7 @@ class NetworkPlan:
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
     lemmas_weight: float = 0.0
+    subwords: SubwordPlan | None = None
 
 
 @dataclass(frozen=True)

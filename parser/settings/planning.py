@@ -50,6 +50,7 @@ from parser.settings.plan import (
     Plan,
     Span,
     StructuredPlan,
+    SubwordPlan,
     SystemPlan,
     TensorBoardPlan,
     TokenizerPlan,
@@ -164,6 +165,7 @@ def _network(made: Settings) -> NetworkPlan:
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
         lemmas_weight=0.0 if lemmas is None else lemmas.weight,
+        subwords=None if (folder := made.vectors.subwords) is None else SubwordPlan(folder, made.vectors.components),
     )
 
 

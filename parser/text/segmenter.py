@@ -106,7 +106,7 @@ class Segmenter:
     ) -> None:
         self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
         of_encoder = under("encoder.", tensors)
-        inputs = [of_encoder[f"inputs.vectors.{name}"] for name in vocabularies]
+        inputs = {name: of_encoder[f"inputs.vectors.{name}"] for name in vocabularies}
         self._encoder = FrozenEncoder(EncoderWeights(spec.lstms, inputs, of_encoder))
         self._output = self._encoder.matrix(tensors["output.weight"], tensors["output.bias"])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from parser.data.attributes import SUBWORDS
 from parser.linear.model import LinearModel
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.model.loading import AnyModel
@@ -85,11 +86,15 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
     if network.vectors is not None and corpus.vectors is not None:
         embeddings[network.vectors.attribute] = Embedding(corpus.vectors.matrix.shape[1], network.vectors.trained)
+    if corpus.subword_vectors is not None:
+        embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
         model.classifier.tokens.set_vectors(network.vectors.attribute, corpus.vectors.matrix)
+    if corpus.subword_vectors is not None:
+        model.classifier.tokens.set_vectors(SUBWORDS, corpus.subword_vectors)
     return model
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parser.conllu.checks import counted
+from parser.data.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.model_folder import CARD, MODEL, TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
@@ -84,7 +85,7 @@ def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: 
     learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
     return f"""# A dependency parser for {metrics["treebank"]}
 
-Trained by optimal-step on {learned}. {settings}.{_taught(manifest)}
+Trained by optimal-step on {learned}. {settings}.{_taught(manifest)}{_pretrained(manifest)}
 
     {command}
 
@@ -125,6 +126,15 @@ def _taught(manifest: Manifest) -> str:
     temperature = distillation.get("temperature", 1)
     divided = "" if temperature == 1 else f", temperature {temperature:g}"
     return f" It learned besides from the distributions over {over} of {of_them}, weight {distillation['weight']:g}{divided}."
+
+
+def _pretrained(manifest: Manifest) -> str:
+    """A sentence on the pretrained encoder that the vectors of subwords are from, if it has any."""
+    folder = manifest.settings.get("vectors", {}).get("subwords")
+    if folder is None:
+        return ""
+    digest = manifest.files.get(f"vectors.subwords/{WEIGHTS}", "not there")
+    return f" Its vectors of subwords are from {Path(folder).name} (SHA-256 of its weights: `{digest}`)."
 
 
 def _licence(path: Path) -> str:

@@ -181,6 +181,7 @@ REFUSED = [
     ("recipe=text encoder.tagger.weights.upos=0", "encoder.tagger.weights.upos=0.0 0 1,000,000"),
     ("recipe=text encoder.characters.longest=10000", "encoder.characters.longest=10000 1 256"),
     ("recipe=text encoder.heads.weight=0", "encoder.heads.weight=0.0 0 1,000,000"),
+    ("recipe=text vectors.subwords=FOLDER vectors.components=0", "vectors.components=0 1 10,000"),
     # What is given, but not read.
     ("model=linear classifier.hidden=9", "classifier.hidden=9 model=mlp model=bilstm"),
     ("model=linear optimizer.momentum=0.9", "optimizer.momentum=0.9 model=mlp model=bilstm"),
@@ -190,6 +191,8 @@ REFUSED = [
     (f"{LINEAR} beam.training.batch_sentences=4", "beam.training.batch_sentences=4 model=mlp"),
     ("vectors.limit=10", "vectors.limit=10 vectors.file=FILE"),
     ("vectors.restrict=true", "vectors.restrict=true vectors.file=FILE"),
+    ("recipe=accurate vectors.subwords=FOLDER", "vectors.subwords=FOLDER model=bilstm"),
+    ("recipe=text vectors.components=9", "vectors.components=9 vectors.subwords=FOLDER"),
     ("recipe=accurate optimizer.momentum=0.9", "optimizer.momentum=0.9 optimizer.name=sgd"),
     ("second_pass.exploration_probability=0.5", "second_pass.exploration_probability=0.5 second_pass.policy=mixed"),
     ("lattice.gold=skip", "lattice.gold=skip lattice.train=FILE"),
@@ -327,6 +330,7 @@ def test_a_file_without_a_key(tmp_path):
         "recipe=text encoder.characters=null",
         "recipe=text model=mlp",
         "recipe=text model=bilstm",
+        "recipe=text vectors.subwords=FOLDER vectors.components=384",
         f"{EXACT} beam.training=null",
     ],
 )

@@ -19,6 +19,7 @@ from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
+from parser.data.subwords import Subwords, read_pretrained
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import (
     N_RESERVED,
@@ -61,6 +62,7 @@ class Corpus:
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
         lattices: by part (train, dev, test), its word lattices, where there are any.
+        subword_vectors: float16[subwords, size], where subwords are read.
     """
 
     train: Treebank
@@ -73,6 +75,7 @@ class Corpus:
     vectors: WordVectors | None
     projectivization: str
     lattices: dict[str, LatticePart] = field(default_factory=dict)
+    subword_vectors: np.ndarray | None = None
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -134,7 +137,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
     network = plan.model if isinstance(plan.model, NetworkPlan) else None
-    wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
+    wanted, vectors, subword_vectors, by_attribute = None if network is None else network.vectors, None, None, {}
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
@@ -152,13 +155,15 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     else:
         tags = _tags(network, known)
         lemmas = Lemmas.of(known, list(tags)) if network.lemmas_weight else None
-        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas)
+        subwords, subword_vectors = _subwords(network, known)
+        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas, subwords)
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = _relations(known, plan.teachers)
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
-    return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, plan.projectivization, lattices)
+    parts = train, known, dev_made, test_made
+    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors)
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
@@ -173,6 +178,16 @@ def _characters(network: NetworkPlan, known: list[Sentence]) -> Characters | Non
     if network.spec.encoder is None or network.spec.encoder.characters is None:
         return None
     return Characters.of(chain.from_iterable(s.forms for s in known), network.spec.encoder.characters.longest)
+
+
+def _subwords(network: NetworkPlan, known: list[Sentence]) -> tuple[Subwords | None, np.ndarray | None]:
+    """The subwords that the encoder reads, if any, and their vectors."""
+    if (wanted := network.subwords) is None:
+        return None, None
+    log.info("%s: reading the vectors of subwords", wanted.folder)
+    subwords, vectors = read_pretrained(Path(wanted.folder), chain.from_iterable(s.forms for s in known), wanted.components)
+    log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
+    return subwords, vectors
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:

@@ -1,0 +1,189 @@
+"""Vectors of subwords: the input embeddings of a pretrained encoder, with which any form has a vector.
+
+A form is segmented into pieces by the encoder's own tokenizer, and its vector is the mean of its pieces' embeddings, centred,
+in the space of their first principal components over the forms of the training part. All of this is linear, so that each piece
+has a vector of its own once and for all. Nothing of the encoder but the table of its input embeddings is used.
+
+The pretrained encoder is a folder in the layout of transformers, of which two files are read: ``model.safetensors`` and
+``tokenizer.json``. Neither transformers nor torch is needed, only the package ``tokenizers``, in training and in parsing.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from parser.data.vocabularies import N_RESERVED, UNKNOWN, encode_parts
+
+WEIGHTS, TOKENIZER = FILES = "model.safetensors", "tokenizer.json"
+"""What is read of the folder of a pretrained encoder."""
+
+# What transformers calls the table of input embeddings: of BERT and its kin, ModernBERT, GPT-2, T5, and decoders since Llama.
+_TABLES = tuple(f"{name}.weight" for name in ("word_embeddings", "tok_embeddings", "wte", "shared", "embed_tokens"))
+
+
+class SubwordError(ValueError):
+    """Subwords cannot be read, or not without a package that is not installed; the message says why, and the fix."""
+
+
+def package() -> Any:
+    """The module ``tokenizers``, loaded on the first call.
+
+    Raises:
+        SubwordError: it is not installed.
+    """
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise SubwordError(
+            "the package tokenizers, which segments into subwords, is not installed; pip install tokenizers, or "
+            "pip install '.[subwords]' in a checkout"
+        ) from error
+    return tokenizers
+
+
+class Subwords:
+    """How forms are segmented, and the numbers of their pieces. Threads may use one side by side.
+
+    Args:
+        description: a tokenizer, in the JSON of the package ``tokenizers``.
+
+    Raises:
+        SubwordError: it is none, or the package is not installed.
+    """
+
+    longest: ClassVar[int] = 8
+    """Pieces of a form that are read, the first ones; 2 forms of 100 have more at most (hu, el, tr, got), 4 of 1,000 on cu."""
+
+    def __init__(self, description: str) -> None:
+        self.description = description
+        tokenizers = package()
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_str(description)
+            self._tokenizer.no_padding()
+            self._tokenizer.no_truncation()
+            self._tokenizer.encode("\U0010ffff")  # it may know no piece for what is unknown
+        except Exception as error:  # the package knows no other class
+            raise SubwordError(f"the package tokenizers cannot use this tokenizer: {error}") from error
+        self._size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
+
+    def __len__(self) -> int:
+        """Rows of a table of their vectors, reserved numbers included."""
+        return N_RESERVED + self._size
+
+    def pieces(self, form: str) -> tuple[list[int], list[str]]:
+        """The pieces of a form, all of them: their places in the vocabulary, and what they are."""
+        found = self._tokenizer.encode(form, add_special_tokens=False)
+        return found.ids, found.tokens
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """int32[longest, tokens]: the pieces of the forms of sentences, a root before each.
+
+        A root has only the number ROOT, a form without pieces has UNKNOWN.
+        """
+        return encode_parts(sentences, self.longest, self._numbers)
+
+    def _numbers(self, form: str) -> list[int]:
+        # Half a character cannot be given to the package.
+        pieces, _ = self.pieces(form.encode("utf-8", "replace").decode())
+        return [N_RESERVED + piece for piece in pieces[: self.longest]] or [UNKNOWN]
+
+
+def read_pretrained(folder: Path, forms: Iterable[str], components: int) -> tuple[Subwords, np.ndarray]:
+    """The subwords of a pretrained encoder, and their vectors.
+
+    Of a vocabulary that is a unigram model, pieces with letters of other scripts than those of the forms are left out.
+
+    Args:
+        folder: of the encoder, in the layout of transformers.
+        forms: of the training part, over which the components are principal.
+        components: length of a vector.
+
+    Returns:
+        The subwords, and float16[len(subwords), components]. The reserved rows are zero, and the mean square of the length of
+        the vectors of the forms is 1.
+
+    Raises:
+        SubwordError: a file is missing or cannot be read, or the embeddings are shorter.
+    """
+    description, table = _read_tokenizer(folder / TOKENIZER), _read_table(folder / WEIGHTS)
+    whole = Subwords(json.dumps(description))
+    if len(whole) - N_RESERVED > len(table):
+        raise SubwordError(f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} {len(table):,} vectors")
+    if components > table.shape[1]:
+        raise SubwordError(f"{folder}: its vectors have {table.shape[1]} numbers; choose vectors.components={table.shape[1]}")
+    pieces = {form: whole.pieces(form)[0] for form in sorted(set(forms))}
+    means = np.array([table[numbers].mean(axis=0, dtype=np.float64) for numbers in pieces.values() if numbers])
+    centre = means.mean(axis=0)
+    projected = _principal(means - centre, components)
+    scale = np.sqrt((((means - centre) @ projected) ** 2).sum(axis=1).mean())
+    kept = _keep_scripts(description, "".join(pieces), len(whole) - N_RESERVED)
+    subwords = Subwords(json.dumps(description, ensure_ascii=False))
+    vectors = np.zeros((len(subwords), components), np.float16)
+    vectors[N_RESERVED:] = (table[kept] - centre) @ projected / (scale or 1.0)
+    return subwords, vectors
+
+
+def _principal(centred: np.ndarray, n: int) -> np.ndarray:
+    """float64[size, n]: the first principal components of float64[vectors, size]; the largest number of each is positive."""
+    _, found = np.linalg.eigh(centred.T @ centred)
+    first = found[:, ::-1][:, :n]
+    return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
+
+
+def _read_tokenizer(path: Path) -> dict[str, Any]:
+    """A tokenizer, but for the special tokens that it would find in forms."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found | {"added_tokens": []}
+    except (OSError, ValueError, TypeError) as error:
+        wanted = f"vectors.subwords names a folder of a pretrained encoder with {WEIGHTS} and {TOKENIZER} in it"
+        raise SubwordError(f"{path} cannot be read ({error}); {wanted}") from error
+
+
+def _read_table(path: Path) -> np.ndarray:
+    """float[pieces, size]: the input embeddings."""
+    try:
+        with safe_open(path, framework="np") as tensors:
+            named = [name for name in tensors.keys() if name.endswith(_TABLES)]  # noqa: SIM118 - it is not a mapping
+            if not named:
+                raise ValueError(f"no tensor in it ends in {', '.join(_TABLES)}")
+            table: np.ndarray = tensors.get_tensor(named[0])
+        if table.ndim != 2 or not np.isfinite(table).all():
+            raise ValueError(f"{named[0]} is no table of finite numbers")
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        raise SubwordError(f"{path}: the input embeddings of a pretrained encoder cannot be read ({error})") from error
+    return table
+
+
+def _keep_scripts(description: dict[str, Any], text: str, n: int) -> np.ndarray:
+    """Leaves out of a tokenizer with a unigram model the pieces with letters of scripts that a text lacks.
+
+    Returns:
+        int64[pieces], of its ``n`` pieces the places of those that stay.
+    """
+    model = description["model"]
+    if model.get("type") != "Unigram":
+        return np.arange(n)
+    scripts = {_script(character) for character in text if character.isalpha()}
+    stay = [
+        place
+        for place, (piece, _) in enumerate(model["vocab"])
+        if place == model["unk_id"] or all(_script(c) in scripts for c in piece if c.isalpha())
+    ]
+    description["model"] = model | {
+        "vocab": [model["vocab"][place] for place in stay],
+        "unk_id": stay.index(model["unk_id"]),
+    }
+    return np.array(stay)
+
+
+def _script(letter: str) -> str:
+    """The first word of its name, such as LATIN."""
+    return unicodedata.name(letter, "").partition(" ")[0]
