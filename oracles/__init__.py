@@ -25,6 +25,7 @@ from oracles.interface import (
     BoundOracle,
     NonProjectiveGoldError,
     Oracle,
+    PartialGoldError,
     Query,
     Strategy,
     TransitionScores,
@@ -32,7 +33,7 @@ from oracles.interface import (
 from oracles.projectivization.lifting import lift, lift_trees
 from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
 from oracles.registry import all_names, create, names, oracle_class, register
-from oracles.trees import Trees
+from oracles.trees import UNKNOWN_HEAD, Trees
 
 __all__ = [
     "NOT_APPLICABLE",
@@ -43,9 +44,11 @@ __all__ = [
     "REDUCE_RIGHT",
     "SHIFT",
     "TIES",
+    "UNKNOWN_HEAD",
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
+    "PartialGoldError",
     "Query",
     "Strategy",
     "TransitionScores",

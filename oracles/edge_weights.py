@@ -82,6 +82,8 @@ def _fill_weights(heads, levels, weights):
     weights[:] = 0
     for child in range(1, len(heads)):
         head = heads[child]
+        if head < 0:
+            continue
         weights[head, child] = GOLD_WEIGHT
         for skipped in range(1, levels):
             head = heads[head]

@@ -65,6 +65,10 @@ class NonProjectiveGoldError(ValueError):
     """A gold tree is not projective, and the oracle is only exact for projective ones."""
 
 
+class PartialGoldError(ValueError):
+    """Heads of a gold tree are not known, and the oracle needs all of them."""
+
+
 class Query:
     """Configurations whose transitions are to be scored, one a row; several may belong to one sentence.
 
@@ -196,6 +200,7 @@ class Oracle(ABC):
     alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
     needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
+    takes_partial_gold: ClassVar[bool] = False  # whether heads may be unknown; edges to them are then never gold
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section
@@ -212,11 +217,22 @@ class Oracle(ABC):
         """Does, once, the work that depends only on the gold trees.
 
         Raises:
+            PartialGoldError: heads are not known and this oracle needs them to be.
             NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
         """
+        able = ", ".join(self.alternatives)
+        if not self.takes_partial_gold and not trees.whole.all():
+            sentence = int(np.flatnonzero(~trees.whole)[0])
+            fix = (
+                f"use one that does without: {able}" if able else f"no oracle of {self.system} does without; use another system"
+            )
+            raise PartialGoldError(
+                f"oracle {self.name} needs all heads of gold trees, and sentence {sentence} (counted from 0) has unknown ones; "
+                f"{fix}"
+            )
         if self.needs_projective_gold and not trees.projective.all():
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(self.alternatives) or f"no oracle of {self.system} is exact for those"
+            able = able or f"no oracle of {self.system} is exact for those"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
@@ -230,7 +246,7 @@ class Oracle(ABC):
         """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
-            heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
+            heads: gold heads [h_1, ..., h_n], 0 = the artificial root, -1 = not known.
             stack: a_0..a_k in increasing order, a_0 = 0, the top last.
             buffer: the tokens b..n.
 
@@ -245,7 +261,7 @@ class Oracle(ABC):
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
-        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front))[0]
+        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(stack, front))[0]
         if self.transition_names:
             return by_name(self.transition_names, scores)
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)

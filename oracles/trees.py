@@ -2,6 +2,9 @@
 
 Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from ``offsets[s]`` on: entry 0 is the
 artificial root, whose head is -1 (never 0, or the root would be a child of itself), entry ``i`` is the head of token i.
+
+A tree is *partial* if the heads of some tokens are not known: UNKNOWN_HEAD, which is equal to no node, so that no edge to them
+is gold. Its known edges are a part of some tree, and are what can be made and lost.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from oracles.kernel_cache import array_kernel
 
 ROOT_HEAD = -1
+UNKNOWN_HEAD = -1
 
 # The kernels keep scores in int16, where NEGATIVE_INFINITY is -10000: a sum of two of them must not wrap around.
 MAX_TOKENS = 9999
@@ -34,8 +38,8 @@ class Trees:
     offsets: np.ndarray
 
     @classmethod
-    def from_heads(cls, sentences: Iterable[Sequence[int]]) -> Trees:
-        """Packs trees given as lists of heads [h_1, ..., h_n].
+    def from_heads(cls, sentences: Iterable[Sequence[int]], partial: bool = False) -> Trees:
+        """Packs trees given as lists of heads [h_1, ..., h_n]; ``partial``: which may be UNKNOWN_HEAD.
 
         Raises:
             ValueError: a sentence is not a tree, or is longer than MAX_TOKENS; the message says which one, counted from 0.
@@ -43,7 +47,7 @@ class Trees:
         trees = [np.asarray(heads, dtype=np.int32) for heads in sentences]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)
         for s, heads in enumerate(trees):
-            check_tree(heads, f"sentence {s}")
+            check_tree(heads, f"sentence {s}", partial)
             offsets[s + 1] = offsets[s] + len(heads) + 1
         packed = np.full(offsets[-1], ROOT_HEAD, dtype=np.int32)
         for heads, start in zip(trees, offsets, strict=False):
@@ -63,13 +67,20 @@ class Trees:
         return (np.diff(self.offsets) - 1).astype(np.int32)
 
     @cached_property
+    def whole(self) -> np.ndarray:
+        """bool[sentences]: whether all heads are known."""
+        unknown = (self.heads == UNKNOWN_HEAD).astype(np.int32)
+        return np.add.reduceat(unknown, self.offsets[:-1]) == 1  # the artificial root's
+
+    @cached_property
     def projective(self) -> np.ndarray:
-        """bool[sentences]: whether the tree, with the artificial root at the left, is projective."""
-        return _projective(self.heads, self.offsets)
+        """bool[sentences]: whether the tree, with the artificial root at the left, is projective; of a partial tree, whether
+        its known edges are a part of a projective one."""
+        return _projective(self.heads, self.offsets, self.whole)
 
     def select(self, sentences: np.ndarray) -> Trees:
         """The trees of the given sentence numbers (int[m]), in that order."""
-        return Trees.from_heads(self[int(s)] for s in sentences)
+        return Trees.from_heads((self[int(s)] for s in sentences), partial=True)
 
 
 class GoldChildren(NamedTuple):
@@ -91,8 +102,8 @@ class GoldChildren(NamedTuple):
         return cls(*_children(trees.heads, trees.offsets))
 
 
-def check_tree(heads: np.ndarray, where: str) -> None:
-    """Refuses anything but a tree over 0..n: heads in 0..n, every token below the root, no cycle.
+def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
+    """Refuses anything but a tree over 0..n: heads in 0..n, every token below the root, no cycle; or a part of one.
 
     Several children of the root are allowed: the oracles and the projectivization are defined for them.
 
@@ -102,8 +113,9 @@ def check_tree(heads: np.ndarray, where: str) -> None:
     n = len(heads)
     if n > MAX_TOKENS:
         raise ValueError(f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)")
-    if n and (heads.min() < 0 or heads.max() > n):
-        token = int(np.flatnonzero((heads < 0) | (heads > n))[0]) + 1
+    least = UNKNOWN_HEAD if partial else 0
+    if n and (heads.min() < least or heads.max() > n):
+        token = int(np.flatnonzero((heads < least) | (heads > n))[0]) + 1
         raise ValueError(f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}")
     token = _first_on_cycle(heads.astype(np.int32))
     if token:
@@ -112,21 +124,45 @@ def check_tree(heads: np.ndarray, where: str) -> None:
 
 @array_kernel()
 def _first_on_cycle(heads):
-    """The first token that does not reach the root, 0 if all do. Linear: a token is visited once."""
+    """The first token on a cycle, 0 if there is none. Linear: a token is visited once."""
     n = len(heads)
     seen_from = np.zeros(n + 1, np.int32)  # the token from which this one was reached first
     for token in range(1, n + 1):
         node = token
-        while node != 0 and seen_from[node] == 0:
+        while node > 0 and seen_from[node] == 0:
             seen_from[node] = token
             node = heads[node - 1]
-        if node != 0 and seen_from[node] == token:
+        if node > 0 and seen_from[node] == token:
             return node
     return 0
 
 
 @array_kernel()
-def _projective(heads, offsets):
+def _is_part_of_projective(heads):
+    """Whether the known edges, heads int32[n + 1], are a part of a projective tree: none crosses another, and none covers a
+    node that its head descends from, for all that is covered descends from the head. O(n^2 depth) at worst."""
+    for child in range(1, len(heads)):
+        head = heads[child]
+        if head < 0:
+            continue
+        low, high = min(head, child), max(head, child)
+        node = head
+        while node >= 0:
+            if low < node < high:
+                return False
+            node = heads[node]
+        # Of two edges that cross, one has its left end within the other, and its right end after it.
+        for inner in range(low + 1, high):
+            if heads[inner] > high:
+                return False
+        for outer in range(high + 1, len(heads)):
+            if low < heads[outer] < high:
+                return False
+    return True
+
+
+@array_kernel()
+def _projective(heads, offsets, whole):
     """A tree is projective iff every subtree spans exactly its own nodes; checked from the leaves up, linear per sentence."""
     sentences = len(offsets) - 1
     projective = np.empty(sentences, np.bool_)
@@ -134,6 +170,9 @@ def _projective(heads, offsets):
         start = offsets[s]
         n = offsets[s + 1] - start - 1
         projective[s] = True
+        if not whole[s]:
+            projective[s] = _is_part_of_projective(heads[start : start + n + 1])
+            continue
         work = np.empty((5, n + 1), np.int32)
         size, left, right, queue = work[0], work[1], work[2], work[3]
         children = work[4]  # not yet folded into their head
@@ -177,6 +216,8 @@ def _children(all_heads, offsets):
         n = offsets[s + 1] - start - 1
         for i in range(1, n + 1):
             head = all_heads[start + i]
+            if head < 0:
+                continue
             previous[start + i] = last[start + head]
             last[start + head] = i
             edges_from[start + min(i, head)] += 1

@@ -51,6 +51,7 @@ class ArcEagerSums(ArcEagerLocal):
 
     name: ClassVar[str] = "arc_eager_sums"
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     source: ClassVar[str] = "Goldberg and Nivre 2012; 2013, Section 4"
     waits: ClassVar[bool] = False
 

@@ -35,6 +35,7 @@ class ArcEagerRows(ArcEagerOracle):
 
     name: ClassVar[str] = "arc_eager_rows"
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project"
 

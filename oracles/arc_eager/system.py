@@ -52,7 +52,7 @@ class ArcEagerOracle(Oracle):
     ) -> dict[str, int]:
         """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
         query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
-        return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+        return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
 
 
 @array_kernel()

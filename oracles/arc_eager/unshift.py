@@ -50,6 +50,7 @@ class UnshiftChart(ArcEagerOracle):
     system: ClassVar[str] = "arc_eager_unshift"
     transition_names = ("sh", "la", "ra", "re", "un")
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "O(n^3)"
     source: ClassVar[str] = "this project"
 
@@ -70,7 +71,7 @@ class UnshiftChart(ArcEagerOracle):
         front = n if unshifted else front_of(n, buffer)
         if unshifted:
             buffers[0, [0, n]] = True, buffer[0]
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
+        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(
             Query.single(stack, front, made=heads_made(n, made), buffers=buffers)
         )
         return by_name(self.transition_names, scores[0])

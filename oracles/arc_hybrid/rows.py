@@ -23,6 +23,7 @@ class ArcHybridRows(Oracle):
     system: ClassVar[str] = "arc_hybrid"
     transition_names = ("sh", "la", "ra")
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project"

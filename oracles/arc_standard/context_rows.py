@@ -101,6 +101,7 @@ class ContextRows(Oracle):
 
     name: ClassVar[str] = "context_rows"
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 

@@ -59,6 +59,7 @@ class NederhofCubic(Oracle):
 
     name: ClassVar[str] = "nederhof_cubic"
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "O(n^3)"
     source: ClassVar[str] = "Nederhof 2019, Section 4"
 
@@ -89,7 +90,7 @@ class _BoundCubic(BoundOracle):
         if levels:
             # Both rely on edges that are not gold weighing nothing.
             drop_non_critical = share_chart = False
-        self.drops = trees.projective if drop_non_critical else np.zeros(len(trees), np.bool_)
+        self.drops = trees.projective & trees.whole if drop_non_critical else np.zeros(len(trees), np.bool_)
         self.children = GoldChildren.of(trees)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)

@@ -78,6 +78,7 @@ class AttardiSearch(AttardiOracle):
     """
 
     name: ClassVar[str] = "attardi_search"
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "exponential at worst, in the edges that must be lost"
     source: ClassVar[str] = "this project"
 

@@ -51,8 +51,8 @@ def flip(words, base, node):
 
 @array_kernel()
 def is_present(words, base, front, node):
-    """Whether the node is on the stack or in the buffer."""
-    return node >= front or is_set(words, base, node)
+    """Whether the node is on the stack or in the buffer; an unknown head, which is negative, is not."""
+    return node >= front or (node >= 0 and is_set(words, base, node))
 
 
 @array_kernel()

@@ -66,6 +66,7 @@ class CovingtonLoss(Oracle):
     system: ClassVar[str] = "covington"
     transition_names = ("sh", "na", "la", "ra", "ro", "at")
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "O(n)"
     source: ClassVar[str] = "this project, from Gómez-Rodríguez and Fernández-González 2015"
@@ -93,7 +94,7 @@ class CovingtonLoss(Oracle):
         if list(stack) != list(range(len(stack))) or not 0 < len(stack) <= front:
             raise ValueError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
         query = Query.single(stack, front, made=heads_made(len(heads), made))
-        return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+        return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
 
 
 def check_ties(oracle: str, ties: str | None) -> None:

@@ -65,6 +65,7 @@ class LRSpineChart(LRSpineOracle):
 
     name: ClassVar[str] = "lr_spine_chart"
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     complexity: ClassVar[str] = "O(n^3)"
     source: ClassVar[str] = "this project, from Eisner 1996 and Sartorio, Satta and Nivre 2013"
 
@@ -307,7 +308,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
             fill_chart(heads, right, left, left_arc, spare)
 
         for e in range(1, k + 1):
-            awaited[heads[stacks[row, e]]] = True
+            awaited[max(heads[stacks[row, e]], 0)] = True  # whether 0 is awaited does not matter
         size = 0  # of the elements below the second, which are the same after all transitions
         for e in range(k - 1):
             n_left = spine(children, stacks[row, e], LEFT_SPINE, top_left)
@@ -373,5 +374,5 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
             value = _value(heads, after, nodes, parents, below, top, front, right, left, left_arc, of_stack, rows)
             scores[row, transition] = edge + value
         for e in range(1, k + 1):
-            awaited[heads[stacks[row, e]]] = False
+            awaited[max(heads[stacks[row, e]], 0)] = False
     return scores

@@ -61,7 +61,9 @@ class LRSpineOracle(Oracle):
                 for node, child in pairwise(element[side]):
                     children[0, node, side] = child
         roots = [element[LEFT_SPINE][0] for element in stack]
-        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(roots, front, children=children))[0]
+        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(roots, front, children=children))[
+            0
+        ]
         names = ["sh"]
         if len(stack) > 1:
             names += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]

@@ -6,7 +6,8 @@ the heads made; with ``single_root`` 0 only while it has no child. So a sentence
 Let f be the heads made for x < i, none for i, and the gold heads h(x) for x > i. Gold heads alone make no cycle, and neither do
 the heads made; but f may, and each cycle has a token x > i that must get another head than h(x). One is enough: cycles are
 disjoint, for every token has one head, and 0 can take it, or, with ``single_root``, the tree of the child of 0, or else x
-becomes that child. To make i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence
+becomes that child. To make i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n
+heads are known (else what is n - i here is the number of known ones after i)
 
     score(h) = (n - i) - cycles of f - lost + [h = h(i)] - [the path from h ends in i]
 
@@ -43,6 +44,7 @@ class PointerCycles(Oracle):
     system: ClassVar[str] = "pointer"
     alternatives: ClassVar[tuple[str, ...]] = ()
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "O(n)"
     source: ClassVar[str] = "this project"
@@ -79,7 +81,7 @@ class PointerCycles(Oracle):
                 f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
             )
         query = Query.single([0], front, made=given)
-        scores = self.bind(Trees.from_heads([heads])).score_batch(query)[0]
+        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0]
         return {str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE}
 
 
@@ -110,15 +112,15 @@ def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
         for node in range(n + 1):
             ends[node] = _UNKNOWN
         ends[0], ends[token] = _ELSEWHERE, _BELOW_TOKEN
-        cycles = roots_made = roots_after = 0
+        cycles = roots_made = roots_after = known = 0
         for start in range(1, n + 1):
             node, length = start, 0
-            while ends[node] == _UNKNOWN:
+            while node >= 0 and ends[node] == _UNKNOWN:
                 ends[node] = _ON_PATH
                 path[length] = node
                 length += 1
                 node = made[row, node] if node < token else heads[node]
-            end = ends[node]
+            end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)  # a head that is not known may be any
             if end == _ON_PATH:
                 cycles += 1
                 end = np.int8(_ELSEWHERE)
@@ -130,7 +132,8 @@ def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
                 roots_made += made[row, start] == 0
             elif start > token:
                 roots_after += heads[start] == 0
-        value = n - token - cycles
+                known += heads[start] >= 0
+        value = known - cycles
         if single_root:
             value -= roots_after if roots_made else max(0, roots_after - 1)
         for head in range(n + 1):

@@ -14,6 +14,9 @@ Often many trees have the most gold edges. ``choice`` says which one is taken:
   wherever several are best: the leftmost child to end a half constituent with, the leftmost boundary between two.
 
 Departure from the print: the paper takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours.
+Of a partial tree only known edges are lifted: after the same chart, a word whose head is known keeps it, or goes where the best
+tree has it if that is an ancestor by known edges; else its head is unknown from now on, like those that were so before.
+
 ``count_projectivizations`` uses that the grammar of Table 3 has exactly one derivation for each tree.
 
 Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, in 64 bits here.
@@ -26,7 +29,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from oracles.kernel_cache import array_kernel, kernel
-from oracles.trees import Trees
+from oracles.trees import UNKNOWN_HEAD, Trees
 
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
 
@@ -42,7 +45,7 @@ def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list
     Raises:
         ValueError: not a tree, too long, or an unknown choice.
     """
-    return projectivize_trees(Trees.from_heads([heads]), choice)[0]
+    return projectivize_trees(Trees.from_heads([heads], partial=True), choice)[0]
 
 
 def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
@@ -57,7 +60,7 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
     for s in sentences[trees.lengths[sentences] > MAX_TOKENS_TO_PROJECTIVIZE]:
         _check_length(int(trees.lengths[s]), f"sentence {s}")
     heads = trees.heads.copy()
-    _projectivize_all(heads, trees.offsets, sentences, choice == "nearest_ancestor")
+    _projectivize_all(heads, trees.offsets, trees.whole, sentences, choice == "nearest_ancestor")
     return Trees(heads, trees.offsets)
 
 
@@ -121,7 +124,7 @@ def _item(kind: int, head: int, end: int) -> tuple[int, int, int, int]:
 
 
 @array_kernel()
-def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
+def _projectivize_all(all_heads, offsets, whole, sentences, nearest_ancestor):
     """Overwrites the heads of the given sentences."""
     longest = 0
     for s in sentences:
@@ -134,7 +137,10 @@ def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
         heads = all_heads[offsets[s] : offsets[s + 1]]
         _edge_weights(heads, nearest_ancestor, weights)
         _fill_chart(len(heads) - 1, weights, half, half_t, arc)
+        gold = heads.copy()
         _backtrace(heads, weights, half, half_t, arc)
+        if not whole[s]:
+            _forget_guesses(heads, gold)
 
 
 @kernel()
@@ -148,7 +154,8 @@ def _edge_weights(heads, nearest_ancestor, weights):
     if not nearest_ancestor:
         weights[: n + 1, : n + 1] = 0
         for d in range(1, n + 1):
-            weights[heads[d], d] = 1
+            if heads[d] >= 0:
+                weights[heads[d], d] = 1
         return
     base = np.int64(n + 1)
     no_ancestor = base * base
@@ -163,7 +170,8 @@ def _edge_weights(heads, nearest_ancestor, weights):
             distance += 1
             h = heads[h]
         weights[0, d] = -new_root_child
-        weights[heads[d], d] = gold
+        if heads[d] >= 0:
+            weights[heads[d], d] = gold
 
 
 @kernel()
@@ -189,6 +197,17 @@ def _fill_chart(n, weights, half, half_t, arc):
                 arc[j, i] = join + weights[j, i]
                 half[j, i] = _best_sum(arc[j, i:j], half_t[i, i:j])
                 half_t[i, j] = half[j, i]
+
+
+@kernel()
+def _forget_guesses(heads, gold):
+    """Makes heads unknown, int32[n + 1], that are no ancestors by the known edges ``gold``."""
+    for d in range(1, len(heads)):
+        ancestor = gold[d]
+        while ancestor >= 0 and ancestor != heads[d]:
+            ancestor = gold[ancestor]
+        if ancestor < 0:
+            heads[d] = UNKNOWN_HEAD
 
 
 @array_kernel()

@@ -61,7 +61,7 @@ class SwapOracle(Oracle):
         front = n + 1 - len(buffer)
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
-        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front, buffers=buffers))[0]
+        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(stack, front, buffers=buffers))[0]
         return by_name(self.transition_names, scores)
 
 

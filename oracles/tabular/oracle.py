@@ -95,6 +95,7 @@ class TabularOracle(Oracle):
 
     transition_order: ClassVar[tuple[str, ...]]  # their names in the grammar, in the order of the system
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     alternatives: ClassVar[tuple[str, ...]] = ()
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "O(n^3), in plain Python"

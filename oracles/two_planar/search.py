@@ -70,6 +70,7 @@ class TwoPlanarSearch(Oracle):
     system: ClassVar[str] = "two_planar"
     transition_names = ("sh", "la", "ra", "re", "sw", "na", "ro", "at")
     needs_projective_gold: ClassVar[bool] = False
+    takes_partial_gold: ClassVar[bool] = True
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "exponential at worst, in the edges that must be lost"
     source: ClassVar[str] = "this project"
@@ -115,7 +116,7 @@ class TwoPlanarSearch(Oracle):
                 raise ValueError(f"a stack must begin with 0 and ascend to at most {front - 1}, not {list(one)}")
         others = np.array([other], np.int32), np.array([len(other)], np.int32), np.array([switched])
         query = Query.single(stack, front, made=heads_made(len(heads), made), others=others)
-        return by_name(self.transition_names, self.bind(Trees.from_heads([heads])).score_batch(query)[0])
+        return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
 
 
 class _BoundSearch(BoundOracle):
@@ -334,7 +335,7 @@ def _value(heads, made, front, n, most, cap, waits, space):
     for x in range(1, n + 1):
         candidate[x] = made[x] == NO_NODE and heads[x] > 0 and space.high[x] >= front and space.on[space.low[x]] > 0
         count += candidate[x]
-        late[heads[x]] += made[x] == NO_NODE and not candidate[x]
+        late[max(heads[x], 0)] += made[x] == NO_NODE and not candidate[x]
     value = candidate[0] = late[0] = 0
     first, last = (1, n) if waits else (0, 0)
     for t in range(first, last + 1):

@@ -171,7 +171,7 @@ def test_projective_trees_are_made_whole():
 
 
 def unshift_scores(tree, configurations, single_root):
-    bound = oracles.create("arc_eager_unshift_chart", single_root=single_root).bind(Trees.from_heads([tree]))
+    bound = oracles.create("arc_eager_unshift_chart", single_root=single_root).bind(Trees.from_heads([tree], partial=True))
     n = len(tree)
     buffers = np.tile(np.arange(n + 1, dtype=np.int32), (len(configurations), 1))
     for r, (_, buffer, unshifted, _) in enumerate(configurations):
