@@ -21,7 +21,7 @@ from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 from parser.drawing.html import LEGEND, SCRIPT, page
-from parser.reports.trace_pages import as_html, as_text, drawn
+from parser.reports.trace import as_html, as_text, drawn
 
 if TYPE_CHECKING:
     from parser.reports.trace import GoldTree

@@ -2,8 +2,7 @@
 
 from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal
-from parser.evaluation.nonprojective import NonprojectiveEdges, nonprojective_edges
-from parser.evaluation.scores import Score, attachment_scores, evaluate_files
+from parser.evaluation.scores import NonprojectiveEdges, Score, attachment_scores, evaluate_files, nonprojective_edges
 
 __all__ = [
     "Comparison",

@@ -1,8 +1,9 @@
 """A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, without torch.
 
-What of a token goes into the first layer depends only on its signature (signature_rows.py), so its embeddings, its characters
-and their product with the layer's weights are worked out once for each signature, for all sentences to come. The layers
-themselves are those of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
+What of a token goes into the first layer depends only on its signature (precomputed_tokens.py), so its embeddings, its
+characters and their product with the layer's weights are worked out once for each signature, for all sentences to come. The
+layers themselves are those of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference
+implementation.
 
 The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a signature, so that it does not
 matter which thread meets one first.
@@ -19,7 +20,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.biaffine import SLOPE
-from parser.inference.signature_rows import SignatureRows
+from parser.inference.precomputed_tokens import SignatureRows
 from parser.inference.weights import EncoderWeights
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of

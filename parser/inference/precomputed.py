@@ -7,7 +7,7 @@ given sentences, once per call, by one matrix product. Those of values are the s
 are computed together with.
 
 Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word add once for all
-(precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/batch_scorer.py).
+(precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/classifier.py).
 """
 
 from __future__ import annotations

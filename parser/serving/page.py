@@ -16,8 +16,7 @@ from parser.decoding.files.missing_columns import read_columns
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
-from parser.reports.trace import Candidate, Trace, candidates, model_trace
-from parser.reports.trace_pages import drawn, steps_as_html
+from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.requests import Request
 from parser.serving.service import Service, TimedRequest, with_all_steps
 

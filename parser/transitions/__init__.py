@@ -17,7 +17,7 @@ __all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "
 
 # A module is imported when its system is requested: loading the compiled kernels of all of them would cost time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
-    "arc_standard": ("parser.transitions.arc_standard", "ArcStandard"),
+    "arc_standard": ("parser.transitions.attardi", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),
     "arc_eager": ("parser.transitions.arc_eager", "ArcEager"),
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
@@ -25,7 +25,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "two_planar": ("parser.transitions.two_planar", "TwoPlanar"),
     "swap": ("parser.transitions.swap", "Swap"),
     "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),
-    "arc_eager_unshift": ("parser.transitions.arc_eager_unshift", "ArcEagerUnshift"),
+    "arc_eager_unshift": ("parser.transitions.arc_eager", "ArcEagerUnshift"),
     "pointer": ("parser.transitions.pointer", "Pointer"),
 }
 

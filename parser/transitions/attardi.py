@@ -7,8 +7,8 @@ columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2)
 * for d = 1..D: ra_d makes the top a_k a child of a_{k-d} and pops it; needs k >= d. la_d makes a_{k-d} a child of a_k and
   removes it; needs k >= d + 1, so the root never gets a head.
 
-D = 1 is arc-standard: ra_1 is its reduce_left, la_1 its reduce_right (arc_standard.py). A sentence of n tokens takes 2n
-transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
+D = 1 is arc-standard, with the steps of Nederhof (2019), Table 1: ra_1 is its reduce_left, la_1 its reduce_right. A sentence of
+n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
 
 With ``single_root`` the child of the root is attached last, by ra_1, when nothing else is left.
 """
@@ -172,3 +172,24 @@ def fill_transitions(now, rows, degree, single_root, feature_rows, blocks, heads
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
         take_transition(now, rows[r], np.int64(columns[r]), np.int64(relations[r]))
+
+
+class ArcStandard(Attardi):
+    """Arc-standard: Attardi's system of degree 1, projective trees."""
+
+    name: ClassVar[str] = "arc_standard"
+    projective: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = (
+        "context_rows",
+        "nederhof_cubic",
+        "nederhof_quadratic",
+        "nederhof_linear",
+        "goldberg_tabular",
+        "static",
+        "arc_standard_tabular",
+    )
+    gold_oracle: ClassVar[str] = "static"
+
+    def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
+        super().__init__(n_relations, root_relation, degree=1)
+        self.options = {}

@@ -17,7 +17,7 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.probabilities import ProbabilityParser
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
-from parser.networks.batch_scorer import ContextualScorer
+from parser.networks.classifier import ContextualScorer
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
 from tests.random_models import with_random_weights

@@ -7,7 +7,7 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
-from parser.decoding.files.threads import Later, parallel_map
+from parser.decoding.files.file_parsing import Later, parallel_map
 
 
 def test_it_is_made_once_by_the_first_that_begins():

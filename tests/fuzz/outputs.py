@@ -12,7 +12,7 @@ import torch
 from parser.beam_settings import Beam, Exact, Merge, Scores, Search
 from parser.conllu.checks import check_tree
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.evaluation.nonprojective import nonprojective_edges
+from parser.evaluation.scores import nonprojective_edges
 from parser.model.model import Model
 from parser.transitions import system_class
 from parser.transitions.features import at_candidates, slots_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.inference.precomputed import precomputed_scorer
-from parser.networks.batch_scorer import batch_scorer
+from parser.networks.classifier import batch_scorer
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best

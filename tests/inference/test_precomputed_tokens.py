@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parser.inference.signature_rows as module
+import parser.inference.precomputed_tokens as module
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation

@@ -18,8 +18,8 @@ from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, Embedding
-from parser.networks.batch_scorer import ContextualScorer
 from parser.networks.bilstm import BiLSTM
+from parser.networks.classifier import ContextualScorer
 from parser.networks.representation import Embeddings
 from parser.training.fitting.by_value import scores_by_value
 from parser.transitions.configurations import Configurations

@@ -17,8 +17,18 @@ from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
 from parser.reports import trace
-from parser.reports.trace import GoldTree, JudgedTransition, Step, Trace, candidates, gold_trace, model_trace
-from parser.reports.trace_pages import as_html, as_text, drawn
+from parser.reports.trace import (
+    GoldTree,
+    JudgedTransition,
+    Step,
+    Trace,
+    as_html,
+    as_text,
+    candidates,
+    drawn,
+    gold_trace,
+    model_trace,
+)
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu

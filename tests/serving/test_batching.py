@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from parser.serving.batching import Batcher
+from parser.serving.app import Batcher
 from parser.serving.limits import Limited, Limits
 from parser.serving.requests import Request
 from parser.serving.service import TimedRequest

@@ -15,7 +15,7 @@ from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.settings.choices import Target
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import explore, explore_with_beam
-from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.attardi import ArcStandard
 from parser.transitions.features import FeatureTable, Slot
 from tests.brute_force import StepScores
 from tests.decoding.computations import Space, plain_beam, read

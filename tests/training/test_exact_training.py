@@ -21,10 +21,9 @@ from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span
-from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting import exact_objective
-from parser.training.fitting.exact_objective import ExactObjective
+from parser.training.fitting.exact_objective import ExactObjective, add_posteriors
 from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.training.run import train

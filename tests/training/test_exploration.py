@@ -26,7 +26,7 @@ from parser.training.examples.examples import (
 from parser.training.examples.exploration import Exploration, explore
 from parser.transitions import create
 from parser.transitions.arc_eager import ArcEager
-from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, correct_outputs, optimal_transitions
 from parser.transitions.features import FeatureTable, slots_of

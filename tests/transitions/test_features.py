@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parser import transitions
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
-from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, FeatureTable, Slot, at_candidates, slots_of

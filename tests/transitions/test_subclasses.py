@@ -13,8 +13,7 @@ from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
-from parser.transitions.arc_standard import ArcStandard
-from parser.transitions.attardi import Attardi
+from parser.transitions.attardi import ArcStandard, Attardi
 from parser.transitions.configurations import Configurations
 from parser.transitions.lr_spine import LRSpine
 from parser.transitions.system import Transitions, behaves_as

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from parser import transitions
 from parser.data.sentences import NO_NODE
-from parser.transitions.arc_standard import ArcStandard
-from parser.transitions.attardi import best_output, forced_output, transition_of
+from parser.transitions.attardi import ArcStandard, best_output, forced_output, transition_of
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.decisions import best, correct_outputs, log_probabilities
 from parser.transitions.system import Transitions, TransitionSystem

@@ -19,7 +19,7 @@ applies.
 
 The chart is filled by one recursion in either of two semirings: with the maximum, an item has the score of its best computation
 (Viterbi); with the sum of exponentials, the logarithm of the sum over all of its computations (inside; its derivatives are in
-training/compiled/inside_outside.py). There, arcs may be given that every computation must make.
+training/fitting/exact_objective.py). There, arcs may be given that every computation must make.
 
 Numbers of states: (i, j) with i < j is number j(j-1)/2 + i, so that states with the same j are neighbours.
 """

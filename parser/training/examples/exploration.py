@@ -17,7 +17,7 @@ from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
-from parser.networks.batch_scorer import ContextualScorer
+from parser.networks.classifier import ContextualScorer
 from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import (
     BatchedComputations,

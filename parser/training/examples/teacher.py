@@ -22,7 +22,7 @@ from parser.data.sentences import Sentences
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
-from parser.networks.batch_scorer import batch_scorer
+from parser.networks.classifier import batch_scorer
 from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.settings.plan import DistillationPlan

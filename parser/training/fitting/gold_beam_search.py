@@ -2,9 +2,8 @@
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
 scores of whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search,
-is between its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and
-the loss). The updates need no derivative of the search: given its items, the loss is a function of sums of the classifier's
-scores.
+is between its items and those that are gold (compiled/gold_beam.py says what is gold, which step, and the loss). The updates
+need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
 """
 
 from __future__ import annotations
@@ -22,8 +21,15 @@ from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
-from parser.training.compiled import beam_steps
-from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
+from parser.training.compiled.gold_beam import (
+    CompiledGold,
+    CompiledSide,
+    OracleQueries,
+    choose_step,
+    collect_transitions,
+    read_features,
+    search_with_gold,
+)
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
@@ -81,7 +87,7 @@ class GoldTrees:
 
 
 class _ScoreChanges(NamedTuple):
-    """Memory for the scores that the loss of a sentence depends on; see beam_steps.collect_transitions()."""
+    """Memory for the scores that the loss of a sentence depends on; see gold_beam.collect_transitions()."""
 
     cells: np.ndarray
     fronts: np.ndarray
@@ -140,7 +146,7 @@ class GoldBeamSearch(BeamParser):
             found = workspace.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
-            beam_steps.read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
+            read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
             of_rows = np.full(n_rows, s, np.int64)
             parts.append((features, of_rows, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
             rows += n_rows
@@ -182,8 +188,8 @@ class _Workspace:
     def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and transitions are found."""
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
-        chosen, loss = beam_steps.choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
-        found = beam_steps.collect_transitions(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
+        chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
+        found = collect_transitions(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
         return chosen, loss, *found
 
 

@@ -21,7 +21,7 @@ from oracles import BoundOracle
 from parser.beam_settings import Exact, Search
 from parser.inference.precomputed import Scorer
 from parser.model.model import Model
-from parser.networks.batch_scorer import ContextualScorer, batch_scorer
+from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
