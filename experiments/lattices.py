@@ -29,8 +29,7 @@ from experiments.trainings import Training, run_training
 from parser.beam_settings import Beam
 from parser.conllu.files import open_input, open_output
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.lattice.file import parsed_texts
-from parser.decoding.lattice.parser import LatticeParser
+from parser.decoding.lattice.parser import LatticeParser, parsed_texts
 from parser.evaluation import evaluate_files
 from parser.lattices.conllul import read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees

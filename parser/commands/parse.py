@@ -164,7 +164,7 @@ def _check(given: argparse.Namespace) -> None:
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
     if isinstance(model, Model) and model.lattice_beam is not None:
         beam = searching(model.lattice_beam, given.beam, given.merge)
-    from parser.decoding.lattice.file import parse_lattice_file  # compiled loops that other input does not need
+    from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
 
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:

@@ -21,8 +21,7 @@ from starlette.exceptions import HTTPException
 
 from parser.serving.limits import Limited, Limits
 from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
-from parser.serving.requests import Request, RequestError
-from parser.serving.service import Service, TimedRequest, TooLateError
+from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 
 # Characters of data that are worked on together, or one document if it has more.
 _TOGETHER = 500_000

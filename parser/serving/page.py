@@ -17,8 +17,7 @@ from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
-from parser.serving.requests import Request
-from parser.serving.service import Service, TimedRequest, with_all_steps
+from parser.serving.service import Request, Service, TimedRequest, with_all_steps
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80

@@ -1,5 +1,8 @@
 """A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products.
 
+What a request to /process asks for is said in the terms of UDPipe's REST interface, whose parameters are those of
+https://lindat.mff.cuni.cz/services/udpipe/api-reference.php. ``tokenizer``, ``tagger`` and ``parser`` ask for a step by being
+there; what is not asked for is not done.
 Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its words separated by spaces;
 ``vertical`` has one word per line and blank lines between sentences. Spaces within words are no-break spaces there.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -22,15 +25,89 @@ from parser.decoding.files.file_parsing import ChunkParser, RawColumns
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.model.loading import AnyModel
-from parser.serving.requests import Request, RequestError
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import Token, spans, words_at_spaces
+
+PRESEGMENTED, RANGES = "presegmented", "ranges"
+FORMATS = ("conllu", "horizontal", "vertical")
 
 # Words of a sentence. UDPipe's service takes 1000; no sentence of a treebank is near it, but text without full stops is.
 LONGEST = 2000
 
 # Words that are parsed together; between two such shares it is looked whether anybody still waits.
 _SHARE = 4000
+
+
+class RequestError(ValueError):
+    """A request cannot be answered; the message is for whoever sent it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done with a document.
+
+    Attributes:
+        data: the document.
+        model: the name of the model that is asked for; None for any.
+        tokenizer: whether the document is text, to be split into sentences and words.
+        presegmented: each line of the text is a sentence.
+        ranges: say of each token of the text where it stands there.
+        tagger: whether to write the tags that the model predicts.
+        parser: whether to write trees.
+        input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
+        allow_missing_columns: parse even if the document lacks tags that the model reads. No parameter says so, only the page.
+        way_to_allow: what errors call the way to ask for that.
+    """
+
+    data: str
+    model: str | None = None
+    tokenizer: bool = False
+    presegmented: bool = False
+    ranges: bool = False
+    tagger: bool = False
+    parser: bool = False
+    input: str = "conllu"
+    output: str = "conllu"
+    allow_missing_columns: bool = False
+    way_to_allow: str = "the server's --allow-missing-columns"
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Request:
+        """The request that parameters make; those that UDPipe does not have are ignored, as UDPipe does.
+
+        Raises:
+            RequestError: ``data`` is missing, or a parameter has a value that is not known.
+        """
+        if "data" not in fields:
+            raise RequestError("data is missing; give the text, or the sentences, as the parameter data")
+        options = {option for option in fields.get("tokenizer", "").split(";") if option}
+        if unknown := sorted(options - {PRESEGMENTED, RANGES}):
+            known = f"leave it empty, or say {PRESEGMENTED}, {RANGES}, or both with ; between them"
+            raise RequestError(f"tokenizer={_shown(unknown[0])} is not known; {known}")
+        for step in ("tagger", "parser"):
+            if given := fields.get(step, ""):
+                raise RequestError(f"{step}={_shown(given)} is not known; leave it empty")
+        formats = {name: fields.get(name, FORMATS[0]) for name in ("input", "output")}
+        if formats["output"] == "conllu=v2":  # what UDPipe calls the version of CoNLL-U
+            formats["output"] = "conllu"
+        for name, given in formats.items():
+            if given not in FORMATS:
+                raise RequestError(f"{name}={_shown(given)} is not known; known: {', '.join(FORMATS)}")
+        return cls(
+            data=fields["data"],
+            model=fields.get("model") or None,
+            tokenizer="tokenizer" in fields,
+            presegmented=PRESEGMENTED in options,
+            ranges=RANGES in options,
+            tagger="tagger" in fields,
+            parser="parser" in fields,
+            input=formats["input"],
+            output=formats["output"],
+        )
+
+
+def _shown(value: str) -> str:
+    return value if len(value) <= 60 else f"{value[:60]}..."
 
 
 class TooLateError(ValueError):

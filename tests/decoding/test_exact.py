@@ -20,7 +20,7 @@ from parser.decoding import batch_sizes
 from parser.decoding.exact import exact
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.lattice.file import parse_lattice_file
+from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.model.model import Model
 from tests.decoding.arc_hybrid_sums import over_computations

@@ -16,7 +16,7 @@ from parser.conllu.checks import DEPREL, FORM, ConlluError
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import OnError, parse_file
 from parser.decoding.files.tag_writing import TagUse
-from parser.decoding.lattice.file import parse_lattice_file
+from parser.decoding.lattice.parser import parse_lattice_file
 from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model

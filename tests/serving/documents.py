@@ -8,8 +8,7 @@ import random
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
-from parser.serving.requests import Request
-from parser.serving.service import TimedRequest
+from parser.serving.service import Request, TimedRequest
 from tests.forgery import small_model
 from tests.random_models import with_random_weights
 

@@ -9,8 +9,7 @@ import pytest
 
 from parser.serving.app import Batcher
 from parser.serving.limits import Limited, Limits
-from parser.serving.requests import Request
-from parser.serving.service import TimedRequest
+from parser.serving.service import Request, TimedRequest
 
 
 def jobs(n: int, data: str = "a") -> list[TimedRequest]:

@@ -10,8 +10,7 @@ from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.serving import service as module
-from parser.serving.requests import Request, RequestError
-from parser.serving.service import Service, TimedRequest, TooLateError
+from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 from parser.text.tokenizer import Tokenizer
 from tests.serving.documents import WORD, document, job, model_of_kind, parsed
 from tests.text import fake_udpipe

@@ -16,8 +16,7 @@ from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
-from parser.serving.requests import Request
-from parser.serving.service import Service, TimedRequest
+from parser.serving.service import Request, Service, TimedRequest
 from parser.text import udpipe
 from parser.text.shards import Options, Shard
 from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces

@@ -20,8 +20,8 @@ from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
-from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.run import train
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree

@@ -20,8 +20,7 @@ from parser.conllu.checks import counted
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank
 from parser.data.vocabularies import ABSENT, Vocabularies
-from parser.decoding.lattice.file import parsed_texts
-from parser.decoding.lattice.parser import LatticeParser
+from parser.decoding.lattice.parser import LatticeParser, parsed_texts
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices.conllul import read_lattices

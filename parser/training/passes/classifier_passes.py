@@ -31,10 +31,9 @@ from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
 from parser.training.fitting.exact_objective import ExactObjective
-from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
+from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
-from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
 from parser.training.fitting.word_dropout import WordDropout
 from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
