@@ -5,6 +5,6 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
-    from scripts.benchmarks.command import command
+    from parser.commands.__main__ import start
 
-    command()
+    start("benchmark")

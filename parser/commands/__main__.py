@@ -15,7 +15,7 @@ from parser.commands import command_line
 
 _CHECKOUT = Path(__file__).parents[2]
 
-# By name, what it does; the module of that name is imported when it is run.
+# By name, what it does; the ``main`` of the module of that name does it, which is imported then.
 COMMANDS = {
     "check": "list the faults of files of trees",
     "train": "train a parser, or with -m a sweep of parsers",
@@ -58,7 +58,7 @@ def main() -> NoReturn:
 def start(name: str) -> NoReturn:
     """Runs a command with the words of the command line, and exits; in one line, if a package is missing that it imports."""
     module = _benchmarks() if name == "benchmark" else f"parser.commands.{name}"
-    command_line.run(lambda: import_module(module).command())
+    command_line.run(lambda: import_module(module).main())
 
 
 def _benchmarks() -> str:

@@ -11,9 +11,7 @@ import argparse
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
-from parser.commands.command_line import run
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.data.treebank import Treebank, with_faults
@@ -90,8 +88,3 @@ def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tupl
     for place, incident in zip(places, state.error_tracker, strict=True):
         kind = f"{str(incident.get_type()).lower()} {incident.testid} (level {incident.level})"
         yield incident.is_error(), kind, f"{place}, line {incident.lineno}: {kind}: {incident.message}"
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -12,9 +12,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
 
-from parser.commands.command_line import run
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing.drawn_tree import NamedTree, read_trees
 from parser.drawing.html import LEGEND, drawing, page
@@ -86,8 +84,3 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
             return
     if sentence is not None and not found:
         raise ValueError(f"{path}: there is no sentence {sentence} (it has {n}); give a number from 1 or a sent_id")
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

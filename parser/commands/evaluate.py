@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import NoReturn
 
-from parser.commands.command_line import run
 from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, compare, evaluate_files
 from parser.evaluation.comparison import GROUPINGS
@@ -107,8 +105,3 @@ def _groupings(text: str) -> list[str]:
     if unknown := [name for name in names if name not in GROUPINGS]:
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown; known: {', '.join(GROUPINGS)}")
     return names
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

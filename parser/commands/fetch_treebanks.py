@@ -13,11 +13,9 @@ import http.client
 import re
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from tqdm import tqdm
 
-from parser.commands.command_line import run
 from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download, shown_in
 from parser.storage.atomic import replacing
@@ -111,8 +109,3 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, su
         sums[key] = sha256_of(path)
     lines = (folder / treebank / "LICENSE.txt").read_text(encoding="utf-8", errors="replace").splitlines()
     return next((line.strip() for line in lines if line.strip()), "its licence is empty")
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -16,11 +16,10 @@ import shutil
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from tqdm import tqdm
 
-from parser.commands.command_line import run
 from parser.data.download import DownloadError, download, shown_in
 from parser.model.loading import load
 from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
@@ -111,8 +110,3 @@ def _unpack(pack: Path, folder: Path) -> None:
                 (folder / plain_name(member.filename)).write_bytes(files.read(member))
     except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

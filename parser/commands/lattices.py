@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NoReturn
 
-from parser.commands.command_line import positive, run
+from parser.commands.command_line import positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
@@ -107,8 +106,3 @@ def _paths(options: argparse.Namespace) -> str:
         for path in paths:
             target.write(conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels))
     return str(found)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

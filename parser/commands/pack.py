@@ -16,12 +16,11 @@ import sys
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from parser.commands.command_line import run
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
@@ -109,8 +108,3 @@ def _write(model: Path, target: Path, half: bool) -> None:
         for part in sorted(path for path in model.iterdir() if path.is_file() and not path.name.startswith(".")):
             content = _in_16_bits(model) if half and part.name == TENSORS else part.read_bytes()
             pack.writestr(zipfile.ZipInfo(part.name, _DATE), content, zipfile.ZIP_DEFLATED)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

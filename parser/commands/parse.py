@@ -29,10 +29,10 @@ import argparse
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 
 from parser.beam_settings import Search, searching
-from parser.commands.command_line import number_of_threads, positive, run
+from parser.commands.command_line import number_of_threads, positive
 from parser.commands.parsing_options import (
     add_file_options,
     add_search_options,
@@ -55,6 +55,7 @@ from parser.model.model import Model
 from parser.text.tokenizer import SentenceEnds, as_stream, model_tokenizer
 
 
+@short_switch_interval()
 def main() -> int:
     """Parses as the command line says, and reports the speed on standard error; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -195,9 +196,3 @@ def _told(parsed: FileCounts, name: str, seconds: float) -> int:
         print(f"warning: {describe_file(name)}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
     return int(parsed.refused > 0)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    with short_switch_interval():
-        run(main)

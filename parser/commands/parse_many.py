@@ -13,11 +13,10 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import NoReturn
 
 from tqdm import tqdm
 
-from parser.commands.command_line import number_of_threads, run
+from parser.commands.command_line import number_of_threads
 from parser.commands.parsing_options import add_file_options, add_search_options, check_text_options, note_slow_int8
 from parser.conllu.checks import counted
 from parser.decoding.files.tag_writing import TagUse
@@ -104,8 +103,3 @@ def main() -> int:
         are = "is" if before == 1 else "are"
         print(f"{counted(before, 'sentence')} of files parsed earlier {are} not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
-from typing import NoReturn
 
 import oracles
-from parser.commands.command_line import run
 from parser.conllu.checks import DEPREL, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -85,8 +83,3 @@ def main(arguments: list[str] | None = None) -> None:
             summary.sentences += len(sentence) > 0
             summary.words += len(sentence)
     print(summary, file=sys.stderr)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NoReturn
 
-from parser.commands.command_line import positive, run
+from parser.commands.command_line import positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.data.recombination import recombine
@@ -67,8 +66,3 @@ def _share(text: str) -> float:
     if not 0 < (share := float(text)) <= 1:
         raise argparse.ArgumentTypeError(f"{text}: give a share above 0 and up to 1")
     return share
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-from parser.commands.command_line import run
 from parser.conllu.files import open_output
 
 
@@ -35,8 +33,3 @@ def main(arguments: list[str] | None = None) -> None:
     with open_output(given.output) as target:
         target.write(made)
     print(f"written: {given.output}", file=sys.stderr)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -13,9 +13,8 @@ import re
 import socket
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-from parser.commands.command_line import positive, run
+from parser.commands.command_line import positive
 from parser.commands.parsing_options import add_lexicon_option, add_search_options, note_slow_int8
 from parser.data.lemmas import LemmaLexicon
 from parser.kernels import load_kernels_directly
@@ -99,8 +98,3 @@ def _tokenizer(given: argparse.Namespace) -> TextSplitter | None:
     if given.tokenizer is None and not any(place.is_file() for place in places):
         return None
     return model_tokenizer(given.model, given.tokenizer)
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import oracles
 from oracles import Trees
 from parser import transitions
 from parser.beam_settings import is_greedy
-from parser.commands.command_line import run
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
@@ -103,8 +102,3 @@ def _sentence(path: str, wanted: str) -> RawSentence:
             if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
                 return sentence
     raise ValueError(f"{path}: there is no sentence {wanted} (it has {n}); give a number from 1 or a sent_id")
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import hydra
 from hydra.conf import HydraConf
@@ -55,13 +55,13 @@ register()
 
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
-def main(settings: Settings) -> float | None:
+def _job(settings: Settings) -> float | None:
     """Trains into hydra's run folder and prints the final metrics; returns dev LAS, which a sweeper can search with."""
     return run(settings)
 
 
 def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
-    """What main() does, within a job of hydra's; ``observers`` hear of the run.
+    """What the command does, within a job of hydra's; ``observers`` hear of the run.
 
     Raises:
         JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
@@ -305,12 +305,8 @@ def completions(arguments: Sequence[str]) -> list[str]:
     return [choice for choice in offered if choice.startswith(word)]
 
 
-def command() -> NoReturn:
-    """The command; exits."""
-    command_line.run(_run)
-
-
-def _run() -> None:
+def main() -> None:
+    """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
         given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
         print(settings_help(with_shares(with_paths(given))))
@@ -322,7 +318,7 @@ def _run() -> None:
     JobFolders.sweep = None  # an earlier command of this process may have been a sweep
     try:
         sys.argv[1:] = with_shares(with_columns(with_paths(sys.argv[1:])))
-        main()
+        _job()
     except JobError:
         pass  # the table says it
     except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException) as error:

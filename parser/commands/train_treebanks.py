@@ -12,9 +12,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from parser.commands.command_line import run
 from parser.settings.paths import escaped, override, quoted
 from parser.storage.atomic import replacing
 
@@ -79,8 +78,3 @@ def _trained(name: str, files: dict[str, Path], folder: Path, settings: list[str
         return None
     metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

@@ -12,9 +12,7 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
-from parser.commands.command_line import run
 from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
@@ -54,8 +52,3 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     print(json.dumps(result, indent=2))
     return 0
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)

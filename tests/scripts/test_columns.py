@@ -22,7 +22,7 @@ def command(monkeypatch):
 
     def run(*arguments: str) -> None:
         monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
-        train._run()
+        train.main()
 
     return run, jobs
 

@@ -24,10 +24,10 @@ def test_all_settings_are_explained():
 
 def test_the_command_prints_it(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["train.py", "--help", "beam=local", "beam.size=32", "treebank.train=a (1).conllu"])
-    train._run()
+    train.main()
     found = capsys.readouterr().out
     assert "\n  beam.size=32   " in found
     assert "\n  treebank.train=a (1).conllu   " in found
     monkeypatch.setattr(sys, "argv", ["train.py", "--help", "sead=1"])
     with pytest.raises(ValueError, match=r"no setting sead; the nearest is seed"):
-        train._run()
+        train.main()

@@ -18,7 +18,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from parser.commands import command_line
-from parser.commands.train import _first_commands, _run
+from parser.commands.train import _first_commands, main
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
 from parser.training import run as training_run
 from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
@@ -77,7 +77,7 @@ def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
     forget_what_is_stored(monkeypatch)
     heard = f"+hydra.callbacks.heard._target_={Heard.__module__}.Heard"
     monkeypatch.setattr(sys, "argv", ["train.py", *FILES, *NO_VECTORS, heard, f"hydra.run.dir={tmp_path}"])
-    _run()
+    main()
     assert Heard.returned == [las]
 
 

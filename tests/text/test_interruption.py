@@ -25,13 +25,13 @@ ROOT = Path(__file__).parents[2]
 _COMMAND = """
 from functools import partial
 from types import SimpleNamespace
-from parser.commands import parse_many
+from parser.commands.__main__ import start
 from parser.text import local_engine, worker
 from tests.text import staying
 
 worker.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None, warm_up=lambda: None)
 local_engine.parse_shards = partial(local_engine.parse_shards, work=staying.{work})
-parse_many.command()
+start("parse_many")
 """
 
 
