@@ -18,7 +18,7 @@ import numpy as np
 from parser.conllu.checks import ConlluError
 from parser.evaluation.alignment import align
 from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text
-from parser.evaluation.scores import NOT_ALIGNED, Score, text_difference
+from parser.evaluation.scores import NOT_ALIGNED, Score, nonprojective_edges, text_difference
 
 SAMPLES = 2000  # of the bootstrap, and swaps of the test
 _NOTHING = "(none)"  # in place of the relation of a word that the system's file does not have
@@ -190,19 +190,9 @@ def _depths(text: EvaluatedText) -> list[Any]:
 
 
 def _projectivities(text: EvaluatedText) -> list[Any]:
-    """Whether an arc is projective: all words between its ends are below its head. O(words times their distance)."""
-    groups: list[Any] = []
-    for word, head in enumerate(text.parents):
-        low, high = (min(word, head), max(word, head)) if head != ROOT else (word, word)
-        inside = range(low + 1, high)
-        groups.append("projective" if all(_is_below(text.parents, node, head) for node in inside) else "not projective")
-    return groups
-
-
-def _is_below(parents: Sequence[int], node: int, head: int) -> bool:
-    while node not in (head, ROOT):
-        node = parents[node]
-    return node == head
+    """Whether an arc is projective. O(words times their distance)."""
+    others = set(nonprojective_edges([1 + head for head in text.parents]))  # words from 1 on, ROOT as 0
+    return ["not projective" if word in others else "projective" for word in range(1, 1 + len(text.parents))]
 
 
 def _binned(number: int) -> tuple[int, str]:

@@ -304,7 +304,7 @@ def nonprojective_edges(heads: Sequence[int]) -> list[int]:
     return [
         child
         for child, head in enumerate(heads, 1)
-        if any(not _descends(heads, node, head) for node in range(min(head, child) + 1, max(head, child)))
+        if head and any(not _descends(heads, node, head) for node in range(min(head, child) + 1, max(head, child)))
     ]
 
 
