@@ -55,35 +55,28 @@ def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> di
     """
     ratios = {}
     if UDPIPE in times and repeat > 1:
-        pairs = zip(times[UDPIPE], times[job_name(repeated(repeat), 1)], strict=True)
-        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
-            repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
-        )
+        of_all = repeat * _median_ratio(times, UDPIPE, job_name(repeated(repeat), 1))
+        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = of_all
     if SPACY in times:
-        pairs = zip(times[SPACY], times[job_name("end to end", 1)], strict=True)
-        ratios["end to end, 1 thread, over spaCy, CPU time"] = statistics.median(
-            theirs.cpu / ours.cpu for theirs, ours in pairs
-        )
+        ratios["end to end, 1 thread, over spaCy, CPU time"] = _median_ratio(times, SPACY, job_name("end to end", 1))
     for job in ("decoding", "end to end"):
-        one, all_of_them = times[job_name(job, 1)], times[job_name(job, threads)]
         if UDPIPE in times:
-            pairs = zip(times[UDPIPE], one, strict=True)
-            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = statistics.median(
-                theirs.cpu / ours.cpu for theirs, ours in pairs
-            )
+            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = _median_ratio(times, UDPIPE, job_name(job, 1))
         if threads > 1:
-            pairs = zip(one, all_of_them, strict=True)
-            ratios[f"{job}, {threads} threads over 1"] = statistics.median(single.wall / many.wall for single, many in pairs)
+            jobs = job_name(job, 1), job_name(job, threads)
+            ratios[f"{job}, {threads} threads over 1"] = _median_ratio(times, *jobs, clock="wall")
     return ratios
+
+
+def _median_ratio(times: dict[str, list[Time]], dividend: str, divisor: str, clock: str = "cpu") -> float:
+    """Of the times of two jobs in the same round."""
+    pairs = zip(times[dividend], times[divisor], strict=True)
+    return statistics.median(getattr(one, clock) / getattr(other, clock) for one, other in pairs)
 
 
 def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:
     """By CPU time, how many times as fast this model decodes as each of the others."""
-    ratios = {}
-    for name in names:
-        pairs = zip(times[decoding_of(name)], times[job_name("decoding", 1)], strict=True)
-        ratios[decoding_over(name)] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
-    return ratios
+    return {decoding_over(name): _median_ratio(times, decoding_of(name), job_name("decoding", 1)) for name in names}
 
 
 def decoding_over(name: str) -> str:
@@ -93,12 +86,10 @@ def decoding_over(name: str) -> str:
 
 def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
     """By CPU time: words/s of a beam, times its size, over those of greedy parsing; and our beam of 5 over UDPipe's."""
-    ratios = {}
-    greedy = times[job_name("decoding", 1)]
-    for name, beam in beams.items():
-        pairs = zip(greedy, times[name], strict=True)
-        ratios[f"{name}, words/s x size over greedy"] = statistics.median(beam.size * ours.cpu / its.cpu for ours, its in pairs)
+    ratios = {
+        f"{name}, words/s x size over greedy": beam.size * _median_ratio(times, job_name("decoding", 1), name)
+        for name, beam in beams.items()
+    }
     if UDPIPE_WITH_BEAM in times:
-        pairs = zip(times[UDPIPE_WITH_BEAM], times[OURS_AS_UDPIPE], strict=True)
-        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
+        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = _median_ratio(times, UDPIPE_WITH_BEAM, OURS_AS_UDPIPE)
     return ratios
