@@ -111,7 +111,7 @@ class OptimalStep(Pipe):
 
     Args:
         name: the component's in its pipeline.
-        model: the folder of a model, or of a run; it is looked for at once, and loaded when the first text comes.
+        model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam to search with, or "exact"; None: as the model remembers.
         rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
         tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
@@ -136,18 +136,18 @@ class OptimalStep(Pipe):
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)
-        if self._folder is not None and not _a_pipeline_is_read():
-            find_model(self._folder)
         self._parts: dict[str, bytes] | None = None  # what from_bytes() took, in place of the folder
         self._beam, self._rerank, self._device = beam, rerank, device
         self._tags = TagUse(tags)
         self._allow_missing_columns = allow_missing_columns
         self._loaded: Parser | None = None
         self._sentencizer = Sentencizer()
+        if self._folder is not None and not _a_pipeline_is_read():
+            _ = self.parser  # what cannot be used is refused here, not at the first text
 
     @property
     def parser(self) -> Parser:
-        """The parser, loaded when it is first asked for.
+        """The parser; that of a pipeline which was read or pickled is loaded when it is first asked for.
 
         Raises:
             ModelError: there is no model.

@@ -15,6 +15,7 @@ import pytest
 from safetensors.numpy import save
 
 from parser import Parser
+from parser.beam_settings import BeamError
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError
 from parser.model_folder import ModelError
@@ -275,20 +276,26 @@ def test_what_is_wrong_is_said(folder, tmp_path):
     with pytest.raises(ValueError, match="tags='all' of optimal_step"):
         pipeline(folder, tags="all")
     with pytest.raises(NoTagsError, match="predicts no tags"):
-        pipeline(tmp_path / "static", tags="fill")("a")
+        pipeline(tmp_path / "static", tags="fill")
+    with pytest.raises(BeamError, match="a beam of 0 items"):
+        pipeline(tmp_path / "static", beam=0)
+    with pytest.raises(BeamError, match="reranking needs several trees"):
+        pipeline(folder, rerank=True)
+    with pytest.raises(ModelError, match="there is no device 'gpu' here"):
+        pipeline(folder, device="gpu")
     many = " ".join(["a"] * 200)
     with pytest.raises(MissingColumnsError, match="FEATS is _"):
         pipeline(tmp_path / "static", allow_missing_columns=False)(many)
 
 
 def test_an_error_handler_leaves_documents_out(tmp_path):
-    random_text_model().save(tmp_path / "model")
-    nlp = pipeline(tmp_path / "model")
-    (tmp_path / "model").rename(tmp_path / "elsewhere")
+    small_model("static").save(tmp_path / "model")
+    nlp = pipeline(tmp_path / "model", allow_missing_columns=False)
+    many = " ".join(["a"] * 200)
     failed = []
     nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, len(docs), type(error))))
-    assert list(nlp.pipe(["a", "b"], batch_size=1)) == []
-    assert failed == [("optimal_step", 1, ModelError)] * 2
+    assert list(nlp.pipe([many, many], batch_size=1)) == []
+    assert failed == [("optimal_step", 1, MissingColumnsError)] * 2
 
 
 def test_an_installed_package_is_found_without_an_import(folder, tmp_path):
