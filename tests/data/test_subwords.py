@@ -108,6 +108,10 @@ def no_numbers(folder):
     save_file({"wte.weight": np.full((99, 5), np.nan, np.float32)}, folder / WEIGHTS)
 
 
+def no_floats(folder):
+    save_file({"wte.weight": np.ones((99, 5), np.int16)}, folder / WEIGHTS)
+
+
 def few_vectors(folder):
     save_file({"wte.weight": np.ones((9, 5), np.float32)}, folder / WEIGHTS)
 
@@ -117,6 +121,7 @@ FAULTS = {
     "weights that are text": (lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99), rf"{WEIGHTS}: the input embeddings"),
     "no table": (no_table, r"no tensor in it ends in word_embeddings\.weight"),
     "no numbers": (no_numbers, r"wte\.weight is no table of finite numbers"),
+    "no floats": (no_floats, r"wte\.weight is I16; save the encoder in float16 or float32"),
     "few vectors": (few_vectors, rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
     "no tokenizer": (lambda folder: (folder / TOKENIZER).unlink(), rf"{TOKENIZER} cannot be read .*vectors\.subwords"),
     "a tokenizer that is a list": (lambda folder: (folder / TOKENIZER).write_text("[]"), rf"{TOKENIZER} cannot be read"),
