@@ -31,7 +31,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE, Sentences
 from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
-from parser.transitions.features import FeatureTable, Slot, find_nodes
+from parser.transitions.features import FeatureTable, Slot, feature_rows, find_nodes
 from parser.transitions.system import Transitions, TransitionSystem
 
 ATTRIBUTES = {"w": "form", "p": "upos", "m": "feats"}
@@ -141,13 +141,7 @@ class Templates:
         transitions: Transitions | None = None,
     ) -> np.ndarray:
         """uint64[feature rows, templates]: the keys of features, 0 where a template is lacking; see FeatureTable.extract."""
-        if transitions is not None and transitions.starts is not None:
-            rows = np.repeat(rows, np.diff(transitions.starts))
-        candidate_nodes = (
-            np.empty((len(rows), 0), np.int32)
-            if transitions is None or transitions.candidate_nodes is None
-            else transitions.candidate_nodes
-        )
+        rows, candidate_nodes = feature_rows(rows, transitions)
         starts = sentences.offsets[numbers[rows]]
         keys = np.empty((len(rows), len(self)), np.uint64)
         _extract(configurations, rows, candidate_nodes, sentences.values, starts, self.programs, keys)

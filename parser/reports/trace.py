@@ -127,9 +127,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     return _trace(steps, now, relations)
 
 
-def model_trace(
-    model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
-) -> Trace:
+def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None) -> Trace:
     """The computation that a model makes.
 
     Args:
@@ -138,7 +136,6 @@ def model_trace(
         n: its words.
         oracle: of the model's system; it scores the transitions if there is a gold tree.
         gold: the gold tree, if there is one.
-        single_root: as in parsing.
 
     Raises:
         NonProjectiveGoldError, ValueError: the oracle does not take the tree.
@@ -150,14 +147,14 @@ def model_trace(
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []
     while len(system.unfinished(now)):
-        transitions = system.transitions(now, at, single_root)
+        transitions = system.transitions(now, at, single_root=True)
         outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), transitions))
-        columns, chosen = best(system, outputs, transitions, single_root)
+        columns, chosen = best(system, outputs, transitions, single_root=True)
         edges = None if bound is None else _edges(bound, now)
-        scored = _scored(system, transitions, outputs, single_root)
+        scored = _scored(system, transitions, outputs)
         step = _step(now, transitions, oracle, edges, int(columns[0]), scored=scored, relations=relations)
         if chosen[0] != NO_NODE and model.calibration != Calibration():
-            arc = log_probabilities(system, outputs, transitions, columns, chosen, single_root)
+            arc = log_probabilities(system, outputs, transitions, columns, chosen, single_root=True)
             step = replace(step, calibrated=float(model.calibration(arc)[0]))
         steps.append(step)
         system.apply(now, at, transitions, columns, chosen)
@@ -180,11 +177,9 @@ class _ScoredTransition:
     probability: float | None
 
 
-def _scored(
-    system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, single_root: bool
-) -> list[_ScoredTransition]:
+def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndarray) -> list[_ScoredTransition]:
     """All labelled transitions that have a score, the most probable one first; of equals, that which best() prefers."""
-    root = required_root_relation(system, single_root)
+    root = required_root_relation(system, single_root=True)
     found, scores, allowed = [], [], []
     for column, row in enumerate(transitions.rows[0].tolist()):
         if row == NO_NODE and transitions.starts is not None:

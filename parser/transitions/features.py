@@ -175,18 +175,20 @@ class FeatureTable:
             transitions: those of the rows, which have the nodes of candidates; without, or if they say no other, there is a
                 feature row for each.
         """
-        if transitions is not None and transitions.starts is not None:
-            rows = np.repeat(rows, np.diff(transitions.starts))
-        candidate_nodes = (
-            np.empty((len(rows), 0), np.int32)
-            if transitions is None or transitions.candidate_nodes is None
-            else transitions.candidate_nodes
-        )
+        rows, candidate_nodes = feature_rows(rows, transitions)
         values, starts = self.values(sentences), sentences.offsets[numbers[rows]]
         nodes = np.empty(len(self.programs), np.int32)
         features = np.empty((len(rows), len(self.columns)), np.int32)
         _extract(rows, starts, configurations, candidate_nodes, values, self.programs, self.columns, nodes, features)
         return features
+
+
+def feature_rows(rows: np.ndarray, transitions: Transitions | None) -> tuple[np.ndarray, np.ndarray]:
+    """Which of ``rows`` each feature row belongs to, and int32[feature rows, n], its nodes at the positions of candidates."""
+    if transitions is not None and transitions.starts is not None:
+        rows = np.repeat(rows, np.diff(transitions.starts))
+    found = None if transitions is None else transitions.candidate_nodes
+    return rows, np.empty((len(rows), 0), np.int32) if found is None else found
 
 
 def _base(position: str) -> str:

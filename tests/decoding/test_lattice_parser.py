@@ -17,6 +17,7 @@ from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
+from tests.decoding.single_paths import parse_as_paths
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
@@ -82,11 +83,11 @@ def test_a_single_path_is_plain_parsing(sentences, single_root):
         beam = Beam(size, merge, scores)
         expected = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         for lookahead in (None, 4):
-            found = LatticeParser(model, beam, lookahead, threads=2).parse(encoded, single_root=single_root)
+            found = parse_as_paths(LatticeParser(model, beam, lookahead)._searcher, encoded, single_root)
             np.testing.assert_array_equal(found.heads, expected.heads)
             np.testing.assert_array_equal(found.relations, expected.relations)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
-    found = LatticeParser(model, Beam(1)).parse(encoded, single_root=single_root)
+    found = parse_as_paths(LatticeParser(model, Beam(1))._searcher, encoded, single_root)
     np.testing.assert_array_equal(found.heads, greedy.heads)
 
 

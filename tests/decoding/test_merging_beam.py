@@ -13,7 +13,6 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.beam.derivations import Item, arcs_of, best_trees
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
@@ -22,6 +21,7 @@ from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree, random_slots
 from tests.decoding.derivation_counts import count_derivations
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
+from tests.decoding.single_paths import path
 from tests.random_models import random_static_model
 from tests.toy import sentence, settings
 
@@ -47,7 +47,7 @@ def search(
 def steps_of(slots: list[str], n: int, n_relations: int = 1, **options) -> list[list[Item]]:
     scorer = hashing_scorer(slots, 1 + 2 * n_relations)
     merging = search(slots, n_relations, **options)
-    buckets = list(merging.buckets(sentence_of_tokens(n), 0, Arcs.of_sentence(n), scorer))
+    buckets = list(merging.buckets(sentence_of_tokens(n), 0, path(n), scorer))
     return buckets[merging._lookahead :]  # before the first step come the choices of what is ahead
 
 
@@ -108,7 +108,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     slots = whole_stacks(n)
     scorer, encoded = hashing_scorer(slots, 1 + 2 * n_relations), sentence_of_tokens(n)
     merging = search(slots, n_relations, 1, False, scores, size)
-    *_, last = merging.buckets(encoded, 0, Arcs.of_sentence(n), scorer)
+    *_, last = merging.buckets(encoded, 0, path(n), scorer)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     system = transitions.create("arc_standard", n_relations, 1)
     expected = search_batched(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)

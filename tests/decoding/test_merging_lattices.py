@@ -12,6 +12,7 @@ from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.model.model import Model
+from tests.decoding.single_paths import parse_as_paths
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.lattices.made import drawn_lattice
 from tests.random_models import random_static_model
@@ -108,6 +109,6 @@ def test_a_single_path_is_plain_parsing(lookahead):
     encoded = model.vocabularies.encode(sentences)
     for size in (1, 3):
         expected = beam_parser_of(model, Beam(size, MERGE)).parse(encoded)
-        found = LatticeParser(model, Beam(size, MERGE), lookahead).parse(encoded)
+        found = parse_as_paths(LatticeParser(model, Beam(size, MERGE), lookahead)._searcher, encoded)
         np.testing.assert_array_equal(found.heads, expected.heads)
         np.testing.assert_array_equal(found.relations, expected.relations)

@@ -10,12 +10,12 @@ import pytest
 from parser.beam_settings import Beam, Merge, Scores
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
-from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
 from tests.decoding.computations import random_slots
 from tests.decoding.derivation_counts import count_derivations
+from tests.decoding.single_paths import k_best, path
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
 from tests.toy import sentence
@@ -51,7 +51,7 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
     """The same best trees, and items that stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
     slow, fast = readable(model, beam), compiled(model, beam)
-    expected = slow.k_best(encoded, K, single_root=single_root)
+    expected = k_best(slow, encoded, K, single_root)
     found = fast.k_best(encoded, K, single_root=single_root)
     best = fast.parse(encoded, single_root=single_root)
     for ours, theirs, start in zip(found, expected, encoded.offsets, strict=False):
@@ -65,7 +65,7 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
         np.testing.assert_array_equal(best.heads[inside], ours[0].heads)
         np.testing.assert_array_equal(best.relations[inside], ours[0].relations)
-    arcs = [Arcs.of_sentence(n) for n in encoded.lengths.tolist()]
+    arcs = [path(n) for n in encoded.lengths.tolist()]
     last = fast.final_items(encoded, single_root=single_root)
     for items, expected_items in zip(last, slow.final_items(encoded, arcs, single_root=single_root), strict=True):
         assert [count_derivations(item) for item in items] == [count_derivations(item) for item in expected_items]

@@ -80,45 +80,27 @@ class AttardiRules(NamedTuple):
         return cls(system.degree, system.n_relations, root_relation, single_root)
 
 
-class CompiledParser(ABC):
-    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
+class CompiledClassifier:
+    """A classifier as it is now, for compiled loops; rebuilt when the weights have changed. Threads may use one side by side.
 
     Args:
         weights: the weights of the classifier.
         system: the transition system.
         table: the features.
-        threads: how many sentences are parsed side by side.
     """
 
-    def __init__(
-        self,
-        weights: ClassifierWeights,
-        system: TransitionSystem,
-        table: FeatureTable,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable) -> None:
         activations = token_activations(weights, table, system.n_relations)
         self._activations = activations
         self._system = system
         self._layers = Layers(
             activations.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
-        self._threads = threads
         # The buffer's positions depend only on how far it is read: what they add changes on a shift.
         of_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
             Positions(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
-        )
-
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences; see SentenceParser."""
-        tokens = batch_sizes.TOKENS_PER_SPAN
-        if self._threads > 1:
-            even = int(sentences.offsets[-1]) // (4 * self._threads)
-            tokens = min(tokens, max(batch_sizes.FEWEST_TOKENS_PER_SPAN, even))
-        return parse_spans(
-            sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
     def words_of(self, sentences: Sentences) -> PrecomputedWords:
@@ -132,6 +114,29 @@ class CompiledParser(ABC):
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float32[hidden, outputs] and float32[outputs] as the loop needs them, of the classifier's."""
         return padded_outputs(weights, bias)
+
+
+class CompiledParser(CompiledClassifier, ABC):
+    """Parses with a classifier.
+
+    Args:
+        weights, system, table: see CompiledClassifier.
+        threads: how many sentences are parsed side by side.
+    """
+
+    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, threads: int = 1) -> None:
+        super().__init__(weights, system, table)
+        self._threads = threads
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences; see SentenceParser."""
+        tokens = batch_sizes.TOKENS_PER_SPAN
+        if self._threads > 1:
+            even = int(sentences.offsets[-1]) // (4 * self._threads)
+            tokens = min(tokens, max(batch_sizes.FEWEST_TOKENS_PER_SPAN, even))
+        return parse_spans(
+            sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
+        )
 
     @abstractmethod
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:

@@ -22,14 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
-from parser.decoding.sentence_parser import Tree, write_trees
+from parser.decoding.greedy.compiled import AttardiRules, CompiledClassifier, CompiledModel
+from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import sum_rows
-from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import array_kernel, assign, highest, kernel
 from parser.kernels.active_units import activate_units
@@ -54,12 +53,6 @@ class Arcs(NamedTuple):
     def last_node(self) -> int:
         """N."""
         return len(self.first) - 2
-
-    @classmethod
-    def of_sentence(cls, length: int) -> Arcs:
-        """The single path of a sentence of this many tokens."""
-        nodes = np.arange(length + 1, dtype=np.int32)
-        return cls.of(nodes[:-1], nodes[1:], length)
 
     @classmethod
     def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int) -> Arcs:
@@ -450,37 +443,26 @@ def _select(rules, options, workspace, m, order):
     return made
 
 
-class LatticeBeam(CompiledParser):
-    """Searches through lattices, and sentences as lattices of a single path; see CompiledParser, and LatticeSearcher.
+class LatticeBeam(CompiledClassifier):
+    """Searches through lattices; see CompiledClassifier, and LatticeSearcher.
 
     Args:
-        weights, system, table, threads: see CompiledParser.
+        weights, system, table: see CompiledClassifier.
         options: how to search.
     """
 
     _system: Attardi
 
-    def __init__(
-        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions, threads: int = 1
-    ) -> None:
-        super().__init__(weights, system, table, threads)
+    def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions) -> None:
+        super().__init__(weights, system, table)
         self._options = options
         self._elements = table.stack_elements
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
-        return self._trees(sentences.offsets, self.words_of(sentences), arcs, single_root)
-
-    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
-        arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]
-        write_trees((next(found) for found in self._trees(parses.offsets, words, arcs, single_root)), parses)
-
-    def _trees(
-        self, offsets: np.ndarray, words: PrecomputedWords, arcs: Sequence[Arcs], single_root: bool
-    ) -> Iterator[Iterator[Tree]]:
-        rules, model = AttardiRules.of(self._system, single_root), self.model_on(words)
+        rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._elements)
-        for start, lattice in zip(offsets, arcs, strict=False):
+        for start, lattice in zip(sentences.offsets, arcs, strict=False):
             while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:
                 search.grow()
             yield search.trees(lattice)

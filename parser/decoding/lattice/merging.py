@@ -30,14 +30,14 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.beam_settings import Beam, Scores
-from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding import batch_sizes
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.compiled import Arcs
-from parser.decoding.sentence_parser import Tree, distinct, write_trees
+from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
@@ -246,7 +246,7 @@ def _features(stack: tuple[Node, ...], ahead: tuple[int, ...], values: np.ndarra
 
 
 class MergingBeamParser:
-    """Parses with the weights of a classifier, with arc-standard; see KBestParser, and LatticeSearcher.
+    """Searches with the weights of a classifier, with arc-standard; see LatticeSearcher.
 
     Args:
         weights: the weights.
@@ -270,18 +270,6 @@ class MergingBeamParser:
         self._table = table
         self._beam = beam
         self._of_lattices = lookahead, choice
-
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences; see SentenceParser."""
-        parses = Parses.allocate(sentences.offsets)
-        write_trees((best for (best,) in self.k_best(sentences, 1, single_root=single_root)), parses)
-        return parses
-
-    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """See KBestParser; k may be larger than the beam, as an item stands for many trees."""
-        self._beam.check_k_best(k)
-        arcs = [Arcs.of_sentence(n) for n in sentences.lengths.tolist()]
-        return [distinct(trees, k) for trees in self.lattice_trees(sentences, arcs, single_root)]
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         """For each lattice, the trees that its final items stand for, best first, made as they are asked for."""

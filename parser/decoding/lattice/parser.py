@@ -13,14 +13,14 @@ import numpy as np
 
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, Search
 from parser.conllu.checks import ConlluError
-from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.files.file_parsing import FileCounts, OnError
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.lattice.merging import MergingBeamParser
-from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.loading import AnyModel
@@ -54,7 +54,7 @@ class LatticeParse:
         return cls(tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words])
 
 
-class LatticeSearcher(SentenceParser, Protocol):
+class LatticeSearcher(Protocol):
     """Searches through lattices whose arcs are encoded as the tokens of sentences."""
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
@@ -63,13 +63,13 @@ class LatticeSearcher(SentenceParser, Protocol):
 
 
 class LatticeParser:
-    """Parses lattices with the weights of a model; also sentences, as lattices of one path.
+    """Parses lattices with the weights of a model.
 
     Args:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
         beam: the beam; one that merges by signature is for arc-standard, and not compiled here.
         lookahead: the arcs that are decided before they are read; None: as many as the model reads.
-        threads: how many sentences are parsed side by side.
+        threads: how many lattices are parsed side by side.
 
     Raises:
         BeamError: model and beam cannot do it; the message says the fix.
@@ -95,11 +95,7 @@ class LatticeParser:
             self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
         else:
             options = LatticeOptions(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
-            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options, threads)
-
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences; see SentenceParser."""
-        return self._searcher.parse(sentences, single_root=single_root)
+            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options)
 
     def parse_lattices(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True

@@ -312,13 +312,12 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 
 @kernel()
-def collect_transitions(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, found):
+def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, found):
     """Fills in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
 
     Args:
         chosen: the step.
         beam, gold_beam: the two sides of the search.
-        stacks: their stacks.
         by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
             later steps ask of an item is added.
         workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.

@@ -189,7 +189,7 @@ class _Workspace:
         """The step that is learned from, its loss, and how many configurations and transitions are found."""
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
         chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
-        found = collect_transitions(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
+        found = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.found)
         return chosen, loss, *found
 
 
