@@ -163,9 +163,9 @@ class BiaffineSettings(BiaffineSpec):
 
 @dataclass
 class LemmaSettings(LemmaSpec):
-    """How the encoder predicts lemmas. ``weight``: of its loss relative to the parser's."""
+    """How the encoder predicts lemmas. ``epochs``: of learning them, after the parser; see training/lemma_training.py."""
 
-    weight: float = number(0, 1e6, "the weight of a loss", above=True)
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
 
 
 @dataclass

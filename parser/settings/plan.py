@@ -237,7 +237,7 @@ class NetworkPlan:
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
         tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
         heads_weight: that of the heads' and relations' loss; 0: they are not predicted.
-        lemmas_weight: that of the lemmas' loss; 0: they are not predicted.
+        lemma_epochs: how often lemmas are learned from the training words; 0: they are not predicted.
     """
 
     attributes: tuple[str, ...]
@@ -248,7 +248,7 @@ class NetworkPlan:
     max_grad_norm: float | None = None
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
-    lemmas_weight: float = 0.0
+    lemma_epochs: int = 0
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _network(made: Settings) -> NetworkPlan:
         max_grad_norm=None if encoder is None else encoder.max_grad_norm,
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
-        lemmas_weight=0.0 if lemmas is None else lemmas.weight,
+        lemma_epochs=0 if lemmas is None else lemmas.epochs,
     )
 
 

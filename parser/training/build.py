@@ -86,6 +86,8 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     if network.vectors is not None and corpus.vectors is not None:
         embeddings[network.vectors.attribute] = Embedding(corpus.vectors.matrix.shape[1], network.vectors.trained)
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    if spec.encoder is not None and corpus.vocabularies.lemmas is None:
+        spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:

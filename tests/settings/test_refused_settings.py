@@ -243,7 +243,6 @@ REFUSED = [
         "recipe=text " + " ".join(f"~encoder.tagger.weights.{name}" for name in TAGS),
         "encoder.tagger.weights encoder.tagger=null",
     ),
-    ("recipe=text encoder.lemmas.layer=4", "encoder.lemmas.layer=4 3 layers lemmas=null"),
     ("recipe=text +encoder.tagger.weights.lemma=1", "encoder.tagger.weights.lemma upos xpos feats"),
     # Linear models.
     (

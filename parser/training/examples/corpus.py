@@ -83,9 +83,8 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        tags, lemmas = self.vocabularies.encode_tags(sentences), self.vocabularies.lemmas
-        rules = None if lemmas is None else lemmas.encode(sentences)
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, rules)
+        tags = self.vocabularies.encode_tags(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """The sentences of training_sentences(), as they were read."""
@@ -151,7 +150,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         vocabularies, slots = Vocabularies(by_attribute), []
     else:
         tags = _tags(network, known)
-        lemmas = Lemmas.of(known, list(tags)) if network.lemmas_weight else None
+        lemmas = Lemmas.of(known, list(tags)) if network.lemma_epochs else None
         vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas)
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
