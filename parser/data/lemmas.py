@@ -105,6 +105,15 @@ class Lemmas:
                     seen.setdefault(of_tags, {})[form] = lemma
         return cls([rule.symbol for rule in choose_rules(words)], columns, seen)
 
+    def extended(self, new: Lemmas) -> Lemmas:
+        """With what other sentences say, the tags in the same columns; where they say something else, they are right."""
+        seen = {tags: dict(forms) for tags, forms in self.seen.items()}
+        told = {form for forms in new.seen.values() for form in forms}
+        seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
+        for tags, forms in new.seen.items():
+            seen.setdefault(tags, {}).update(forms)
+        return Lemmas(self.rules.extended(new.rules.symbols), self.columns, seen)
+
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """int32[total]: the numbers of the words' own rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
         known: dict[tuple[str, str], int] = {}

@@ -104,13 +104,17 @@ class LemmaScorer(nn.Module):
         self.bias = nn.Parameter(torch.zeros(shapes["bias"]))
         self.requires_grad_(False)  # until it learns, after the parser
 
-    def initialize(self) -> None:
-        """Draws its vectors, from torch's global generator, and lets them be learned."""
+    def initialize(self, anew: bool = True) -> None:
+        """Draws its vectors, from torch's global generator, and lets them be learned.
+
+        ``anew``: whether all of them are drawn; else those that are zero, as what is new to a model is.
+        """
         self.requires_grad_(True)
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 if name != "bias":
-                    parameter.copy_(torch.randn_like(parameter) * _LEMMA_DEVIATION)
+                    drawn = torch.randn_like(parameter) * _LEMMA_DEVIATION
+                    parameter.copy_(drawn if anew else torch.where(parameter == 0, drawn, parameter))
 
     def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
         """float32[forms, rules] (logits).

@@ -26,7 +26,7 @@ _TIMES, _DRAWS, _BATCH = 3, 2, 64
 _LEARNING_RATE = 0.004
 
 
-def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int) -> None:
+def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
     """Learns the lemmas of training sentences; changes nothing of the model but what scores rules for lemmas.
 
     Args:
@@ -34,13 +34,14 @@ def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int
         sentences: those that the vocabularies are made of.
         epochs: how often to learn from each word.
         seed: of its random numbers; torch's global generator is left as it was.
+        anew: whether to begin with fresh weights, not those that are there.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        _learn(model, sentences, epochs)
+        _learn(model, sentences, epochs, anew)
 
 
-def _learn(model: Model, sentences: list[Sentence], epochs: int) -> None:
+def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> None:
     tokens, lemmas = model.classifier.tokens, model.vocabularies.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
     scorer, device = tokens.lemmas, tokens.reserved.device
@@ -55,7 +56,7 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int) -> None:
 
     if not len(places):
         return
-    scorer.initialize()
+    scorer.initialize(anew)
     dense = [parameter for parameter in scorer.parameters() if parameter is not scorer.affixes]
     optimizers = torch.optim.SparseAdam([scorer.affixes]), torch.optim.Adam(dense)
     steps = epochs * math.ceil(len(places) / _BATCH)

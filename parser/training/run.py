@@ -177,7 +177,8 @@ class Run:
         assert isinstance(self._plan.model, NetworkPlan), "of a model with a classifier"
         log.info("learning lemmas")
         with self._stopwatch("lemmas"):
-            learn_lemmas(self.model, self._corpus.known, self._plan.model.lemma_epochs, self._plan.seed)
+            anew = self._plan.start is None
+            learn_lemmas(self.model, self._corpus.known, self._plan.model.lemma_epochs, self._plan.seed, anew)
         of_last = self._progress.metrics[self._names[-1]]
         for part, scores in of_last.items():
             if scores is not None:

@@ -69,6 +69,22 @@ def test_rules_that_do_not_apply_are_passed_over():
     assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], scores) == ["fa", "K", "k", "k", ""]
 
 
+def test_what_new_sentences_say_comes_before_what_was_known():
+    old = Lemmas(KNOWN, ["upos", "feats"], {(): {"Fák": "fák", "vár": "vár", "ház": "ház"}, A: {"szívek": "x", "hol": "hol"}})
+    found = old.extended(Lemmas.of(TREEBANK, ["upos", "feats"]))
+    always = {"Fák": "fa", "vár": "vár", "ház": "ház", "_": "_"}
+    assert found.seen == {(): always, A: {"szívek": "x", "hol": "hol", "ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
+    assert found.rules.symbols[:3] == KNOWN
+    assert {*Lemmas.of(TREEBANK, []).rules.symbols} < {*found.rules.symbols}
+    ambiguous = Lemmas(KNOWN, ["upos", "feats"], {(): {"ég": "ég", "x": "x"}})
+    assert ambiguous.extended(Lemmas.of(TREEBANK, ["upos", "feats"])).seen[()] == {
+        "x": "x",
+        "Fák": "fa",
+        "vár": "vár",
+        "_": "_",
+    }
+
+
 def test_a_rule_that_leads_to_a_known_lemma_is_better_by_a_constant():
     lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {(): {"x": "fá", "y": "Fák"}})  # fák, fáka, Fák, fá
     less, more = KNOWN_LEMMA - 0.1, KNOWN_LEMMA + 0.1

@@ -61,6 +61,7 @@ class Corpus:
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
         lattices: by part (train, dev, test), its word lattices, where there are any.
+        vector_length: of the word vectors, those of a model to begin with included; None if there are none.
     """
 
     train: Treebank
@@ -73,6 +74,7 @@ class Corpus:
     vectors: WordVectors | None
     projectivization: str
     lattices: dict[str, LatticePart] = field(default_factory=dict)
+    vector_length: int | None = None
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -133,6 +135,15 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
     network = plan.model if isinstance(plan.model, NetworkPlan) else None
+    start = None if plan.start is None else Model.load(Path(plan.start))
+    if network is not None and start is not None:
+        vocabularies, relations = _extended(start, plan, network, known)
+        dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+        parts, slots = (train, known, dev_made, test_made), _slots(plan, network, vocabularies)
+        length = None
+        if network.vectors is not None and network.vectors.attribute in start.spec.embeddings:
+            length = start.spec.embeddings[network.vectors.attribute].size
+        return Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, length)
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
@@ -157,7 +168,47 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = _relations(known, plan.teachers)
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
-    return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, plan.projectivization, lattices)
+    length = None if vectors is None else vectors.matrix.shape[1]
+    parts = train, known, dev_made, test_made
+    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, length)
+
+
+def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
+    """The vocabularies and relations of a model, and what is new in some sentences; says what that is.
+
+    Values whose vectors are not learned stay unknown: nobody could say what they are like.
+    """
+    before, wanted = start.vocabularies, network.vectors
+    by_attribute: dict[str, Vocabulary] = {}
+    for name, vocabulary in before.by_attribute.items():
+        embedding = start.spec.embeddings.get(name)
+        values = chain.from_iterable(attribute_values(known, name))
+        if name == TREEBANK:
+            values = chain(plan.files.train.names)
+        if embedding is None or embedding.trained:
+            rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
+            by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
+        else:
+            by_attribute[name] = vocabulary
+    characters = before.characters and before.characters.extended(chain.from_iterable(s.forms for s in known))
+    tags = {
+        column: tag_vocabulary(column, of_column.extended(value for s in known for value in getattr(s, column)))
+        for column, of_column in before.tags.items()
+    }
+    lemmas, found = (before.lemmas, Lemmas.of(known, list(tags))) if network.lemma_epochs else (None, None)
+    if found is not None:
+        lemmas = found if lemmas is None else lemmas.extended(found)
+    relations = Vocabulary(start.relations.extended(chain.from_iterable(s.deprels for s in known)))
+    vocabularies = Vocabularies(by_attribute, characters, tags, lemmas)
+    counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
+    counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
+    if characters is not None and before.characters is not None:
+        counts.append(("characters", len(characters.symbols) - len(before.characters.symbols)))
+    new = relations.symbols[len(start.relations.symbols) :]
+    counts.append(("relations", len(new)))
+    named = f" ({', '.join(new)})" if new else ""
+    log.info("start  new to it: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
+    return vocabularies, relations
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:

@@ -244,7 +244,7 @@ class GoldPass(ExamplePass):
     """
 
     def __init__(self, plan: GoldPlan, classifier: TrainedClassifier, context: RunContext) -> None:
-        super().__init__(plan, classifier, context, given=plan.given is not None)
+        super().__init__(plan, classifier, context, given=plan.given)
 
     @cached_property
     def examples(self) -> Examples:
