@@ -93,7 +93,7 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
     """
     settings = training.settings()
     if first_pass is not None:
-        settings.first_pass.model = escaped(str(first_pass))
+        settings.start = escaped(str(first_pass))
     settings.resume = not fresh
     try:
         return train(settings, folder)

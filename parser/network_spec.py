@@ -250,19 +250,21 @@ class LemmaSpec(Spec):
     """How lemmas are predicted (networks/tasks.py).
 
     Attributes:
-        layer: the layer of the encoder whose outputs are read, from 1, beside the vectors of characters.
-        size: units of a hidden layer.
-        dropout: share of the numbers of the vectors that are read, and of the hidden units, dropped in training.
+        size: units of the hidden layer.
+        buckets: affixes that have a vector; those that are hashed to the same number share it.
+        dropout: share of the hidden units dropped in training.
     """
 
-    layer: int = field(metadata=between(1, 100, "the number of a layer"))
     size: int = field(metadata=_UNITS)
+    buckets: int = field(metadata=between(1, 10_000_000, "the number of vectors"))
     dropout: float = field(metadata=_DROPPED)
 
-    def shapes(self, width: int, rules: ValueCounts) -> Shapes:
-        """Those of the parameters, for vectors of tokens of this length and these rules."""
-        hidden: Shapes = {"hidden.weight": (self.size, width), "hidden.bias": (self.size,)}
-        return hidden | _under("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
+    def shapes(self, tags: Mapping[str, ValueCounts], rules: ValueCounts) -> Shapes:
+        """Those of the parameters, for these tags and rules."""
+        found: Shapes = {"affixes": (self.buckets, self.size)}
+        for task, counts in tags.items():
+            found |= _under(f"inputs.{task}.", counts.shapes(self.size))
+        return found | _under("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
 
 
 @dataclass
@@ -295,8 +297,6 @@ class BiLSTMSpec(Spec):
                 f"tagger.layer={self.tagger.layer}: the tags are read by the layer above, and layers={self.layers}; choose a "
                 f"layer below {self.layers}, or tagger=null"
             )
-        if self.lemmas is not None and self.lemmas.layer > self.layers:
-            raise ValueError(f"lemmas.layer={self.lemmas.layer}: there are {self.layers} layers; choose one, or lemmas=null")
 
     @property
     def size(self) -> int:
@@ -324,8 +324,7 @@ class BiLSTMSpec(Spec):
             for side in ("forwards", "backwards"):
                 found |= _under(f"{side}.{layer}.", lstm_shapes(width, self.hidden))
         if self.lemmas is not None and counts.rules is not None:
-            read = self.size + (0 if self.characters is None else self.characters.size)
-            found |= _under("lemmas.", self.lemmas.shapes(read, counts.rules))
+            found |= _under("lemmas.", self.lemmas.shapes(counts.tags, counts.rules))
         return found
 
 

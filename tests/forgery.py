@@ -24,10 +24,10 @@ KINDS = ("static", "contextual", "attardi", "text", "lemmas")
 
 # Of the kind "lemmas": rules, and what training saw.
 RULES = ["lower\t0\t\t0\t", "keep\t0\t\t1\té", "keep\t0\t\t2\ta", "keep\t1\tx\t0\t", "keep\t0\t\t0\t"]
-SEEN: Seen = {(): {"éa": "always"}, ("X", "_"): {"aé": "seen", "b": "B"}, ("Y", "A=b"): {"w1": "one"}}
+SEEN: Seen = {(): {"éa": "always"}, ("X", "_"): {"aé": "seen", "b": "B"}, ("X", "A=b|C=d"): {"w1": "one"}}
 
 
-def small_model(kind: str, tag_size: int = 2, lemma_layer: int = 1) -> Model:
+def small_model(kind: str, tag_size: int = 2) -> Model:
     """One of KINDS: a classifier of embeddings, a BiLSTM, Attardi's system, a BiLSTM with characters and tags, and lemmas."""
     torch.manual_seed(0)
     vocabularies = Vocabularies(
@@ -46,7 +46,7 @@ def small_model(kind: str, tag_size: int = 2, lemma_layer: int = 1) -> Model:
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
         if kind == "lemmas":
             vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN)
-            encoder.lemmas = LemmaSpec(lemma_layer, 4, 0.1)
+            encoder.lemmas = LemmaSpec(4, 50, 0.1)
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)

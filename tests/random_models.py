@@ -78,9 +78,9 @@ def random_text_model() -> Model:
     return with_random_weights(small_model("text"))
 
 
-def random_lemma_model(layer: int = 1) -> Model:
-    """The same with lemmas, predicted from the outputs of a layer."""
-    return with_random_weights(small_model("lemmas", lemma_layer=layer))
+def random_lemma_model() -> Model:
+    """The same with lemmas."""
+    return with_random_weights(small_model("lemmas"))
 
 
 def small_bilstm_model(

@@ -125,7 +125,8 @@ TEXT_VOCABULARY_EDITS = {
 
 
 LEMMA_EDITS = {
-    "lemmas above all layers": set_at("classifier", "encoder", "lemmas", "layer", 3),
+    "more affixes": set_at("classifier", "encoder", "lemmas", "buckets", 51),
+    "a layer of before": set_at("classifier", "encoder", "lemmas", "layer", 1),
     "no lemmas": set_at("classifier", "encoder", "lemmas", None),
     "a huge hidden layer": set_at("classifier", "encoder", "lemmas", "size", 10**12),
     "lemmas of text": set_at("classifier", "encoder", "lemmas", "lemmas"),

@@ -1,13 +1,16 @@
 """Where the lemmas of words come from: a lexicon, what training saw, and rules that an encoder chooses among.
 
 A form with its predicted tags takes the lemma that the lexicon has for it, if there is a lexicon; else the one that it always
-had in training, or always with these tags; else that of the most probable rule that applies (lemma_rules.py).
+had in training, or had most often with these tags; else that of the best rule that applies (lemma_rules.py). A rule whose lemma
+training saw scores higher by a constant: most words that are new are new forms of known lemmas.
 """
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +24,38 @@ from parser.data.vocabularies import ROOT, UNKNOWN, SetVocabulary
 Seen = dict[tuple[str, ...], dict[str, str]]
 """By tags, by form: the lemma. Those of forms that always had the same are under no tags, ()."""
 
-RuleScores = Callable[[np.ndarray], np.ndarray]
-"""From int[m], places of tokens, to float32[m, rules], the scores of the rules for each of them."""
+RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
+"""From m forms, and int[m], the places of these tokens, to float32[m, rules], the scores of the rules for each of them."""
+
+# What a rule's score (a logit) gains if training saw its lemma.
+KNOWN_LEMMA = 4.0
+
+# Characters of the longest prefixes and suffixes of a form that rules are chosen by.
+_PREFIX, _SUFFIX = 3, 5
+
+
+def affixes(forms: Sequence[str], buckets: int) -> tuple[np.ndarray, np.ndarray]:
+    """What rules are chosen by, of forms: their prefixes and suffixes in lower case, and their capitals and digits.
+
+    Args:
+        forms: the forms.
+        buckets: how many numbers there are; strings that are hashed to the same are not told apart.
+
+    Returns:
+        int64[found], numbers below ``buckets``, form by form, and int64[forms], where those of each form begin.
+    """
+    found = [_affixes(form, buckets) for form in forms]
+    ends = np.cumsum([len(numbers) for numbers in found], dtype=np.int64)
+    return np.array([*chain.from_iterable(found)], np.int64), np.concatenate([[0], ends])[: len(forms)]
+
+
+def _affixes(form: str, buckets: int) -> list[int]:
+    small, size = form.lower(), len(form.lower())
+    found = [f"<{small[:length]}" for length in range(1, min(size, _PREFIX) + 1)]
+    found += [f"{small[size - length :]}>" for length in range(min(size, _SUFFIX) + 1)]
+    capital, inner = form[:1].isupper(), form[1:] != form[1:].lower()
+    found.append(f"{capital:d} {inner:d} {any(map(str.isdigit, form)):d}")
+    return [zlib.crc32(one.encode("utf-8", "surrogatepass")) % buckets for one in found]
 
 
 class Lemmas:
@@ -31,7 +64,8 @@ class Lemmas:
     Args:
         rules: the symbols of the rules, those of most words first.
         columns: the columns of tags that forms with several lemmas are told apart by.
-        seen: the forms that always had the same lemma, and which; and by the tags in these columns those that had with them.
+        seen: the forms that always had the same lemma, and which; of others, by the tags in these columns, the lemma that they
+            had most often.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
@@ -46,27 +80,39 @@ class Lemmas:
         self.rules = SetVocabulary(rules, rule_elements)
         self.columns = list(columns)
         self.seen = seen or {}
+        self._known = {lemma for forms in self.seen.values() for lemma in forms.values()}
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
         """Those of a treebank; None if it has no lemmas."""
-        of_forms: dict[str, set[str]] = {}
-        of_words: dict[tuple[str, ...], dict[str, set[str]]] = {}
+        of_forms: dict[str, Counter[str]] = {}
+        of_words: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
             for form, lemma, *values in zip(sentence.forms, sentence.lemmas, *tags, strict=True):
                 if _is_known(form, lemma):
-                    of_forms.setdefault(form, set()).add(lemma)
-                    of_words.setdefault(tuple(values), {}).setdefault(form, set()).add(lemma)
+                    of_forms.setdefault(form, Counter())[lemma] += 1
+                    of_words.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
         words = {(form, lemma) for form, found in of_forms.items() for lemma in found}
         if all(lemma == EMPTY for _, lemma in words):
             return None
         seen: Seen = {}
         for of_tags, forms in ((), of_forms), *of_words.items():
             for form, found in forms.items():
-                if len(found) == 1 and form not in seen.get((), {}):
-                    seen.setdefault(of_tags, {})[form] = next(iter(found))
+                (lemma, times), *others = found.most_common(2)
+                rivals = 0 if not others else times if not of_tags else others[0][1]
+                if rivals < times and form not in seen.get((), {}):
+                    seen.setdefault(of_tags, {})[form] = lemma
         return cls([rule.symbol for rule in choose_rules(words)], columns, seen)
+
+    def extended(self, new: Lemmas) -> Lemmas:
+        """With what other sentences say, the tags in the same columns; where they say something else, they are right."""
+        seen = {tags: dict(forms) for tags, forms in self.seen.items()}
+        told = {form for forms in new.seen.values() for form in forms}
+        seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
+        for tags, forms in new.seen.items():
+            seen.setdefault(tags, {}).update(forms)
+        return Lemmas(self.rules.extended(new.rules.symbols), self.columns, seen)
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """int32[total]: the numbers of the words' own rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
@@ -82,18 +128,39 @@ class Lemmas:
         return np.array(numbers, np.int32)
 
     def by_rules(self, forms: Sequence[str], scores: np.ndarray) -> list[str]:
-        """The lemmas of forms, each by the rule with the highest score that applies to it; where none does, the form.
+        """The lemmas of forms, each by the best rule that applies to it; where none does, the form.
 
         Args:
             forms: the forms.
-            scores: float32[forms, rules].
+            scores: float32[forms, rules], without what known lemmas gain.
         """
         best = [self._rules[number](form) for form, number in zip(forms, scores.argmax(axis=1).tolist(), strict=True)]
-        return [self._by_next(*word) if lemma is None else lemma for lemma, *word in zip(best, forms, scores, strict=True)]
+        return [
+            lemma if lemma in self._known else self._by_next(*word) for lemma, *word in zip(best, forms, scores, strict=True)
+        ]
 
     def _by_next(self, form: str, scores: np.ndarray) -> str:
-        ranked = (self._rules[number](form) for number in np.argsort(-scores, kind="stable").tolist())
-        return next((lemma for lemma in ranked if lemma is not None), form)
+        """That of the best rule, where known lemmas count more: a known one that is near enough, or the first that applies."""
+        first, lowest = None, -np.inf
+        for number in np.argsort(-scores, kind="stable").tolist():
+            if first is not None and not scores[number] > lowest:
+                break
+            lemma = self._rules[number](form)
+            if lemma in self._known:
+                return lemma
+            if first is None and lemma is not None:
+                first, lowest = lemma, scores[number] - KNOWN_LEMMA
+        return form if first is None else first
+
+    def rules_to_known(self, form: str, forms_of: Mapping[str, set[str]]) -> list[int]:
+        """The rules by which a form has a lemma that another form has, too.
+
+        Args:
+            form: the form.
+            forms_of: by lemma, the forms that had it in training.
+        """
+        found = enumerate(rule(form) for rule in self._rules)
+        return [number for number, lemma in found if lemma is not None and forms_of.get(lemma, set()) - {form}]
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:
@@ -178,7 +245,8 @@ class Lemmatizer:
             found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
         places = np.array([place for place, lemma in enumerate(found) if lemma is None and forms[place]], np.int64)
         if len(places):
-            by_rules = self._lemmas.by_rules([forms[place] for place in places.tolist()], scores(places))
+            new = [forms[place] for place in places.tolist()]
+            by_rules = self._lemmas.by_rules(new, scores(new, places))
             for place, lemma in zip(places.tolist(), by_rules, strict=True):
                 found[place] = lemma
         return [lemma or EMPTY for lemma in found]

@@ -53,6 +53,12 @@ class Vocabulary:
         counts = Counter(values)
         return cls(sorted(counts, key=lambda value: (-counts[value], value)))
 
+    def extended(self, values: Iterable[str], min_count: int = 1) -> list[str]:
+        """The symbols, and then those of the values that are new and there so often, the most frequent first."""
+        counts = Counter(value for value in values if value not in self)
+        new = [value for value, count in counts.items() if count >= min_count]
+        return [*self.symbols, *sorted(new, key=lambda value: (-counts[value], value))]
+
     def __len__(self) -> int:
         """Reserved numbers included: the rows that a table indexed by this vocabulary must have."""
         return N_RESERVED + len(self.symbols)
@@ -97,6 +103,10 @@ class Characters:
         counts = Counter(chain.from_iterable(forms))
         known = [character for character, count in counts.items() if count >= _MIN_COUNT]
         return cls(sorted(known, key=lambda character: (-counts[character], character)), longest)
+
+    def extended(self, forms: Iterable[str]) -> Characters:
+        """With those that are new and seen at least twice in the forms."""
+        return Characters(self.vocabulary.extended(chain.from_iterable(forms), _MIN_COUNT), self.longest)
 
     def __len__(self) -> int:
         """Reserved numbers included."""
@@ -212,12 +222,17 @@ class Elements:
     Attributes:
         values: int64[pairs], the number of the value.
         elements: int64[pairs], the number of one of its elements.
-        n_elements: elements in all.
+        symbols: the elements besides the reserved ones, in the order of their numbers.
     """
 
     values: np.ndarray
     elements: np.ndarray
-    n_elements: int
+    symbols: list[str]
+
+    @property
+    def n_elements(self) -> int:
+        """Elements in all."""
+        return N_RESERVED + len(self.symbols)
 
     @classmethod
     def of(cls, vocabulary: SetVocabulary) -> Elements:
@@ -228,7 +243,7 @@ class Elements:
         for number, elements in enumerate(sets, N_RESERVED):
             pairs += [(number, element) for element in numbering.encode(elements)]
         values, elements_of_pairs = np.array(pairs, np.int64).T
-        return cls(values, elements_of_pairs, len(numbering))
+        return cls(values, elements_of_pairs, numbering.symbols)
 
 
 def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:

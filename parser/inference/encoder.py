@@ -11,12 +11,13 @@ matter which thread meets one first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from parser.data.attributes import SUBWORDS
-from parser.data.lemmas import RuleScores
+from parser.data.lemmas import RuleScores, affixes
 from parser.data.sentences import Sentences
 from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT
@@ -66,14 +67,10 @@ class FrozenEncoder:
         if spec.tagger is not None and weights.tag_outputs:
             above = layers[spec.tagger.layer]
             self._tagger = _FrozenTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
-        self._lemmas = None if weights.lemma_outputs is None else _FrozenLemmas(weights, weights.lemma_outputs, arithmetic)
+        self._lemmas = None if weights.lemma_outputs is None else _FrozenLemmas(weights, weights.lemma_outputs)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
         n_rows += 0 if self._subwords is None else Subwords.longest
-        self._for_first = 8 * first.hidden  # numbers in the row of a signature; those for lemmas follow
-        width = self._for_first
-        if self._lemmas is not None and spec.characters is not None:
-            width += spec.characters.size
-        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, width), np.float32))
+        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens as they are stored; those that the sentences have already, if they have."""
@@ -81,29 +78,25 @@ class FrozenEncoder:
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """The same, by column the numbers of the tags that score highest, int32[tokens], and the scores of lemmas' rules."""
-        read, scores, rules = self._read(sentences)
+        read, scores = self._read(sentences)
+        rules = None if self._lemmas is None else partial(self._lemmas.scores, scores)
         return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}, rules
 
-    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; the scores of their tags, and of rules."""
+    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
         signatures, inputs = self._of_signatures(sentences.values)
-        read = for_lemmas = self._layers[0](inputs, signatures, sentences.offsets)
+        read = self._layers[0](inputs, signatures, sentences.offsets)
         tokens = np.arange(len(signatures), dtype=np.int32)
         scores: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
-            of_layer = matrix(read)
+            inputs = matrix(read)
             if self._tagger is not None and number == self._tagger.layer:
                 scores = self._tagger.scores(read)
                 if self._tagger.is_read:
                     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                        of_layer += self._tagger.inputs_of(scores)
-            read = layer(of_layer, tokens, sentences.offsets)
-            if self._lemmas is not None and number < self._lemmas.layer:
-                for_lemmas = read
-        if self._lemmas is None:
-            return read, scores, None
-        lemmas, characters = self._lemmas, inputs[:, self._for_first :]
-        return read, scores, lambda places: lemmas.scores(for_lemmas[places], characters[signatures[places]])
+                        inputs += self._tagger.inputs_of(scores)
+            read = layer(inputs, tokens, sentences.offsets)
+        return read, scores
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """float32[tokens, size], of vectors that encode() has made."""
@@ -128,10 +121,7 @@ class FrozenEncoder:
                 parts.append(self._subwords[pieces].sum(axis=0) / (pieces != ABSENT).sum(axis=0)[:, None].astype(np.float32))
             if self._characters is not None:
                 parts.append(self._characters(further.T))
-            of_some = rows[start : start + some.shape[1]]
-            of_some[:, : self._for_first] = self._first(np.concatenate(parts, axis=1))
-            if of_some.shape[1] > self._for_first:
-                of_some[:, self._for_first :] = parts[-1]
+            rows[start : start + some.shape[1]] = self._first(np.concatenate(parts, axis=1))
 
 
 class _FrozenCharacters:
@@ -193,24 +183,27 @@ class _FrozenLemmas:
     Args:
         encoder: the weights of the encoder.
         outputs: float32[rules, units], the vectors of the rules.
-        arithmetic: how the encoder's vectors are stored.
-
-    Attributes:
-        layer: the layer whose outputs are read.
     """
 
-    def __init__(self, encoder: EncoderWeights, outputs: np.ndarray, arithmetic: Arithmetic) -> None:
-        assert encoder.spec.lemmas is not None, "there are weights of it"
+    def __init__(self, encoder: EncoderWeights, outputs: np.ndarray) -> None:
         single = SinglePrecision()
-        self.layer = encoder.spec.lemmas.layer
-        self._floats = arithmetic.floats
-        self._hidden = single.matrix(encoder.tensors["lemmas.hidden.weight"], encoder.tensors["lemmas.hidden.bias"])
+        self._affixes = encoder.tensors["lemmas.affixes"]
+        self._inputs = {task: single.matrix(values.T) for task, values in encoder.lemma_inputs.items()}
         self._outputs = single.matrix(outputs, encoder.tensors["lemmas.bias"])
 
-    def scores(self, read: np.ndarray, characters: np.ndarray) -> np.ndarray:
-        """float32[tokens, rules], from stored[tokens, 2 * hidden], and float32[tokens, width], the vectors of characters."""
-        hidden = self._hidden(np.concatenate([self._floats(read), characters], axis=1))
-        return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))
+    def scores(self, tag_scores: Mapping[str, np.ndarray], forms: Sequence[str], places: np.ndarray) -> np.ndarray:
+        """float32[forms, rules].
+
+        Args:
+            tag_scores: by task, float32[tokens, values], the scores of all tokens' tags.
+            forms, places: see RuleScores.
+        """
+        numbers, offsets = affixes(forms, len(self._affixes))
+        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+            hidden = np.add.reduceat(self._affixes[numbers], offsets, axis=0)
+            for task, expected in self._inputs.items():
+                hidden += expected(_softmax(tag_scores[task][places]))
+            return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

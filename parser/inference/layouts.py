@@ -113,8 +113,11 @@ class Layout:
             }
             for side in ("outputs", "inputs")
         )
-        rules = None if self._rules is None else tag_vectors(under("lemmas.outputs.", of_tokens), self._rules)
-        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, rules)
+        if self._rules is None:
+            return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read)
+        for_rules = {task: tag_vectors(under(f"lemmas.inputs.{task}.", of_tokens), tags) for task, tags in self._tags.items()}
+        rules = tag_vectors(under("lemmas.outputs.", of_tokens), self._rules)
+        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, for_rules, rules)
 
 
 def n_vectors(values: Vocabulary | Subwords) -> int:

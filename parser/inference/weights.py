@@ -211,7 +211,8 @@ class EncoderWeights:
         tensors: by name, as in the encoder's state_dict(): those of LSTMs and characters, and the tags' biases.
         tag_outputs: by task of the tagger, float32[values, width].
         tag_inputs: by task, float32[values, size], where the layers above read tags.
-        lemma_outputs: float32[rules, units], the vectors of the rules for lemmas; None where they are not predicted.
+        lemma_inputs: by task, float32[values, units], what rules for lemmas are scored from, where they are predicted.
+        lemma_outputs: float32[rules, units], the vectors of the rules; None where they are not predicted.
     """
 
     spec: BiLSTMSpec
@@ -219,6 +220,7 @@ class EncoderWeights:
     tensors: Mapping[str, np.ndarray]
     tag_outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    lemma_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     lemma_outputs: np.ndarray | None = None
 
     def layer(self, number: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

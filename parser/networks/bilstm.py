@@ -14,8 +14,7 @@ same, but the library that computes them may add up in another order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -73,7 +72,7 @@ class BiLSTM(ContextualRepresentation):
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
         self.lemmas = None
         if spec.lemmas is not None and rules is not None:
-            self.lemmas = LemmaScorer(spec.lemmas, shapes["lemmas.hidden.weight"][1], rules)
+            self.lemmas = LemmaScorer(spec.lemmas, tags or {}, rules)
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.inputs.set_vectors(attribute, matrix)
@@ -91,49 +90,40 @@ class BiLSTM(ContextualRepresentation):
             {name: _array(tensor) for name, tensor in self.state_dict().items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
+            {} if self.lemmas is None else {task: _array(values()) for task, values in self.lemmas.inputs.items()},
             None if self.lemmas is None else _array(self.lemmas.outputs()),
         )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         grid = Grid.of(lengths, values.device)
-        read, characters = self._embed(values, dropping)
-        read = read[grid.elements]
+        read = self._embed(values, dropping)[grid.elements]
         tag_scores: dict[str, Tensor] = {}
-        for_lemmas: Tensor | None = None
         for layer in range(self.spec.layers):
             if layer and dropping and self.spec.dropout:
                 read = read * bernoulli_mask(read[:1], self.spec.dropout)
             read = self._read(layer, read, grid)
-            if self.lemmas is not None and layer + 1 == self.lemmas.spec.layer:
-                # Its loss changes nothing but its own weights: shared ones would be worse for the parser.
-                for_lemmas = torch.cat([read.flatten(0, 1)[grid.cells], *characters], dim=1).detach()
             if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
                 tag_scores = self._tag(self.tagger, read, dropping)
                 if self.tagger.size:
                     read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
         by_token = {task: scores.flatten(0, 1)[grid.cells] for task, scores in tag_scores.items()}
-        return Encoded(read.flatten(0, 1)[grid.cells], by_token, for_lemmas)
+        return Encoded(read.flatten(0, 1)[grid.cells], by_token)
 
-    def encode_for_tags(self, values: Tensor, lengths: np.ndarray) -> Encoded:
-        """See ContextualRepresentation; the layers above those that tags and lemmas are predicted from are not computed."""
+    def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
+        """See ContextualRepresentation; the layers above the tagger are not computed."""
+        if self.tagger is None:
+            return {}
         grid = Grid.of(lengths, values.device)
-        embedded, characters = self._embed(values, dropping=False)
-        read, encoded = embedded[grid.elements], Encoded(embedded, {})
-        last = max([task.spec.layer for task in (self.tagger, self.lemmas) if task is not None], default=0)
-        for layer in range(1, last + 1):
-            read = self._read(layer - 1, read, grid)
-            tokens = read.flatten(0, 1)[grid.cells]
-            if self.lemmas is not None and layer == self.lemmas.spec.layer:
-                encoded = replace(encoded, for_lemmas=torch.cat([tokens, *characters], dim=1))
-            if self.tagger is not None and layer == self.tagger.spec.layer:
-                encoded = replace(encoded, tag_scores=self.tagger.scores(tokens))
-                if self.tagger.size and layer < last:
-                    read = torch.cat([read, self.tagger.expected(self.tagger.scores(read))], dim=2)
-        return encoded
+        read = self._embed(values, dropping)[grid.elements]
+        for layer in range(self.tagger.spec.layer):
+            if layer and dropping and self.spec.dropout:
+                read = read * bernoulli_mask(read[:1], self.spec.dropout)
+            read = self._read(layer, read, grid)
+        scores = self._tag(self.tagger, read, dropping)
+        return {task: of_task.flatten(0, 1)[grid.cells] for task, of_task in scores.items()}
 
-    def rule_scores(self, read: Tensor) -> Tensor:
-        assert self.lemmas is not None, "nothing is read for lemmas"
-        return self.lemmas.scores(read)
+    def rule_scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor]) -> Tensor | None:
+        return None if self.lemmas is None else self.lemmas.scores(forms, tag_scores)
 
     def _read(self, layer: int, read: Tensor, grid: Grid) -> Tensor:
         """float32[longest, sentences, 2 * hidden]: what a layer makes of float32[longest, sentences, width]."""
@@ -146,8 +136,8 @@ class BiLSTM(ContextualRepresentation):
             read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
         return tagger.scores(read)
 
-    def _embed(self, values: Tensor, dropping: bool) -> tuple[Tensor, list[Tensor]]:
-        """float32[tokens, width]: the vectors of attributes, subwords and characters, side by side; and the last, if any."""
+    def _embed(self, values: Tensor, dropping: bool) -> Tensor:
+        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, side by side."""
         matrices = self.inputs.matrices()
         subwords = matrices.pop(SUBWORDS, None)
         parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices.values())]
@@ -155,14 +145,12 @@ class BiLSTM(ContextualRepresentation):
         if subwords is not None:
             pieces, further = further[:, : Subwords.longest], further[:, Subwords.longest :]
             parts.append(nn.functional.embedding_bag(pieces.contiguous(), subwords, mode="mean", padding_idx=ABSENT))
-        characters = [] if self.characters is None else [self.characters(further)]
-        parts += characters
+        if self.characters is not None:
+            parts.append(self.characters(further))
         if dropping and self.spec.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)
-        if dropping and self.input_dropout:
-            read = read * bernoulli_mask(read, self.input_dropout)
-        return read, characters
+        return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
 
 
 class CharacterEncoder(nn.Module):

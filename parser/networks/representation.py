@@ -37,12 +37,10 @@ class Encoded:
     Attributes:
         tokens: float32[tokens, size], their vectors.
         tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
-        for_lemmas: float32[tokens, width], what rules for lemmas are scored from; None where they are not predicted.
     """
 
     tokens: Tensor
     tag_scores: dict[str, Tensor]
-    for_lemmas: Tensor | None = None
 
 
 class Embeddings(nn.Module):
@@ -224,13 +222,13 @@ class ContextualRepresentation(TokenRepresentation):
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
         return _OnDevice(self)
 
-    def encode_for_tags(self, values: Tensor, lengths: np.ndarray) -> Encoded:
-        """As encode() without dropout, where the vectors of the tokens are not asked for and may be any."""
-        return self.encode(values, lengths)
+    def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
+        """Only the scores of tags, as in encode()."""
+        return self.encode(values, lengths, dropping).tag_scores
 
-    def rule_scores(self, read: Tensor) -> Tensor:
-        """float32[tokens, rules], of ``Encoded.for_lemmas``."""
-        raise NotImplementedError
+    def rule_scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor]) -> Tensor | None:
+        """float32[forms, rules], the scores of rules for lemmas, from those of tags; None where they are not predicted."""
+        return None
 
     def fixed_vectors(self) -> dict[str, Tensor]:
         """See TokenRepresentation; of tokens, those of the reserved values."""
@@ -261,25 +259,26 @@ class ContextualRepresentation(TokenRepresentation):
 
     @torch.no_grad()
     def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        found: dict[str, np.ndarray] = {}
-        read: Tensor | None = None
-        for places, values, lengths in self._batches(sentences):
-            encoded = self.encode_for_tags(values, lengths)
-            for column, scores in encoded.tag_scores.items():
-                of_all = found.setdefault(column, np.empty(int(sentences.offsets[-1]), np.int32))
-                of_all[places.numpy(force=True)] = scores.argmax(1).numpy(force=True)
-            if encoded.for_lemmas is not None:
-                if read is None:
-                    read = encoded.for_lemmas.new_empty(int(sentences.offsets[-1]), encoded.for_lemmas.shape[1])
-                read[places] = encoded.for_lemmas
-        return found, None if read is None else self._scores_of(read)
+        found = self.all_tag_scores(sentences)
 
-    def _scores_of(self, read: Tensor) -> RuleScores:
         @torch.no_grad()
-        def scores(places: np.ndarray) -> np.ndarray:
-            return self.rule_scores(read[torch.from_numpy(places).to(read.device)]).numpy(force=True)
+        def rules(forms: Sequence[str], places: np.ndarray) -> np.ndarray:
+            scores = self.rule_scores(forms, {column: of_all[places] for column, of_all in found.items()})
+            assert scores is not None, "rules are predicted"
+            return scores.numpy(force=True)
 
-        return scores
+        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
+        return tags, None if self.rule_scores([], {column: of_all[:0] for column, of_all in found.items()}) is None else rules
+
+    @torch.no_grad()
+    def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
+        """By column that is predicted, float32[tokens, values], the scores of tag_scores(), of all tokens."""
+        found: dict[str, Tensor] = {}
+        for places, values, lengths in self._batches(sentences):
+            for column, scores in self.tag_scores(values, lengths, dropping).items():
+                of_all = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
+                of_all[places] = scores
+        return found
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
         """Sentences of like lengths together: the places of their tokens, and what encode() takes."""

@@ -143,9 +143,15 @@ def vector_training(vectors: VectorSettings) -> VectorTraining:
 
 
 def vectors_to_train(settings: Settings) -> VectorRequest | None:
-    """The word vectors that the run trains; None if none are read, or all are read from a file."""
+    """The word vectors that the run trains; None if none are read, or all are those of a file or of a model."""
     vectors, files = settings.vectors, training_part(settings)
-    if vectors.file is not None or vectors.attribute is None or not settings.features.get(vectors.attribute) or not files.paths:
+    if (
+        settings.start is not None
+        or vectors.file is not None
+        or vectors.attribute is None
+        or not settings.features.get(vectors.attribute)
+        or not files.paths
+    ):
         return None
     subset = vocabulary_is_of_subset(settings)
     return VectorRequest(files, subset, vectors.attribute, vector_training(vectors), settings.seed)

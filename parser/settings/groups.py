@@ -42,7 +42,7 @@ from parser.settings.choices import (
 
 _EPOCHS = 100_000
 _NETWORK = "model=mlp or model=bilstm"
-_OWN_PASSES = "beam.training.start=null"
+_OWN_PASSES = "start=null or beam.training=null"
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
@@ -128,7 +128,7 @@ class TreebankFiles:
 class VectorSettings:
     """How word vectors are trained, or where they are read; see data/word_vectors.py."""
 
-    file: str | None = setting(None, path=_FILE)
+    file: str | None = setting(None, read="start=null", path=_FILE)
     limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
     restrict: bool = setting(False, read="vectors.file=FILE")
     dimensions: int = number(1, 10_000, "the length of a vector", used="vectors.file=null")
@@ -165,9 +165,9 @@ class BiaffineSettings(BiaffineSpec):
 
 @dataclass
 class LemmaSettings(LemmaSpec):
-    """How the encoder predicts lemmas. ``weight``: of its loss relative to the parser's."""
+    """How the encoder predicts lemmas. ``epochs``: of learning them, after the parser; see training/lemma_training.py."""
 
-    weight: float = number(0, 1e6, "the weight of a loss", above=True)
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
 
 
 @dataclass
@@ -201,7 +201,6 @@ class FirstPass:
 
     trees: TrainingTrees = MISSING
     epochs: int = number(1, _EPOCHS, "the number of epochs")
-    model: str | None = setting(None, read=_SECOND_PASS, path=_FOLDER)
 
 
 @dataclass
@@ -276,9 +275,8 @@ class LocalBeamSettings(BeamSettings):
 
 @dataclass
 class ExactTrainingSettings:
-    """The pass over whole computations. ``start``: the model that it begins with."""
+    """The pass over whole computations."""
 
-    start: str | None = setting(None, read=_NETWORK, path=_FOLDER)
     epochs: int = number(1, _EPOCHS, "the number of epochs")
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
     batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)
@@ -342,6 +340,7 @@ class Settings:
     ties: str | None = setting(words=[None, *oracles.TIES[1:], *arc_eager.TIES], read=_OWN_PASSES, used=_SECOND_PASS)
     projectivization: str = setting(words=oracles.PROJECTIVIZATIONS)
     vocabulary_from: VocabularySource = setting(read=_NETWORK)
+    start: str | None = setting(None, read=_NETWORK, path=_FOLDER)
     seed: int = number(0, 2**32 - 1, "a seed")
     device: str = MISSING
     threads: int = number(1, 1024, "the number of threads")

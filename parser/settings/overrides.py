@@ -37,6 +37,8 @@ _CHOICES = (_TREEBANK, "beam", "model", "recipe", "system", "oracle")
 RENAMED = {
     "second_pass.follow": "second_pass.exploration_probability",
     "online.follow": "online.exploration_probability",
+    "first_pass.model": "start",
+    "beam.training.start": "start",
 }
 
 

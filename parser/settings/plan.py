@@ -53,14 +53,6 @@ class OptimizerPlan:
 
 
 @dataclass(frozen=True)
-class GivenModel:
-    """The model of another run that takes the place of the first pass, or of both; ``key`` is the setting that names it."""
-
-    key: str
-    folder: str
-
-
-@dataclass(frozen=True)
 class PassPlan:
     """A pass.
 
@@ -81,12 +73,12 @@ class GoldPlan(PassPlan):
 
     Attributes:
         optimizer: how the classifier is fitted.
-        given: the model that takes its place, so that it is only measured; None: it is trained.
+        given: whether the model of ``Plan.start`` takes its place, so that it is only measured; else it is trained.
     """
 
     name = "first_pass"
     optimizer: OptimizerPlan
-    given: GivenModel | None = None
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,7 +238,7 @@ class NetworkPlan:
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
         tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
         heads_weight: that of the heads' and relations' loss; 0: they are not predicted.
-        lemmas_weight: that of the lemmas' loss; 0: they are not predicted.
+        lemma_epochs: how often lemmas are learned from the training words; 0: they are not predicted.
     """
 
     attributes: tuple[str, ...]
@@ -257,8 +249,8 @@ class NetworkPlan:
     max_grad_norm: float | None = None
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
-    lemmas_weight: float = 0.0
     subwords: SubwordPlan | None = None
+    lemma_epochs: int = 0
 
 
 @dataclass(frozen=True)
@@ -337,6 +329,7 @@ class Plan:
         projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
         model: what is trained.
         passes: one after the other; a GoldPlan and what follows it, or an OnlinePlan and what follows it.
+        start: the folder of the model that training begins with; None: it begins with fresh weights.
         search: how dev and test are parsed at the end, and as the model remembers; None: greedily.
         lattices: None: there are none.
         vocabulary_of_subset: whether vocabularies and word vectors are made only of the sentences with projective trees.
@@ -355,6 +348,7 @@ class Plan:
     projectivization: str
     model: NetworkPlan | LinearPlan
     passes: tuple[PassPlan, ...]
+    start: str | None
     search: Search | None
     lattices: LatticePlan | None
     vocabulary_of_subset: bool

@@ -38,7 +38,6 @@ from parser.settings.plan import (
     DistillationPlan,
     ExplorationPlan,
     FilesPlan,
-    GivenModel,
     GlobalPlan,
     GoldPlan,
     LatticePlan,
@@ -56,7 +55,7 @@ from parser.settings.plan import (
     TokenizerPlan,
     VectorPlan,
 )
-from parser.settings.rules import broken, check_values, oracle_of, start_of, system_options, templates_of, training_of
+from parser.settings.rules import broken, check_values, oracle_of, system_options, templates_of, training_of
 from parser.transitions.features import RELATION
 
 # The length of the vector that tells treebanks apart.
@@ -98,6 +97,7 @@ def plan(settings: Settings) -> Plan:
         projectivization=made.projectivization,
         model=_linear(made) if isinstance(made, LinearSettings) else _network(made),
         passes=tuple(_passes(made, teachers)),
+        start=made.start,
         search=_search(made),
         lattices=_lattices(made),
         vocabulary_of_subset=vocabulary_is_of_subset(made),
@@ -164,7 +164,7 @@ def _network(made: Settings) -> NetworkPlan:
         max_grad_norm=None if encoder is None else encoder.max_grad_norm,
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
-        lemmas_weight=0.0 if lemmas is None else lemmas.weight,
+        lemma_epochs=0 if lemmas is None else lemmas.epochs,
         subwords=None if (folder := made.vectors.subwords) is None else SubwordPlan(folder, made.vectors.components),
     )
 
@@ -197,11 +197,12 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
     if isinstance(made, LinearSettings):
         yield from _online_passes(made)
         return
-    first, second, start = made.first_pass, made.second_pass, start_of(made)
+    first, second, search, training = made.first_pass, made.second_pass, _search(made), training_of(made)
     epochs = [first.epochs, *([] if second.trees is None else [second.epochs])]
-    given = [GivenModel(key, path) for key, path in (("first_pass.model", first.model), ("beam.training.start", start)) if path]
-    yield GoldPlan(first.epochs, first.trees, _optimizer(made, epochs, 0), given[0] if given else None)
-    if second.trees is not None and start is None:
+    # A model to begin with has all passes behind it but the last, which it goes through again.
+    given = made.start is not None and (training is not None or second.trees is not None)
+    yield GoldPlan(first.epochs, first.trees, _optimizer(made, epochs, 0), given)
+    if second.trees is not None and not (given and training is not None):
         yield ExplorationPlan(
             epochs=second.epochs,
             trees=second.trees,
@@ -215,7 +216,6 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
             beam=_exploring_beam(made),
             distillation=_distillation(made, teachers),
         )
-    search, training = _search(made), training_of(made)
     if training is not None and search is not None:
         trees = TrainingTrees.projectivized if isinstance(search, Exact) else TrainingTrees.original
         gold_size = training.gold_size if isinstance(training, BeamTrainingSettings) else 1

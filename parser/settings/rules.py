@@ -269,12 +269,6 @@ def training_of(made: Settings) -> ExactTrainingSettings | None:
     return made.beam.training if isinstance(made.beam, GlobalBeamSettings | ExactSettings) else None
 
 
-def start_of(made: Settings) -> str | None:
-    """The model that the pass over whole computations begins with, in place of the passes before it; None: there is none."""
-    training = training_of(made)
-    return None if training is None else training.start
-
-
 def oracle_of(made: Settings) -> OraclePlan:
     """The oracle of all passes but the first."""
     # Where arcs can be undone, shift and right always tie: neither would be taught.

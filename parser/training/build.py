@@ -10,13 +10,13 @@ import torch
 from parser.data.attributes import SUBWORDS
 from parser.linear.model import LinearModel
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.model.extension import difference, take_over
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
 from parser.settings.choices import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
-    GivenModel,
     GlobalPlan,
     GoldPlan,
     LinearPlan,
@@ -47,9 +47,11 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     torch.manual_seed(plan.seed)
     model = fresh()
     model.classifier.to(plan.device)
-    for one in plan.passes:
-        if isinstance(one, GoldPlan) and one.given is not None:
-            model = _model_of_another_run(one.given, model, plan.device)
+    if plan.start is not None:
+        old = Model.load(Path(plan.start))
+        _check_start(plan, network, model, old)
+        old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
+        take_over(model, old)
     trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
     passes: list[TrainingPass] = []
     for one in plan.passes:
@@ -80,15 +82,35 @@ def _linear(plan: Plan, linear: LinearPlan, context: RunContext) -> tuple[Linear
     return model, passes
 
 
+def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> None:
+    """Refuses a model to begin with that is not like the one that would be trained."""
+    if plan.files.train.names and not old.vocabularies.treebanks:
+        raise SettingsError(f"start={plan.start}: that model tells no treebanks apart; give treebank.train a list of files")
+    if network.subwords is not None:
+        raise SettingsError(f"start={plan.start}: a model keeps the subwords that it has; leave out vectors.subwords")
+    if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
+        raise SettingsError(
+            f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
+        )
+    if (found := difference(model, old)) is not None:
+        key, here, there = found
+        raise SettingsError(
+            f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; its weights are of use only where "
+            "features, layers and system are the same: give the settings of its run, and others only for training"
+        )
+
+
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     """A model with fresh weights, drawn from torch's global generator, and the corpus's word vectors."""
     known = [*corpus.vocabularies.attributes, RELATION]
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
-    if network.vectors is not None and corpus.vectors is not None:
-        embeddings[network.vectors.attribute] = Embedding(corpus.vectors.matrix.shape[1], network.vectors.trained)
+    if network.vectors is not None and (length := corpus.vector_length) is not None:
+        embeddings[network.vectors.attribute] = Embedding(length, network.vectors.trained)
     if corpus.subword_vectors is not None:
         embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    if spec.encoder is not None and corpus.vocabularies.lemmas is None:
+        spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
@@ -96,17 +118,3 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     if corpus.subword_vectors is not None:
         model.classifier.tokens.set_vectors(SUBWORDS, corpus.subword_vectors)
     return model
-
-
-def _model_of_another_run(given: GivenModel, fresh: Model, device: str) -> Model:
-    """Another run's model, which takes the place of passes of this run; ``fresh`` is what this run would train."""
-    other = Model.load(Path(given.folder))
-    if not fresh.is_like(other):
-        raise SettingsError(
-            f"{given.key}={given.folder} has other features, vocabularies or layers than this run; they depend on the "
-            "training part, on vectors.*, on classifier.* and on encoder.*"
-        )
-    other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
-    # What was chosen and fitted for its weights is not for those that come.
-    other.beam, other.lattice_beam, other.calibration = fresh.beam, fresh.lattice_beam, fresh.calibration
-    return other

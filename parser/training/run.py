@@ -5,6 +5,7 @@ train(settings, folder)
   prepare(plan)         the parts of the treebank, vocabularies, word vectors
   build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
+  Run.learn_lemmas()    where the encoder predicts them
   Evaluation.finish()   calibration
 
 So beam=global is a GlobalPlan, of which GlobalPass makes a BeamObjective; the Trainer draws batches of it, which it searches to
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
@@ -28,7 +29,7 @@ from torch import Tensor
 
 from parser.beam_settings import Beam, Search
 from parser.data.background_vectors import BackgroundVectors
-from parser.data.lemmas import Lemmatizer, RuleScores, tokens_of
+from parser.data.lemmas import Lemmatizer, tokens_of
 from parser.data.sentences import NO_NODE
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
@@ -39,7 +40,7 @@ from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings
-from parser.settings.plan import Plan, TokenizerPlan
+from parser.settings.plan import NetworkPlan, Plan, TokenizerPlan
 from parser.settings.planning import check_files, plan
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
@@ -49,6 +50,7 @@ from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
 from parser.training.examples.corpus import Corpus, prepare
+from parser.training.lemma_training import learn_lemmas
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.tensorboard import TensorBoard
@@ -94,6 +96,7 @@ def train(
             if planned.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
                 log.warning("tokenizer=udpipe: this model reads %s, which text lacks; recipe=text needs none", tags)
             run.train()
+            run.learn_lemmas()
             metrics = run.metrics()
             log.info("finishing: calibration, if there is a dev part, and saving")
             metrics |= run.evaluation.finish(planned.search)
@@ -169,6 +172,20 @@ class Run:
         del passes[: progress.pass_number]
         while passes:  # a pass is let go when it is over: in a big treebank its examples take gigabytes
             self._train_pass(passes.pop(0))
+
+    def learn_lemmas(self) -> None:
+        """Learns lemmas, if there are any to learn; an interrupted process does it again, to the same end."""
+        if not isinstance(self.model, Model) or self.model.vocabularies.lemmas is None:
+            return
+        assert isinstance(self._plan.model, NetworkPlan), "of a model with a classifier"
+        log.info("learning lemmas")
+        with self._stopwatch("lemmas"):
+            anew = self._plan.start is None
+            learn_lemmas(self.model, self._corpus.known, self._plan.model.lemma_epochs, self._plan.seed, anew)
+        of_last = self._progress.metrics[self._names[-1]]
+        for part, scores in of_last.items():
+            if scores is not None:
+                of_last[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
 
     def _train_pass(self, one: TrainingPass) -> None:
         if not one.given:
@@ -285,15 +302,25 @@ class Evaluation:
         scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses)
         if not isinstance(self._model, Model):
             return scores
-        tags, rule_scores = self._model.classifier.tokens.tags_and_rules(gold.sentences)
-        scores |= gold.tag_scores(tags)
-        if rule_scores is not None:
-            scores["lemma"] = gold.lemma_score(_lemmas(self._model, gold, tags, rule_scores))
+        scores |= gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))
         if part not in self._corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
         found = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
         return found | {"gold_path_las": scores["las"]}
+
+    def lemma_score(self, part: str) -> float:
+        """The percentage of words of a part whose lemma is right, with the tags that the model predicts."""
+        model, gold = self._model, getattr(self._corpus, part)
+        assert isinstance(model, Model), "a model with a classifier"
+        tags, rule_scores = model.classifier.tokens.tags_and_rules(gold.sentences)
+        assert model.vocabularies.lemmas is not None, "it predicts lemmas"
+        assert rule_scores is not None, "it predicts lemmas"
+        symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
+        of_tokens = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
+        forms = tokens_of(sentence.forms for sentence in gold.source)
+        lemmas = Lemmatizer(model.vocabularies.lemmas)(forms, of_tokens, rule_scores)
+        return float(gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form]))
 
     def finish(self, search: Search | None) -> dict[str, Any]:
         """Lets the model remember how it is to search, and fits its calibration to the dev part, if there is one.
@@ -324,16 +351,6 @@ class Evaluation:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
         return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
-
-
-def _lemmas(model: Model, gold: GoldPart, tags: Mapping[str, np.ndarray], rule_scores: RuleScores) -> list[str]:
-    """Those that a model gives to the words of a part, with the tags that it predicts."""
-    assert model.vocabularies.lemmas is not None, "there are scores of its rules"
-    symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
-    of_tokens = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
-    forms = tokens_of(sentence.forms for sentence in gold.source)
-    lemmas = Lemmatizer(model.vocabularies.lemmas)(forms, of_tokens, rule_scores)
-    return [lemma for form, lemma in zip(forms, lemmas, strict=True) if form]
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:

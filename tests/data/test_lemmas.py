@@ -9,7 +9,7 @@ import pytest
 
 from parser.conllu.checks import ConlluError
 from parser.data.lemma_rules import LemmaRule
-from parser.data.lemmas import LemmaLexicon, Lemmas, Lemmatizer
+from parser.data.lemmas import KNOWN_LEMMA, LemmaLexicon, Lemmas, Lemmatizer, affixes
 from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
@@ -27,11 +27,11 @@ def columns(words: list[tuple[str, str, str, str]]):
 TREEBANK = [
     columns([("Fák", "fa", *A), ("vár", "vár", *A), ("vár", "vár", *B), ("_", "_", *A)]),
     columns([("szívek", "szív", *A), ("szívek", "szívek", *A), ("hol", "_", *B), ("szívek", "szív", *B), ("ég", "ég", *A)]),
-    columns([("ég", "ég", *A), ("ég", "éget", *B)]),
+    columns([("ég", "ég", *A), ("ég", "éget", *B), ("ég", "ég", *B), ("ég", "éget", *B)]),
 ]
 
 
-def test_forms_that_always_had_one_lemma_are_remembered_others_with_their_tags():
+def test_forms_that_always_had_one_lemma_are_remembered_and_of_others_the_most_frequent_with_their_tags():
     always = {"Fák": "fa", "vár": "vár", "_": "_"}
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     assert found.seen == {(): always, A: {"ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
@@ -69,6 +69,50 @@ def test_rules_that_do_not_apply_are_passed_over():
     assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], scores) == ["fa", "K", "k", "k", ""]
 
 
+def test_what_new_sentences_say_comes_before_what_was_known():
+    old = Lemmas(KNOWN, ["upos", "feats"], {(): {"Fák": "fák", "vár": "vár", "ház": "ház"}, A: {"szívek": "x", "hol": "hol"}})
+    found = old.extended(Lemmas.of(TREEBANK, ["upos", "feats"]))
+    always = {"Fák": "fa", "vár": "vár", "ház": "ház", "_": "_"}
+    assert found.seen == {(): always, A: {"szívek": "x", "hol": "hol", "ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
+    assert found.rules.symbols[:3] == KNOWN
+    assert {*Lemmas.of(TREEBANK, []).rules.symbols} < {*found.rules.symbols}
+    ambiguous = Lemmas(KNOWN, ["upos", "feats"], {(): {"ég": "ég", "x": "x"}})
+    assert ambiguous.extended(Lemmas.of(TREEBANK, ["upos", "feats"])).seen[()] == {
+        "x": "x",
+        "Fák": "fa",
+        "vár": "vár",
+        "_": "_",
+    }
+
+
+def test_a_rule_that_leads_to_a_known_lemma_is_better_by_a_constant():
+    lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {(): {"x": "fá", "y": "Fák"}})  # fák, fáka, Fák, fá
+    less, more = KNOWN_LEMMA - 0.1, KNOWN_LEMMA + 0.1
+    for scores, lemma in (
+        ([0, -9, -less, -9], "Fák"),
+        ([0, -9, -more, -9], "fák"),
+        ([0, -9, -2, -1], "fá"),
+        ([0, -9, 1, 0], "Fák"),
+    ):
+        assert lemmas.by_rules(["Fák"], np.array([scores], np.float32)) == [lemma]
+
+
+def test_which_rules_lead_to_lemmas_of_other_forms():
+    lemmas = Lemmas(KNOWN)
+    assert lemmas.rules_to_known("Fák", {"fák": {"x", "Fák"}, "Fák": {"Fák"}, "fáa": {"y"}}) == [0]
+    assert lemmas.rules_to_known("F", {}) == []
+
+
+def test_affixes_are_hashed_whatever_the_case_of_a_form():
+    numbers, offsets = affixes(["Abcdef", "abcdef", "", "a1"], 2**30)
+    assert offsets.tolist() == [0, 10, 20, 22]
+    assert len(numbers) == 28
+    assert numbers[:9].tolist() == numbers[10:19].tolist()
+    assert numbers[9] != numbers[19] == numbers[21] != numbers[27]  # capitals and digits
+    assert {*affixes(["Abcdef"], 3)[0].tolist()} <= {0, 1, 2}
+    assert [len(found) for found in affixes([], 3)] == [0, 0]
+
+
 def lines(path, *written: str):
     path.write_bytes("".join(f"{line}\n" for line in written).encode())
     return LemmaLexicon.read(path)
@@ -99,8 +143,9 @@ def test_a_lexicon_comes_before_training_and_that_before_rules():
     lemmas = Lemmas(KNOWN, ["upos"], {("X",): {"a": "seen", "b": "seen"}, (): {"always": "so"}})
     asked: list[list[int]] = []
 
-    def scores(places: np.ndarray) -> np.ndarray:
+    def scores(new: list[str], places: np.ndarray) -> np.ndarray:
         asked.append(places.tolist())
+        assert new == [forms[place] for place in places]
         return np.tile(np.array([1, 2, 0], np.float32), (len(places), 1))
 
     forms = ["", "a", "b", "b", "Fák", "C", "always"]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from parser import Parser
-from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import LemmaLexicon
 from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
@@ -17,7 +16,7 @@ from parser.inference.encoder import FrozenEncoder
 from parser.model.model import Model
 from parser.networks import bilstm
 from parser.serving.service import Service
-from tests.forgery import RULES, SEEN, small_model
+from tests.forgery import SEEN, small_model
 from tests.random_models import random_lemma_model, random_text_model
 from tests.toy import sentence
 
@@ -127,8 +126,7 @@ def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
         known = {column: values.symbols for column, values in model.vocabularies.tags.items()}
         for place, form in enumerate(words, 1):
             upos, feats = (known[column][tags[column][place]] for column in ("upos", "feats"))
-            rules = [LemmaRule.of(RULES[number]) for number in np.argsort(-scores(np.array([place]))[0], kind="stable")]
-            by_rule = next(rule(form) for rule in rules if rule(form) is not None)
+            by_rule = model.vocabularies.lemmas.by_rules([form], scores([form], np.array([place])))[0]
             written = None if lexicon is None else lexicon.lemma(form, upos, feats)
             found.append(written or SEEN[()].get(form) or SEEN.get((upos, feats), {}).get(form) or by_rule)
     return found
@@ -143,9 +141,8 @@ BARE = "".join(
 
 
 @pytest.mark.parametrize("use", [TagUse.FILL, TagUse.OVERWRITE])
-@pytest.mark.parametrize("layer", [1, 2])
-def test_lemmas_are_those_of_the_lexicon_of_training_or_of_rules(use, layer):
-    model = random_lemma_model(layer)
+def test_lemmas_are_those_of_the_lexicon_of_training_or_of_rules(use):
+    model = random_lemma_model()
     found = columns(parsed(use, BARE, model), 2)
     assert found == expected_lemmas(model, FORMS)
     assert "always" in found

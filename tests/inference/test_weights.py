@@ -67,7 +67,7 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
         expected_vectors, expected_tags, expected_rules = expected.encoder.encode_with_tags(encoded)
         assert (rules is None) == (expected_rules is None) == (model.vocabularies.lemmas is None)
         if rules is not None:
-            np.testing.assert_array_equal(rules(np.arange(9)), expected_rules(np.arange(9)))
+            np.testing.assert_array_equal(rules(["w"] * 9, np.arange(9)), expected_rules(["w"] * 9, np.arange(9)))
         np.testing.assert_array_equal(vectors, expected_vectors)
         assert list(tags) == list(expected_tags)
         for column, values in tags.items():

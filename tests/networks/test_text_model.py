@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from parser.data.lemma_rules import rule_elements
+from parser.data.lemmas import affixes
 from parser.data.vocabularies import N_RESERVED, Characters, SetVocabulary, tag_vocabulary
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_batched
@@ -63,7 +64,10 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     torch.manual_seed(0)
     # Of the casings keep is there most often, of what happens at the front nothing; the other parts are once there.
     rules = SetVocabulary(["keep\t0\t\t0\t", "keep\t0\t\t1\ta", "lower\t1\tb\t2\ta"], rule_elements)
-    scorer = LemmaScorer(LemmaSpec(1, 4, 0.5), 3, rules)
+    tags = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
+    scorer = LemmaScorer(LemmaSpec(4, 7, 0.5), tags, rules)
+    assert not any(parameter.any() for parameter in scorer.parameters())
+    scorer.initialize()
     with torch.no_grad():
         scorer.bias.normal_()
     names = ["0\t\t", "keep", "\t0\t", "\t1\ta", "\t2\ta", "1\tb\t", "lower"]
@@ -71,11 +75,16 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     sets = [["keep", "0\t\t", "\t0\t"], ["keep", "0\t\t", "\t1\ta"], ["lower", "1\tb\t", "\t2\ta"]]
     sums = [sum(parts[element] for element in of_rule) for of_rule in sets]
     vectors = torch.stack([whole + added for whole, added in zip(scorer.outputs.whole, sums, strict=True)])
-    read = torch.randn(5, 3)
-    hidden = read @ scorer.hidden.weight.t() + scorer.hidden.bias
+    forms, scores = ["Ab", "c", ""], {"upos": torch.randn(3, 2), "feats": torch.randn(3, 3)}
+    rows = []
+    for place, form in enumerate(forms):
+        numbers, _ = affixes([form], 7)
+        of_tags = (of_task[place].softmax(0) @ scorer.inputs[task]() for task, of_task in scores.items())
+        rows.append(scorer.affixes[numbers].sum(dim=0) + sum(of_tags))
+    hidden = torch.stack(rows)
     expected = torch.where(hidden > 0, hidden, 0.1 * hidden) @ vectors.t() + scorer.bias
-    torch.testing.assert_close(scorer.scores(read), expected)
-    assert not torch.equal(scorer.scores(read, dropping=True), expected)
+    torch.testing.assert_close(scorer.scores(forms, scores), expected)
+    assert not torch.equal(scorer.scores(forms, scores, dropping=True), expected)
 
 
 def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):

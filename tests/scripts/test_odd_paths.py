@@ -141,7 +141,7 @@ def test_a_sweep(trained):
 
 def test_settings_that_name_folders(trained):
     run = f"{trained.name} run"
-    said = trained.train(f"first_pass.model={run}", "second_pass.epochs=1", "column=3", "hydra.run.dir=continued")
+    said = trained.train(f"start={run}", "second_pass.epochs=1", "column=3", "hydra.run.dir=continued")
     assert "second pass, epoch 1 of 1" in said
     both = override("treebank.train", [trained.folder / trained.data, trained.data])
     assert "12 sentences" in trained.train(both, "hydra.run.dir=twice")

@@ -23,7 +23,7 @@ from tests.toy import settings
 TRAIN, DEV, RUN, SWEEP = "treebank.train", "treebank.dev", "hydra.run.dir", "hydra.sweep.dir"
 PATHS = {
     *(f"{group}.{part}" for group in ("treebank", "lattice") for part in ("train", "dev", "test")),
-    *("vectors.file", "vectors.subwords", "paths.treebanks", "first_pass.model", "distillation.teacher", "beam.training.start"),
+    *("vectors.file", "vectors.subwords", "paths.treebanks", "start", "distillation.teacher"),
 }
 
 

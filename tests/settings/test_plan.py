@@ -10,7 +10,6 @@ from parser.beam_settings import Beam, Exact, Merge, Scores
 from parser.settings.choices import Policy, TrainingTrees
 from parser.settings.plan import (
     ExplorationPlan,
-    GivenModel,
     GlobalPlan,
     GoldPlan,
     NetworkPlan,
@@ -30,7 +29,7 @@ EXACT += ["encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
         (["column=1"], "first_pass"),
         (["beam=local"], "first_pass second_pass"),
         (["beam=global"], "first_pass second_pass third_pass"),
-        (["beam=global", "beam.training.start=runs/x"], "first_pass third_pass"),
+        (["beam=global", "start=runs/x"], "first_pass third_pass"),
         (EXACT, "first_pass second_pass third_pass"),
         ([*EXACT, "beam.training=null"], "first_pass second_pass"),
         (["model=linear"], "online"),
@@ -63,11 +62,20 @@ def test_schedules_span_passes_or_runs():
     assert spans == {"pass": [Span(0, 3), Span(0, 5)], "run": [Span(0, 8), Span(3, 8)]}
 
 
-@pytest.mark.parametrize("key", ["first_pass.model", "beam.training.start"])
-def test_the_model_of_another_run_takes_the_place_of_the_first_pass(key):
-    (first, *_) = plan(settings("beam=global", f"{key}=runs/x")).passes
-    assert isinstance(first, GoldPlan)
-    assert first.given == GivenModel(key, "runs/x")
+@pytest.mark.parametrize(
+    ("overrides", "names", "given"),
+    [
+        ([], "first_pass second_pass", True),
+        (["column=1"], "first_pass", False),
+        (["beam=global"], "first_pass third_pass", True),
+    ],
+)
+def test_a_model_to_begin_with_goes_through_the_last_pass_alone(overrides, names, given):
+    made = plan(settings("start=runs/x", *overrides))
+    assert made.start == "runs/x"
+    assert " ".join(one.name for one in made.passes) == names
+    assert isinstance(made.passes[0], GoldPlan)
+    assert made.passes[0].given is given
 
 
 def test_searches():

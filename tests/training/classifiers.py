@@ -21,7 +21,7 @@ SIZES = {"upos": 7, "form": 31, "deprel": 5}
 OUTPUTS = 6
 
 # Of upos, where its values are taken for sets; one has no element, and the pairs are in no order.
-SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 5, 3, 4, 7]), n_elements=8)
+SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 5, 3, 4, 7]), list("abcde"))
 
 
 def make(

@@ -140,11 +140,11 @@ def test_every_column_of_table_7(treebank, tmp_path, column):
 
 def test_a_first_pass_can_be_shared(treebank, tmp_path):
     first = train(run(treebank, "column=2"), tmp_path / "first")
-    second = train(run(treebank, "column=5", f"first_pass.model={tmp_path}/first/model"), tmp_path / "second")
+    second = train(run(treebank, "column=5", f"start={tmp_path}/first/model"), tmp_path / "second")
     assert second["after_first_pass"] == first["after_first_pass"]
     assert "first_pass_fit" not in second["seconds"]
-    with pytest.raises(SettingsError, match="other features"):
-        train(run(treebank, "classifier.hidden=33", f"first_pass.model={tmp_path}/first/model"), tmp_path / "third")
+    with pytest.raises(SettingsError, match=r"start=.*classifier\.hidden=33.*classifier\.hidden=32"):
+        train(run(treebank, "classifier.hidden=33", f"start={tmp_path}/first/model"), tmp_path / "third")
 
 
 class Explorations(Observer):
@@ -176,7 +176,7 @@ def test_what_was_fitted_for_other_weights_is_not_taken_over(treebank, tmp_path)
     train(run(treebank, "column=2", "beam=local", "beam.size=4"), tmp_path / "first")
     assert Model.load(tmp_path / "first").beam is not None
     assert Model.load(tmp_path / "first").calibration != Calibration()
-    train(run(treebank, "column=5", f"first_pass.model={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
+    train(run(treebank, "column=5", f"start={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
     second = Model.load(tmp_path / "second")
     assert (second.beam, second.lattice_beam, second.calibration) == (None, None, Calibration())
 

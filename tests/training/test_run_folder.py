@@ -125,12 +125,12 @@ def test_changed_data_are_noticed(tmp_path, treebank, killed):
 
 def test_a_changed_first_pass_is_noticed(tmp_path, treebank):
     train(run(treebank, "column=2"), tmp_path / "first")
-    shared = f"first_pass.model={tmp_path}/first/model"
+    shared = f"start={tmp_path}/first/model"
     train(run(treebank, shared), tmp_path / "run")
     train(run(treebank, "column=2", "seed=2"), tmp_path / "second")
     weights = (tmp_path / "second/model/classifier.safetensors").read_bytes()
     (tmp_path / "first/model/classifier.safetensors").write_bytes(weights)
-    with pytest.raises(CheckpointError, match=r"first_pass\.model/classifier\.safetensors"):
+    with pytest.raises(CheckpointError, match=r"start/classifier\.safetensors"):
         train(run(treebank, shared), tmp_path / "run")
 
 

@@ -160,14 +160,14 @@ def test_pipelines_of_spacy_hold_it(run):
     assert [word.head.i for word in again.from_bytes(nlp.to_bytes())("the w1 nost")] == [word.head.i for word in doc]
 
 
-def test_a_model_begins_another_run_of_the_same_pieces_alone(run, tmp_path):
-    given = planned_run(run.parent, f"first_pass.model={run}")
-    train(given, tmp_path / "same")
-    write_encoder(run.parent / "other", "WordPiece")
-    other = settings(*[f"treebank.{part}={run.parent / part}.conllu" for part in ("train", "dev", "test")], *SMALL,
-                     f"vectors.subwords={run.parent / 'other'}", f"first_pass.model={run}")  # fmt: skip
-    with pytest.raises(SettingsError, match="has other features, vocabularies or layers"):
-        train(other, tmp_path / "other")
+def test_a_model_that_goes_on_keeps_its_subwords(run, tmp_path):
+    files = [f"treebank.{part}={run.parent / part}.conllu" for part in ("train", "dev", "test")]
+    train(settings(*files, *SMALL, f"start={run}"), tmp_path / "run")
+    np.testing.assert_array_equal(read_tensors(tmp_path / "run" / MODEL)[VECTORS], read_tensors(run / MODEL)[VECTORS])
+    name = SUBWORD_TOKENIZER
+    assert (tmp_path / "run" / MODEL / name).read_bytes() == (run / MODEL / name).read_bytes()
+    with pytest.raises(SettingsError, match="leave out vectors.subwords"):
+        train(planned_run(run.parent, f"start={run}"), tmp_path / "other")
 
 
 EDITS = {

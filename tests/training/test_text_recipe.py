@@ -14,14 +14,16 @@ from torch import Tensor, nn
 
 import oracles
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
+from parser.model_folder import read_tensors
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
+from parser.training.lemma_training import learn_lemmas
 from parser.training.run import train
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
@@ -59,6 +61,7 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
         "optimizer.batch_size=15",
         "first_pass.epochs=8",
         "second_pass.epochs=12",
+        "encoder.lemmas.epochs=100",
         "keep=last",
     ]
     metrics = train(run(treebank, *no_dropout, *fast), tmp_path)
@@ -93,17 +96,44 @@ def lemmas_right(model: Model, treebank) -> float:
     return float(np.mean([one == other for one, other in zip(found, gold, strict=True)]))
 
 
-def test_lemmas_need_not_be_learned(treebank, tmp_path):
-    """Where they are not asked for, all is as if there were none."""
+def test_a_parser_is_the_same_whether_lemmas_are_learned_or_not(treebank, tmp_path):
+    """Where they are not asked for, all is as if there were none; where they are, nothing but them is learned besides."""
     lines = [line.split("\t") for line in treebank.read_text().split("\n")]
     bare = ["\t".join([*line[:2], "_", *line[3:]] if len(line) > 1 else line) for line in lines]
     (tmp_path / "bare.conllu").write_text("\n".join(bare))
     found = []
     for name, file, more in (("off", treebank, ["encoder.lemmas=null"]), ("none", tmp_path / "bare.conllu", [])):
-        assert "lemma" not in train(run(file, *more), tmp_path / name)["test"]
+        metrics = train(run(file, *more), tmp_path / name)
+        assert "lemma" not in metrics["test"]
         assert Model.load(tmp_path / name).vocabularies.lemmas is None
         found.append({part: files_of(tmp_path / name)[part] for part in ("classifier.safetensors", "vocabularies.json")})
     assert found[0] == found[1]
+    learned = train(run(treebank), tmp_path / "on")
+    assert {**learned["test"], "lemma": None} == {**metrics["test"], "lemma": None}
+    with_lemmas, without = (read_tensors(tmp_path / name / "model") for name in ("on", "off"))
+    assert {name for name in with_lemmas if not name.startswith("tokens.lemmas.")} == {*without}
+    for name, tensor in without.items():
+        np.testing.assert_array_equal(with_lemmas[name], tensor)
+
+
+def test_lemmas_are_learned_from_words_as_if_their_forms_were_new():
+    """The numbers drawn elsewhere stay what they are, and so does the rest of the model."""
+    sentences = [sentence([0, 1, 2]), sentence([0])]
+    for one in sentences:
+        one.lemmas = [f"{form[:-1]}é" if place % 2 else form for place, form in enumerate(one.forms)]
+    found = []
+    for seed in (1, 1, 2):
+        model = random_lemma_model()
+        before = {name: tensor.clone() for name, tensor in model.classifier.state_dict().items()}
+        torch.manual_seed(5)
+        learn_lemmas(model, sentences, 3, seed)
+        assert torch.initial_seed() == 5
+        after = model.classifier.state_dict()
+        changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
+        assert changed == {name for name in after if name.startswith("tokens.lemmas.")}
+        found.append({name: after[name] for name in changed})
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+    assert not all(torch.equal(found[0][name], found[2][name]) for name in found[0])
 
 
 def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
@@ -126,27 +156,6 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
     return TrainingSentences(model.vocabularies.encode(made), gold, relations, of_words)
 
 
-def test_the_loss_of_lemmas_is_a_weighted_mean_over_words_that_have_one():
-    model = random_lemma_model()
-    encoder, data = model.classifier.tokens, some_sentences(model, tags=False)
-    encoder.heads = None
-    rules = np.random.default_rng(0).integers(UNKNOWN, N_RESERVED + 5, len(data.trees.heads)).astype(np.int32)
-    rules[data.sentences.offsets[:-1]] = ROOT
-    _, scores = encoder.tags_and_rules(data.sentences)
-    words = np.flatnonzero(rules >= N_RESERVED)
-    assert 0 < len(words) < len(rules) - len(data)
-    gold = torch.from_numpy(rules[words] - N_RESERVED).long()
-    expected = 0.5 * nn.functional.cross_entropy(torch.from_numpy(scores(words)), gold).item()
-    loss = losses_of_tasks(model, replace(data, rules=rules), TaskWeights(lemmas=0.5))
-    assert loss.item() == pytest.approx(expected, rel=1e-4)
-    loss.backward()
-    for name, parameter in encoder.named_parameters():
-        if name.startswith("lemmas."):
-            assert parameter.grad.abs().max() > 0, name
-        else:  # shared with the parser, which would be worse for it
-            assert parameter.grad is None or not parameter.grad.any(), name
-
-
 def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
     objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, None, weights), 1000)
@@ -161,7 +170,7 @@ def test_losses_of_tags_are_weighted_means_over_words():
     data, weights = some_sentences(model, tags=True), {"upos": 0.5, "feats": 2.0}
     values = torch.from_numpy(data.sentences.values.T.copy())
     with torch.no_grad():
-        scores = model.classifier.tokens.encode_for_tags(values, np.diff(data.sentences.offsets)).tag_scores
+        scores = model.classifier.tokens.tag_scores(values, np.diff(data.sentences.offsets))
     expected = 0.0
     for row, (column, weight) in zip(data.tags, weights.items(), strict=True):
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]

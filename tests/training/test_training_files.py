@@ -126,10 +126,10 @@ def test_names_and_places(files, tmp_path):
     _make_paths_absolute(made, tmp_path)
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
-    further = ["lattice.train=l.conllul", "vectors.file=v.vec", "distillation.teacher=runs/t", "first_pass.model=runs/f"]
+    further = ["lattice.train=l.conllul", "vectors.file=v.vec", "distillation.teacher=runs/t", "start=runs/f"]
     others = settings("treebank.dev=d.conllu", *further)
     _make_paths_absolute(others, tmp_path)
-    paths = others.treebank.dev, others.lattice.train, others.vectors.file, others.distillation.teacher, others.first_pass.model
+    paths = others.treebank.dev, others.lattice.train, others.vectors.file, others.distillation.teacher, others.start
     assert paths == tuple(f"{tmp_path}/{name}" for name in ("d.conllu", "l.conllul", "v.vec", "runs/t", "runs/f"))
     assert others.lattice.dev is None
     taught = settings("distillation.teacher=[runs/t,runs/u]")

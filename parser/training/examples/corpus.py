@@ -15,7 +15,7 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import counted
-from parser.data.attributes import TREEBANK, attribute_values
+from parser.data.attributes import SUBWORDS, TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
@@ -62,7 +62,8 @@ class Corpus:
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
         lattices: by part (train, dev, test), its word lattices, where there are any.
-        subword_vectors: float16[subwords, size], where subwords are read.
+        subword_vectors: float16 or float32[subwords, size], where subwords are read.
+        vector_length: of the word vectors, those of a model to begin with included; None if there are none.
     """
 
     train: Treebank
@@ -76,6 +77,7 @@ class Corpus:
     projectivization: str
     lattices: dict[str, LatticePart] = field(default_factory=dict)
     subword_vectors: np.ndarray | None = None
+    vector_length: int | None = None
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -86,9 +88,8 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        tags, lemmas = self.vocabularies.encode_tags(sentences), self.vocabularies.lemmas
-        rules = None if lemmas is None else lemmas.encode(sentences)
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, rules)
+        tags = self.vocabularies.encode_tags(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """The sentences of training_sentences(), as they were read."""
@@ -137,6 +138,17 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
     network = plan.model if isinstance(plan.model, NetworkPlan) else None
+    start = None if plan.start is None else Model.load(Path(plan.start))
+    if network is not None and start is not None:
+        vocabularies, relations = _extended(start, plan, network, known)
+        dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+        parts, slots = (train, known, dev_made, test_made), _slots(plan, network, vocabularies)
+        length = None
+        if network.vectors is not None and network.vectors.attribute in start.spec.embeddings:
+            length = start.spec.embeddings[network.vectors.attribute].size
+        tensors = start.classifier.state_dict()
+        subword_vectors = None if vocabularies.subwords is None else tensors[f"tokens.inputs.vectors.{SUBWORDS}"].numpy()
+        return Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length)
     wanted, vectors, subword_vectors, by_attribute = None if network is None else network.vectors, None, None, {}
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
@@ -154,7 +166,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         vocabularies, slots = Vocabularies(by_attribute), []
     else:
         tags = _tags(network, known)
-        lemmas = Lemmas.of(known, list(tags)) if network.lemmas_weight else None
+        lemmas = Lemmas.of(known, list(tags)) if network.lemma_epochs else None
         subwords, subword_vectors = _subwords(network, known)
         vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas, subwords)
         slots = _slots(plan, network, vocabularies)
@@ -162,8 +174,47 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = _relations(known, plan.teachers)
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    length = None if vectors is None else vectors.matrix.shape[1]
     parts = train, known, dev_made, test_made
-    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors)
+    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length)
+
+
+def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
+    """The vocabularies and relations of a model, and what is new in some sentences; says what that is.
+
+    Values whose vectors are not learned stay unknown: nobody could say what they are like.
+    """
+    before, wanted = start.vocabularies, network.vectors
+    by_attribute: dict[str, Vocabulary] = {}
+    for name, vocabulary in before.by_attribute.items():
+        embedding = start.spec.embeddings.get(name)
+        values = chain.from_iterable(attribute_values(known, name))
+        if name == TREEBANK:
+            values = chain(plan.files.train.names)
+        if embedding is None or embedding.trained:
+            rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
+            by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
+        else:
+            by_attribute[name] = vocabulary
+    characters = before.characters and before.characters.extended(chain.from_iterable(s.forms for s in known))
+    tags = {
+        column: tag_vocabulary(column, of_column.extended(value for s in known for value in getattr(s, column)))
+        for column, of_column in before.tags.items()
+    }
+    lemmas, found = (before.lemmas, Lemmas.of(known, list(tags))) if network.lemma_epochs else (None, None)
+    if found is not None:
+        lemmas = found if lemmas is None else lemmas.extended(found)
+    relations = Vocabulary(start.relations.extended(chain.from_iterable(s.deprels for s in known)))
+    vocabularies = Vocabularies(by_attribute, characters, tags, lemmas, before.subwords)
+    counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
+    counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
+    if characters is not None and before.characters is not None:
+        counts.append(("characters", len(characters.symbols) - len(before.characters.symbols)))
+    new = relations.symbols[len(start.relations.symbols) :]
+    counts.append(("relations", len(new)))
+    named = f" ({', '.join(new)})" if new else ""
+    log.info("start  new to it: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
+    return vocabularies, relations
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:

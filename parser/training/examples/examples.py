@@ -28,14 +28,12 @@ class TrainingSentences:
         trees: the trees, sentence by sentence the same ones.
         relations: int32[total], gold relations at the places of ``trees.heads``.
         tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags; None for none.
-        rules: int32[total], the rules for the words' lemmas, as Lemmas.encode; None where lemmas are not predicted.
     """
 
     sentences: Sentences
     trees: Trees
     relations: np.ndarray
     tags: np.ndarray | None = None
-    rules: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.trees)

@@ -34,12 +34,10 @@ class TaskWeights:
     Attributes:
         tags: by column that is predicted, in the order of ``TrainingSentences.tags``.
         heads: of the heads and relations, if the encoder predicts them.
-        lemmas: of the rules for lemmas, if it predicts them.
     """
 
     tags: Mapping[str, float] = field(default_factory=dict)
     heads: float = 0.0
-    lemmas: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,13 @@ class EncodedBatch:
         places: int64[tokens], where the tokens are among those of all sentences.
         lengths: int64[sentences], tokens of each, the root counted.
         vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
-        tag_scores, for_lemmas: see Encoded.
+        tag_scores: see Encoded.
     """
 
     places: np.ndarray
     lengths: np.ndarray
     vectors: dict[str, Tensor]
     tag_scores: dict[str, Tensor]
-    for_lemmas: Tensor | None = None
 
 
 class BatchReader:
@@ -115,7 +112,6 @@ class BatchEncoder:
         self._weights = weights or TaskWeights()
         self._tokens = cast(ContextualRepresentation, classifier.tokens)
         self._heads = classifier.tokens.heads if isinstance(classifier.tokens, BiLSTM) else None
-        self._lemmas = classifier.tokens.lemmas if isinstance(classifier.tokens, BiLSTM) else None
         self._nothing = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout, self._nothing.device)
 
@@ -123,13 +119,12 @@ class BatchEncoder:
         """Encodes some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
         places, lengths, values = self._reader.read(numbers, dropping)
         encoded = self._tokens.encode(values, lengths, dropping)
-        vectors = self._tokens.with_tokens(encoded.tokens)
-        return EncodedBatch(places, lengths, vectors, encoded.tag_scores, encoded.for_lemmas)
+        return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
 
     @property
     def has_tasks(self) -> bool:
         """Whether the encoder has further tasks."""
-        return bool(self._weights.tags) or self._heads is not None or self._lemmas is not None
+        return bool(self._weights.tags) or self._heads is not None
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
         """The weighted sum of the losses of further tasks; 0 if there are none."""
@@ -145,12 +140,6 @@ class BatchEncoder:
             relations = self._on_device(self._data.relations[batch.places])
             tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
             total = total + self._weights.heads * self._heads.loss(tokens, grid, heads, relations, dropping)
-        if self._lemmas is not None and batch.for_lemmas is not None:
-            assert self._data.rules is not None, "the rules to predict"
-            gold = self._on_device(self._data.rules[batch.places]) - N_RESERVED
-            if (known := gold >= 0).any():
-                scores = self._lemmas.scores(batch.for_lemmas[known], dropping)
-                total = total + self._weights.lemmas * nn.functional.cross_entropy(scores, gold[known])
         return total
 
     def _on_device(self, numbers: np.ndarray) -> Tensor:

@@ -47,7 +47,7 @@ class RunStart:
         corpus: what it trains and measures on.
         model: the model; training changes it in place.
         epochs: epochs of all passes together.
-        epochs_done: those that are not to be done any more: by an interrupted process, or in the run of first_pass.model.
+        epochs_done: those that are not to be done any more: by an interrupted process, or in the run of ``start``.
     """
 
     plan: Plan

@@ -77,7 +77,7 @@ class TrainedClassifier:
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Encodes batches of sentences; for a contextual token representation."""
         tags = {column: self.plan.tag_weights[column] for column in self._corpus.vocabularies.tags}
-        weights = TaskWeights(tags, self.plan.heads_weight, self.plan.lemmas_weight)
+        weights = TaskWeights(tags, self.plan.heads_weight)
         return BatchEncoder(self.model.classifier, data, self.word_dropout(self._corpus.vocabularies.attributes), weights)
 
     def reader(self, data: TrainingSentences) -> BatchReader:
@@ -243,7 +243,7 @@ class GoldPass(ExamplePass):
     """
 
     def __init__(self, plan: GoldPlan, classifier: TrainedClassifier, context: RunContext) -> None:
-        super().__init__(plan, classifier, context, given=plan.given is not None)
+        super().__init__(plan, classifier, context, given=plan.given)
 
     @cached_property
     def examples(self) -> Examples:

@@ -1,0 +1,131 @@
+"""A model whose vocabularies have grown: what it has learned stays, and what is new has the weights of a fresh one.
+
+A row of a table belongs to a value, an element of values, a relation or an output. The rows of those that were known before are
+copied, whatever their places are now; all other tensors are copied whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
+from parser.inference.weights import SlotLayout
+from parser.model.model import Model
+from parser.transitions.features import RELATION
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_Labels = Sequence[Hashable]
+_RESERVED = [*range(N_RESERVED)]
+
+
+def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
+    """What forbids to go on with the weights of a model in another one; what is only for training may differ.
+
+    Args:
+        model: the model.
+        other: the one that would be trained.
+
+    Returns:
+        A setting, its value in the one, and in the other; None: nothing.
+    """
+    ours, theirs = (
+        _flat(asdict(one.spec))
+        | {"system": one.system.name}
+        | {f"the option {name} of the system": value for name, value in one.system.options.items()}
+        | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
+        for one in (model, other)
+    )
+    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # then they are learned anew, or not wanted
+    for key in {**ours, **theirs}:
+        if key.endswith("dropout") or (without and key.startswith("encoder.lemmas")):
+            continue
+        if ours.get(key) != theirs.get(key):
+            return key, ours.get(key), theirs.get(key)
+    return None
+
+
+def _flat(spec: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The fields of a classifier's spec by the names of their settings."""
+    found: dict[str, Any] = {}
+    for name, value in spec.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict):
+            found |= _flat(value, f"{key}.")
+        else:
+            found[key if "." in key or key == "encoder" else f"classifier.{key}"] = value
+    return found
+
+
+def take_over(model: Model, old: Model) -> None:
+    """Gives a fresh model what an old one has learned; ``difference()`` of the two is None, and its vocabularies have grown."""
+    tensors, known = model.classifier.state_dict(), old.classifier.state_dict()
+    labels, labels_before = _labels(model), _labels(old)
+    for name, tensor in tensors.items():
+        if name not in known:
+            continue  # lemmas, where there were none
+        if name not in labels:
+            tensor.copy_(known[name])
+            continue
+        _copy_rows(tensor, known[name], labels[name], labels_before[name])
+
+
+def _copy_rows(tensor: Tensor, known: Tensor, labels: _Labels, before: _Labels) -> None:
+    rows = {label: row for row, label in enumerate(labels)}
+    kept = [(rows[label], row) for row, label in enumerate(before) if label in rows]
+    if kept:
+        here, there = zip(*kept, strict=True)
+        tensor[list(here)] = known[list(there)].to(tensor.device)
+
+
+def _labels(model: Model) -> dict[str, _Labels]:
+    """By tensor, what its rows belong to, where they belong to something that vocabularies know."""
+    vocabularies, relations = model.vocabularies, model.relations
+    known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
+    embedded = model.spec.embeddings
+    table = "tokens.embeddings.vectors" if model.spec.encoder is None else "tokens.inputs.vectors"
+    found: dict[str, _Labels] = {
+        f"{table}.{name}": _of_vectors(known[name]) for name in embedded if name in known and name != RELATION
+    }
+    found[f"tokens.embeddings.vectors.{RELATION}"] = _of_vectors(relations)
+    sizes = dict.fromkeys(embedded, 1) if model.spec.encoder is None else dict.fromkeys(["token", *embedded], 1)
+    layout = SlotLayout.of(model.slots, sizes, {name: len(values) for name, values in known.items()})
+    one_hot: list[Hashable] = [
+        (column, value)
+        for column in layout.one_hot_columns
+        for value in (*_RESERVED, *known[model.slots[column].attribute].symbols)
+    ]
+    found["one_hot.weight"] = one_hot or [None]
+    found["output.weight"] = found["output.bias"] = _of_outputs(model)
+    if vocabularies.characters is not None:
+        found["tokens.characters.vectors"] = [*_RESERVED, *vocabularies.characters.symbols]
+    for task, tags in vocabularies.tags.items():
+        found[f"tokens.tagger.biases.{task}"] = tags.symbols
+        for part in ("tagger.outputs", "tagger.inputs", "lemmas.inputs"):
+            found |= _of_sums(f"tokens.{part}.{task}", tags)
+    if vocabularies.lemmas is not None:
+        found["tokens.lemmas.bias"] = vocabularies.lemmas.rules.symbols
+        found |= _of_sums("tokens.lemmas.outputs", vocabularies.lemmas.rules)
+    for part in ("weight", "bias"):
+        found[f"tokens.heads.relation_product.{part}"] = relations.symbols
+    return found
+
+
+def _of_vectors(values: Vocabulary) -> _Labels:
+    """Rows of vectors of an attribute: its values, or the elements of values that are sets."""
+    return [*_RESERVED, *(values.elements.symbols if isinstance(values, SetVocabulary) else values.symbols)]
+
+
+def _of_sums(name: str, values: Vocabulary) -> dict[str, _Labels]:
+    """Rows of vectors of tags or rules, and of their elements."""
+    found: dict[str, _Labels] = {f"{name}.whole": values.symbols}
+    return found | {f"{name}.elements": _of_vectors(values)} if isinstance(values, SetVocabulary) else found
+
+
+def _of_outputs(model: Model) -> _Labels:
+    sizes, symbols = model.system.block_sizes.tolist(), model.relations.symbols
+    labels = [(block, None if size == 1 else symbols[number]) for block, size in enumerate(sizes) for number in range(size)]
+    return labels if model.lookahead is None else [*labels, "choice"]

@@ -1,0 +1,164 @@
+"""start=FOLDER: training that goes on with a model, on what it knows and on what is new to it."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.data.treebank import Sentence
+from parser.data.vocabularies import SetVocabulary
+from parser.model.model import Model
+from parser.model_folder import read_tensors
+from parser.settings import SettingsError
+from parser.training.run import train
+from tests.random_trees import random_projective_tree
+from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import SMALL, TEXT, files_of, train_until_killed
+
+# Learning rates of next to nothing: what was known is to be seen as it was.
+STILL = ["optimizer.learning_rate=1e-30"]
+MLP = [*SMALL, "recipe=accurate"]
+BILSTM = [*SMALL, "recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=12", "optimizer.batch_size=60"]
+ONE_PASS = [*SMALL, "column=1"]
+KINDS = {"paper": SMALL, "one pass": ONE_PASS, "mlp": MLP, "bilstm": BILSTM, "text": TEXT}
+
+
+def sentences(words: str, relations: str, seed: int) -> list[Sentence]:
+    """Sentences of words over these letters, whose tags and features follow from their last ones."""
+    rng = random.Random(seed)
+    made: list[Sentence] = []
+    while len(made) < 12:
+        one = sentence(random_projective_tree(rng, rng.randint(2, 7)), rng)
+        if one.heads.count(0) != 1:
+            continue
+        one.forms = ["".join(rng.choice(words) for _ in range(rng.randint(1, 2))) for _ in one.forms]
+        one.lemmas = [form[:-1] or form for form in one.forms]
+        one.upos = [f"TAG{form[-1]}" for form in one.forms]
+        one.feats = ["Case=Nom|Number=Sing" if form[-1] in "ac" else f"Letter={form[-1]}" for form in one.forms]
+        one.deprels = ["root" if head == 0 else rng.choice(relations.split()) for head in one.heads]
+        made.append(one)
+    return made
+
+
+@pytest.fixture(scope="module")
+def treebanks(tmp_path_factory):
+    """Of some words and relations, and with others besides."""
+    folder = tmp_path_factory.mktemp("treebanks")
+    old = write_conllu(folder / "old.conllu", sentences("abc", "obj nsubj", 0))
+    return old, write_conllu(folder / "new.conllu", sentences("abxyz", "obj det advmod", 1))
+
+
+def run(treebank, *overrides: str):
+    return settings(f"treebank.train={treebank}", f"treebank.dev={treebank}", f"treebank.test={treebank}", *overrides)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def started(request, treebanks, tmp_path_factory):
+    """The settings of a kind of model, and the folder of one that has learned the first treebank."""
+    folder = tmp_path_factory.mktemp("started")
+    train(run(treebanks[0], *KINDS[request.param]), folder)
+    return KINDS[request.param], folder
+
+
+def rows(model: Model, tensors: dict[str, np.ndarray], seen: Model) -> dict[str, list[bytes]]:
+    """Of some tensors, the rows of what a model has seen, in its order."""
+    found = {}
+    for name, vocabulary in seen.vocabularies.by_attribute.items():
+        for prefix in ("tokens.inputs.vectors.", "tokens.embeddings.vectors."):
+            if prefix + name in tensors:
+                ours = model.vocabularies.by_attribute[name]
+                numbers = [0, 1, 2, *ours.encode_exactly(vocabulary.symbols)]
+                if isinstance(ours, SetVocabulary) and isinstance(vocabulary, SetVocabulary):
+                    numbers = [0, 1, 2, *(3 + ours.elements.symbols.index(one) for one in vocabulary.elements.symbols)]
+                found[name] = [tensors[prefix + name][number].tobytes() for number in numbers]
+    for column, vocabulary in seen.vocabularies.tags.items():
+        numbers = [number - 3 for number in model.vocabularies.tags[column].encode_exactly(vocabulary.symbols)]
+        found[column] = [tensors[f"tokens.tagger.biases.{column}"][number].tobytes() for number in numbers]
+    classifier = model.classifier
+    for column, start in zip(classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist(), strict=True):
+        name = model.slots[column].attribute
+        known = (
+            (model.relations, seen.relations)
+            if name == "deprel"
+            else (v.vocabularies.by_attribute[name] for v in (model, seen))
+        )
+        ours, vocabulary = known
+        numbers = [start + number for number in (0, 1, 2, *ours.encode_exactly(vocabulary.symbols))]
+        found[str(model.slots[column])] = [tensors["one_hot.weight"][number].tobytes() for number in numbers]
+    blocks = zip(model.system.block_starts.tolist(), model.system.block_sizes.tolist(), strict=True)
+    relations = [number - 3 for number in model.relations.encode_exactly(seen.relations.symbols)]
+    outputs = [start + number for start, size in blocks for number in (relations if size > 1 else [0])]
+    found["outputs"] = [tensors["output.weight"][number].tobytes() for number in outputs]
+    return found
+
+
+def test_with_nothing_new_a_model_goes_on_as_it_is(started, treebanks, tmp_path):
+    overrides, folder = started
+    train(run(treebanks[0], *overrides, *STILL, f"start={folder}", "seed=5"), tmp_path)
+    old, new = Model.load(folder), Model.load(tmp_path)
+    assert new.is_like(old)
+    tensors, before = read_tensors(tmp_path / "model"), read_tensors(folder / "model")
+    assert tensors.keys() == before.keys()
+    for name, tensor in tensors.items():
+        if not name.startswith("tokens.lemmas."):
+            np.testing.assert_allclose(tensor, before[name], atol=1e-20, err_msg=name)
+
+
+def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path, caplog):
+    overrides, folder = started
+    caplog.set_level("INFO")
+    more = ["vectors.min_count=1", *STILL]
+    train(run(treebanks[1], *overrides, *more, f"start={folder}"), tmp_path)
+    old, new = Model.load(folder), Model.load(tmp_path)
+    assert "relations 2 (advmod, det)" in caplog.text or "relations 2 (det, advmod)" in caplog.text
+    assert {*new.relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
+    assert new.relations.symbols[:3] == old.relations.symbols
+    for name, vocabulary in new.vocabularies.by_attribute.items():
+        before = old.vocabularies.by_attribute[name].symbols
+        assert vocabulary.symbols[: len(before)] == before
+        embedding = old.spec.embeddings.get(name)
+        assert (len(vocabulary.symbols) > len(before)) == (embedding is None or embedding.trained), name
+    tensors, before = read_tensors(tmp_path / "model"), read_tensors(folder / "model")
+    assert rows(new, tensors, old) == rows(old, before, old)
+    if new.vocabularies.lemmas is not None:
+        assert new.vocabularies.lemmas.seen[()].keys() > set("xyz")
+
+
+def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, tmp_path):
+    overrides, folder = started
+    made = run(treebanks[1], *overrides, f"start={folder}", "second_pass.epochs=2", "first_pass.epochs=2")
+    train(made, tmp_path / "whole")
+    train_until_killed(made, tmp_path / "killed", 1)
+    train(made, tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+
+
+def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
+    overrides, folder = started
+    old, new = treebanks
+    both = settings(f"treebank.train=[{old},{new}]", f"treebank.dev={new}", "treebank.test=null", *overrides, f"start={folder}")
+    assert train(both, tmp_path)["train"]["sentences"] == 24
+    assert {*Model.load(tmp_path).relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "key"),
+    [
+        ("mlp", ["classifier.hidden=33"], "classifier.hidden=33"),
+        ("mlp", ["embeddings.upos=7"], "embeddings.upos.size=7"),
+        ("mlp", ["system=arc_hybrid"], "system=arc_hybrid"),
+        ("mlp", ["features.upos=[s0]"], "slots=s0:form"),
+        ("mlp", ["model=bilstm", "encoder.hidden=12"], "encoder"),
+        ("bilstm", ["encoder.hidden=13"], "encoder.hidden=13"),
+        ("text", ["encoder.tagger.size=5"], "encoder.tagger.size=5"),
+        ("text", ["~encoder.tagger.weights.feats"], "encoder.tagger.weights.feats"),
+        ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "treebanks"),
+    ],
+)
+def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, treebanks, tmp_path):
+    train(run(treebanks[0], *KINDS[kind], "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "old")
+    changed = [one.replace("FILE", str(treebanks[0])) for one in changed]
+    with pytest.raises(SettingsError, match=f"start=.*{key}"):
+        train(run(treebanks[0], *KINDS[kind], *changed, f"start={tmp_path}/old"), tmp_path / "new")
