@@ -14,7 +14,7 @@ import numpy as np
 import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
-from parser.conllu.checks import counted
+from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
@@ -81,11 +81,13 @@ class Corpus:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
         sentences, trees = self.sentences(kind), self.train.trees
         if kind is TrainingTrees.projective_subset:
-            trees = oracles.Trees.from_heads(s.heads for s in sentences)
+            trees = oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
         elif kind is TrainingTrees.projectivized:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
-        relations[trees.heads >= 0] = self.relation_numbers(sentences)
+        is_word = np.ones(len(relations), np.bool_)
+        is_word[trees.offsets[:-1]] = False
+        relations[is_word] = self.relation_numbers(sentences)
         tags, lemmas = self.vocabularies.encode_tags(sentences), self.vocabularies.lemmas
         rules = None if lemmas is None else lemmas.encode(sentences)
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, rules)
@@ -131,8 +133,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     train = lattices["train"].treebank if "train" in lattices else files.train.read()
     train, dev, test = files.train.split(train)
     _report("train", train)
-    dev = _read("dev", files.dev, dev, lattices, files.train.skip)
-    test = _read("test", files.test, test, lattices, files.train.skip)
+    dev = _read("dev", files.dev, dev, lattices, files.train.skip, files.train.partial)
+    test = _read("test", files.test, test, lattices, files.train.skip, files.train.partial)
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
@@ -160,8 +162,9 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = _relations(known, plan.teachers)
-    dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    partial = plan.files.train.partial
+    relations = _relations(known, plan.teachers, partial)
+    dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
     parts = train, known, dev_made, test_made
     return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors)
 
@@ -221,12 +224,17 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
 
 
 def _read(
-    part: str, files: PartFiles | None, held_out: Treebank | None, lattices: dict[str, LatticePart], skip: bool
+    part: str,
+    files: PartFiles | None,
+    held_out: Treebank | None,
+    lattices: dict[str, LatticePart],
+    skip: bool,
+    partial: bool,
 ) -> Treebank | None:
     """Dev or test: from its file, or what is held out of the training sentences."""
     treebank = held_out
     if files is not None:
-        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names)
+        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names, partial)
     if treebank is not None:
         _report(part, treebank)
     return treebank
@@ -241,10 +249,14 @@ def _report(part: str, treebank: Treebank) -> None:
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
 
-def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Vocabulary:
-    """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers."""
-    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in sentences))
-    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
+def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str], partial: bool) -> Vocabulary:
+    """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers.
+
+    ``partial``: ``_`` is not a relation, but one that is not known.
+    """
+    deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+    relations = Vocabulary.of(deprel for deprel in deprels if not (partial and deprel == EMPTY))
+    if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: the parser needs one for all other words
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     if of_teachers:
         known = Model.load(Path(of_teachers[0])).relations
@@ -253,11 +265,13 @@ def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Voc
     return relations
 
 
-def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
+def _gold_part(
+    part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
+) -> GoldPart | None:
     if treebank is None:
         return None
-    _report_unknown(part, treebank, vocabularies, relations)
-    return GoldPart.of(treebank.sentences, vocabularies, relations)
+    _report_unknown(part, treebank, vocabularies, relations, partial)
+    return GoldPart.of(treebank.sentences, vocabularies, relations, partial)
 
 
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
@@ -272,12 +286,14 @@ def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background:
     return WordVectors.train(values, wanted.training, seed) if background is None else background.result()
 
 
-def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:
+def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
     """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
     log.info("%-5s unknown to training: %s", part, shares)
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    if partial:
+        new.pop(EMPTY, None)
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
         log.warning("%s: %s with a relation that training never saw: %s", treebank.path, counted(new.total(), "word"), named)
