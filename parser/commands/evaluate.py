@@ -2,7 +2,7 @@
 
 The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the scores without punctuation; see
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
-input.
+input. Where HEAD is _ in GOLD, it is not known and does not count.
 
 With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
 arc; for precision, words are grouped by the system's own tree. With --confusion, the most frequent wrong relations.
@@ -28,6 +28,8 @@ def as_table(scores: dict[str, Score]) -> str:
         score = scores[key]
         aligned = "" if score.aligned_accuracy is None else f"{score.aligned_accuracy:10.2f}"
         lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}".rstrip())
+    if (known := scores["uas"].gold) < (words := scores["words"].gold):
+        lines.append(f"of {words:,} gold heads {known:,} are known; no other counts in the scores of trees")
     return "\n".join(lines)
 
 

@@ -15,6 +15,10 @@ sentence; with --tokens space words are what stands between spaces.
 A sentence that is not CoNLL-U ends the run, with its line and what is wrong with it. With --on-error=skip or keep it is also
 named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
 
+With --keep-heads, arcs of the input are kept where HEAD is not _, and the others go with them; with --keep-relations, their
+relations, too. Where the transition system cannot make all of them together, it keeps as many as it can, and names those that
+are lost; with --on-error=skip such a sentence is left out, with --on-error=keep it passes through as it is.
+
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
 --beam exact finds the best of all trees, if the classifier reads only s0 and b0 (optimal-step train beam=exact).
@@ -45,7 +49,7 @@ from parser.commands.parsing_options import (
 from parser.conllu.checks import ConlluError, describe_file
 from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output, open_input
 from parser.data.lemmas import LemmaLexicon
-from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
+from parser.decoding.files.file_parsing import FileCounts, Keep, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
 from parser.kernels.compilation import time_without_compiling
@@ -66,6 +70,8 @@ def main() -> int:
     add_file_options(arguments)
     add_search_options(arguments)
     arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
+    arguments.add_argument("--keep-heads", action="store_true", help="keep the input's arcs, where HEAD is not _")
+    arguments.add_argument("--keep-relations", action="store_true", help="keep the relations of these arcs, too")
     arguments.add_argument(
         "--lattice", action="store_true", help="INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)"
     )
@@ -120,6 +126,7 @@ def main() -> int:
                 k_best=given.k_best,
                 tags=tags,
                 lexicon=lexicon,
+                keep=Keep.RELATIONS if given.keep_relations else Keep.HEADS if given.keep_heads else Keep.NOTHING,
             )
     return _told(parsed, given.input, time_without_compiling() - start)
 
@@ -154,12 +161,18 @@ def _check(given: argparse.Namespace) -> None:
         "--rerank": given.rerank and given.lattice,
         f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
         f"--lexicon {given.lexicon}": given.lexicon is not None and given.lattice,
+        "--keep-heads": given.keep_heads and kind != "CoNLL-U",
+        "--keep-relations": given.keep_relations and kind != "CoNLL-U",
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
         **{f"--{option} {value}": not given.text for option, value in text_options(given)},
     }
     for option, there in unread.items():
         if there:
             raise ValueError(f"{option} is not supported with {kind}; leave it out")
+    if given.keep_relations and not given.keep_heads:
+        raise ValueError("--keep-relations keeps the relations of arcs that are kept; add --keep-heads")
+    if given.keep_heads and given.k_best is not None:
+        raise ValueError(f"--k-best {given.k_best} is not supported with --keep-heads; leave one of them out")
     check_text_options(given)
     check_output(given.output, given.input)
 

@@ -18,6 +18,7 @@ COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL"
 STANDARD_STREAM = "-"  # the name of standard input and output
 EMPTY = "_"  # what stands in a column where there is nothing
 NO_SPACE = "SpaceAfter=No"  # in MISC: the next token follows without a space
+UNKNOWN_HEAD = -1  # as oracles.UNKNOWN_HEAD
 BYTE_ORDER_MARK = "\ufeff"  # which some editors write before a text in UTF-8
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
@@ -167,35 +168,41 @@ def _not_an_id(row: int, identifier: str) -> LineError:
     return LineError(row, f"{shortened(identifier)!r} is not an id; {fix}")
 
 
-def head_faults(texts: Sequence[str], n: int) -> Iterator[LineError]:
+def head_faults(texts: Sequence[str], n: int, partial: bool = False) -> Iterator[LineError]:
     """The words whose HEAD is not an integer in 0..n; ``row`` is the word's place among the words, from 0."""
     for row, text in enumerate(texts):
+        fix = "write the id of a word, or 0 for the root"
+        if text == EMPTY:
+            if partial:
+                continue
+            fix += "; treebank.partial=true trains on trees that are known in part"
         if not (text.isascii() and text.isdigit()):
             fault = f"the head {shortened(text)!r} is not a number"
         elif _number(text) > n:
             fault = f"the head {shortened(text)} is outside 0..{n}"
         else:
             continue
-        yield LineError(row, f"{fault}; write the id of a word, or 0 for the root")
+        yield LineError(row, f"{fault}; {fix}")
 
 
-def parse_heads(texts: Sequence[str]) -> list[int]:
-    """The column HEAD of the words 1..n as integers.
+def parse_heads(texts: Sequence[str], partial: bool = False) -> list[int]:
+    """The column HEAD of the words 1..n as integers; ``partial``: ``_`` is UNKNOWN_HEAD.
 
     Raises:
         LineError: not an integer in 0..n; ``row`` is the word's place among the words, from 0.
     """
-    heads = [_number(text) if text.isascii() and text.isdigit() else -1 for text in texts]
+    heads = [_number(text) if text.isascii() and text.isdigit() else UNKNOWN_HEAD for text in texts]
     if heads and not (min(heads) >= 0 and max(heads) <= len(heads)):
-        raise next(head_faults(texts, len(texts)))
+        for fault in head_faults(texts, len(texts), partial):
+            raise fault
     return heads
 
 
 def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
-    """Refuses anything but a tree, with exactly one child of the root as UD has it.
+    """Refuses anything but a tree, with exactly one child of the root as UD has it, or a part of one.
 
     Args:
-        heads: [h_1, ..., h_n], each in 0..n.
+        heads: [h_1, ..., h_n], each in 0..n, or UNKNOWN_HEAD.
         several_roots: whether the root may have several children after all.
 
     Raises:
@@ -214,7 +221,7 @@ def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[L
     if len(roots) > 1 and not several_roots:
         listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
         yield LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all but one of them another head")
-    if heads and not roots:
+    if heads and not roots and UNKNOWN_HEAD not in heads:
         yield LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
     seen_from = [0] * (len(heads) + 1)  # the word whose path to the root came here first
     seen_from[0] = -1
@@ -222,7 +229,7 @@ def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[L
         word = start
         while not seen_from[word]:
             seen_from[word] = start
-            word = heads[word - 1]
+            word = max(heads[word - 1], 0)
         if seen_from[word] == start:
             cycle = [word]
             while (parent := heads[cycle[-1] - 1]) != word:

@@ -82,26 +82,27 @@ class RawSentence:
             yield columns, range(word, end)
             word = end
 
-    def heads(self, several_roots: bool = False) -> list[int]:
+    def heads(self, several_roots: bool = False, partial: bool = False) -> list[int]:
         """The column HEAD as a tree [h_1, ..., h_n].
 
         Args:
             several_roots: whether the root may have several children.
+            partial: whether heads may be ``_``, which is UNKNOWN_HEAD.
 
         Raises:
             ConlluError: HEAD is not a tree.
         """
         try:
-            heads = parse_heads(self.column(HEAD))
+            heads = parse_heads(self.column(HEAD), partial)
             check_tree(heads, several_roots)
         except LineError as error:
             raise ConlluError(f"{self.place(self.word_lines[error.row])}: {error}") from error
         return heads
 
-    def faults(self) -> list[tuple[str, bool]]:
+    def faults(self, partial: bool = False) -> list[tuple[str, bool]]:
         """What is wrong with the lines as gold data, in their order, and whether parsing refuses that, too.
 
-        What only follows from another fault is left out.
+        What only follows from another fault is left out. ``partial``: see heads().
         """
         found: list[tuple[int, LineError, bool]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -115,11 +116,16 @@ class RawSentence:
             found += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
         words = [(place, columns[HEAD]) for place, columns in rows if columns[ID].isdecimal()]
         texts = [text for _, text in words]
-        of_heads = [*head_faults(texts, len(table) if found else len(words))]
+        of_heads = [*head_faults(texts, len(table) if found else len(words), partial)]
         if not found and not of_heads:
-            of_heads = [*tree_faults([*map(int, texts)])]
+            of_heads = [*tree_faults(parse_heads(texts, partial))]
         found += [(words[error.row][0], error, False) for error in of_heads]
         return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(found, key=itemgetter(0))]
+
+    def refuse(self, error: ConlluError) -> None:
+        """Makes it a sentence that could not be read, which has no words."""
+        self.error = error
+        self.columns, self.word_lines, self.multiwords, self.empty_nodes = [], [], [], []
 
     def place(self, line: int = 0) -> str:
         """The words with which to begin an error message about the given one of the lines."""

@@ -15,7 +15,19 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
+from parser.conllu.checks import (
+    BYTE_ORDER_MARK,
+    DEPREL,
+    FEATS,
+    FORM,
+    LEMMA,
+    UNKNOWN_HEAD,
+    UPOS,
+    XPOS,
+    ConlluError,
+    counted,
+    is_blank,
+)
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
 
@@ -23,7 +35,7 @@ if TYPE_CHECKING:
     from oracles import Trees
 
 
-# By form, deprel and head of a word.
+# By form, deprel and head of a word; of those whose head is known.
 _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
     "FORM is empty": lambda form, deprel, head: not form,
     "DEPREL is empty": lambda form, deprel, head: deprel in ("", "_"),
@@ -46,7 +58,7 @@ class Sentence:
 
     Attributes:
         forms, lemmas, upos, xpos, feats, deprels: the columns as written, ``_`` included; relations with their subtypes.
-        heads: the heads [h_1, ..., h_n], 0 = the artificial root.
+        heads: the heads [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD only in a partial treebank.
         where: file, first line, number and sent_id, with which to begin an error message about the sentence.
         lengths: of a path through a lattice, the nodes that each word advances by, as text; None: one.
         treebank: which it is from, where there are several.
@@ -122,7 +134,12 @@ class Treebank:
         """The gold trees, packed for the oracles."""
         from oracles import Trees  # brings the compiled kernels, which reading by itself does not need
 
-        return Trees.from_heads(sentence.heads for sentence in self.sentences)
+        return Trees.from_heads((sentence.heads for sentence in self.sentences), partial=True)
+
+    @cached_property
+    def n_known_heads(self) -> int:
+        """Number of words whose head is known."""
+        return sum(head != UNKNOWN_HEAD for sentence in self.sentences for head in sentence.heads)
 
     @property
     def projective_subset(self) -> list[Sentence]:
@@ -140,6 +157,7 @@ class Treebank:
         return {
             "sentences": len(self),
             "words": self.n_words,
+            **({} if self.n_known_heads == self.n_words else {"known_heads": self.n_known_heads}),
             "nonprojective_percent": self.nonprojective_percent,
             "multiword_tokens_skipped": self.n_multiword_tokens,
             "empty_nodes_skipped": self.n_empty_nodes,
@@ -156,7 +174,7 @@ class Treebank:
         found = []
         for kind, is_odd in _ODDITIES.items():
             words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
-            places = [where for where, word in words if is_odd(*word)]
+            places = [where for where, word in words if word[2] != UNKNOWN_HEAD and is_odd(*word)]
             if places:
                 first = places[0].removeprefix(f"{self.path}, ")
                 found.append(f"{kind} in {counted(len(places), 'word')} (the first in {first})")
@@ -164,6 +182,8 @@ class Treebank:
 
     def __str__(self) -> str:
         read = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
+        if self.n_known_heads < self.n_words:
+            read += f", of which the heads of {self.n_known_heads:,} are known"
         read += f", {self.nonprojective_percent:.1f}% non-projective trees"
         skipped = f"{counted(self.n_multiword_tokens, 'multiword token')}, {counted(self.n_empty_nodes, 'empty node')}"
         if self.n_left_out:
@@ -171,25 +191,26 @@ class Treebank:
         return f"{self.path}: {read} (skipped: {skipped})"
 
 
-def read_treebank(path: str | Path, skip: bool = False) -> Treebank:
+def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -> Treebank:
     """Reads a file of gold trees: CoNLL-U in UTF-8, plain or compressed as its name says; BOM and CRLF are fine.
 
     Args:
         path: of the file.
         skip: whether sentences with faults are left out.
+        partial: whether HEAD and DEPREL may be ``_`` where they are not known.
 
     Raises:
         TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. It lists
             the first faults.
     """
-    treebank = with_faults(path)
+    treebank = with_faults(path, partial)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
         raise TreebankError(listed(treebank.faults))
     return treebank
 
 
-def with_faults(path: str | Path) -> Treebank:
-    """What can be used of a file, perhaps nothing, with the faults of the rest."""
+def with_faults(path: str | Path, partial: bool = False) -> Treebank:
+    """What can be used of a file, perhaps nothing, with the faults of the rest; ``partial``: see read_treebank()."""
     treebank = Treebank(str(path))
     faults = treebank.faults
     try:
@@ -199,9 +220,9 @@ def with_faults(path: str | Path) -> Treebank:
                     faults.append(Fault(str(sentence.glued), True, leaves_out=False))
                 gold, of_sentence = None, _not_utf8(sentence)
                 try:
-                    gold = _gold_sentence(sentence)
+                    gold = _gold_sentence(sentence, partial)
                 except ConlluError as error:
-                    of_sentence += [Fault(*one) for one in sentence.faults() or [(str(error), False)]]
+                    of_sentence += [Fault(*one) for one in sentence.faults(partial) or [(str(error), False)]]
                 faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(of_sentence)]
                 if gold is not None and not of_sentence:
                     treebank.sentences.append(gold)
@@ -211,6 +232,9 @@ def with_faults(path: str | Path) -> Treebank:
         faults.append(Fault(str(error), not isinstance(error, TreebankError), in_file=True, ends=True))
     if not (treebank.sentences or faults):
         fault = f"{path}: there is no sentence in this file; name a CoNLL-U file that has some"
+        faults.append(Fault(fault, False, in_file=True))
+    elif treebank.sentences and not treebank.n_known_heads:
+        fault = f"{path}: no head is known, so there is nothing to learn; give HEAD of some words"
         faults.append(Fault(fault, False, in_file=True))
     return treebank
 
@@ -243,12 +267,14 @@ def listed(faults: Sequence[Fault]) -> str:
     return "\n".join(lines)
 
 
-def read_treebanks(paths: Sequence[str | Path], skip: bool = False, names: Sequence[str] = ()) -> Treebank:
+def read_treebanks(
+    paths: Sequence[str | Path], skip: bool = False, names: Sequence[str] = (), partial: bool = False
+) -> Treebank:
     """Several files as one treebank, in their order; otherwise as read_treebank().
 
     ``names``: the treebank that each file belongs to; without, sentences do not say it.
     """
-    parts = [read_treebank(path, skip) for path in paths]
+    parts = [read_treebank(path, skip, partial) for path in paths]
     for part, name in zip(parts, names, strict=False):
         for sentence in part:
             sentence.treebank = name
@@ -285,6 +311,7 @@ class TrainingFiles:
         skip: whether sentences with faults are left out.
         held_out: the shares of the sentences that are the dev part and the test part.
         fold: k and n: the test part is the k-th of every n sentences, k from 1; None: there are no folds.
+        partial: whether HEAD and DEPREL may be ``_`` where they are not known, in the other parts, too.
     """
 
     paths: Sequence[str]
@@ -292,10 +319,11 @@ class TrainingFiles:
     held_out: Sequence[float] = (0.0, 0.0)
     fold: Sequence[int] | None = None
     names: Sequence[str] = ()
+    partial: bool = False
 
     def read(self) -> Treebank:
         """All of the sentences; see read_treebanks()."""
-        return read_treebanks(self.paths, self.skip, self.names)
+        return read_treebanks(self.paths, self.skip, self.names, self.partial)
 
     def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
         """What of the sentences is the training part, and those held out of it for dev and test, None if there are none.
@@ -324,10 +352,10 @@ class TrainingFiles:
         """
         if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
             return [*self.paths], None if dev is None else dev.paths[0]
-        train, held_out, _ = self.split(read_treebanks(self.paths, self.skip))
+        train, held_out, _ = self.split(read_treebanks(self.paths, self.skip, partial=self.partial))
         made = _copied(train, self.paths, folder / "train.conllu")
         if dev is not None:
-            return [made], _copied(read_treebanks(dev.paths, self.skip), dev.paths, folder / "dev.conllu")
+            return [made], _copied(read_treebanks(dev.paths, self.skip, partial=self.partial), dev.paths, folder / "dev.conllu")
         return [made], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
 
 
@@ -382,7 +410,7 @@ def _first_line(sentence: RawSentence) -> int:
     return next(place for place, line in enumerate(sentence.lines) if not is_blank(line))
 
 
-def _gold_sentence(sentence: RawSentence) -> Sentence | None:
+def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:
     """None of lines without words."""
     if sentence.error is not None:
         raise sentence.error
@@ -402,7 +430,7 @@ def _gold_sentence(sentence: RawSentence) -> Sentence | None:
         upos=column(UPOS),
         xpos=column(XPOS),
         feats=column(FEATS),
-        heads=sentence.heads(),
+        heads=sentence.heads(partial=partial),
         deprels=column(DEPREL),
         where=sentence.place(_first_line(sentence)),
     )

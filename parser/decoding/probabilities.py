@@ -7,21 +7,19 @@ trees are made once more, by the highest-scoring steps among those that lead to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
-import oracles
 from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
-from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding.greedy.batched import BatchedParser, Choice, StepProbabilities
+from parser.data.sentences import Parses, Sentences
+from parser.decoding.given_arcs import KeepingParser, steps_keeping
+from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_transitions, query
-from parser.transitions.system import Transitions, TransitionSystem
+from parser.transitions.system import TransitionSystem
 
 
 class ProbabilityParser:
@@ -36,23 +34,35 @@ class ProbabilityParser:
     """
 
     def __init__(self, model: AnyModel, beam: Search | None = None) -> None:
+        self._model, self._beam = model, beam
         self._system = model.system
         self._batched = BatchedParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None
         greedy = self._batched is not None and is_greedy(beam)
         self._search = None if greedy else parser_with_beam(model, beam)
 
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:
-        """Parses sentences.
+    @cached_property
+    def _keeping(self) -> KeepingParser:
+        return KeepingParser(self._model, self._beam)
+
+    def parse(
+        self, sentences: Sentences, *, single_root: bool = True, given: Parses | None = None
+    ) -> tuple[Parses, StepProbabilities]:
+        """Parses sentences; ``given``: with these arcs, see given_arcs.py.
 
         The probabilities of a linear model, whose scores are not, are NaN; so are those of a beam where a sentence is longer
         than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
         """
         probabilities = StepProbabilities.allocate(sentences)
+        if given is not None and self._search is None:
+            return self._keeping.parse(sentences, given, single_root=single_root, probabilities=probabilities), probabilities
         if self._search is None:
             assert self._batched is not None
             parses = self._batched.parse(sentences, single_root=single_root, probabilities=probabilities)
             return parses, probabilities
-        parses = self._search.parse(sentences, single_root=single_root)
+        if given is None:
+            parses = self._search.parse(sentences, single_root=single_root)
+        else:
+            parses = self._keeping.parse(sentences, given, single_root=single_root)
         short = np.flatnonzero(np.diff(sentences.offsets) <= MAX_TOKENS)
         if self._batched is None or len(short) < len(sentences):
             probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
@@ -90,35 +100,5 @@ def replay(
     Returns:
         The trees that the steps made, the same ones.
     """
-    towards = steps_towards(parses, system)
-    return parser.parse(sentences, single_root=single_root, probabilities=probabilities, choice_of=towards)
-
-
-def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, int], Choice]:
-    """A choice_of for BatchedParser: of the steps that lead to these trees, the one with the highest score."""
-    # Any strategy: the parser may have deferred what another one takes at once.
-    oracle = oracles.create(system.oracles[0], oracles.Strategy.ANY, **system.options)
-
-    def choice_of(first: int, last: int) -> Choice:
-        start, end = parses.offsets[first], parses.offsets[last]
-        offsets = parses.offsets[first : last + 1] - start
-        bound = oracle.bind(oracles.Trees(parses.heads[start:end], offsets))
-        relations = parses.relations[start:end]
-
-        def choose(
-            now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions, scores: np.ndarray
-        ) -> tuple[np.ndarray, np.ndarray]:
-            losses = bound.score_batch(query(numbers.astype(np.int32), now, rows))
-            places = np.minimum(offsets[numbers][:, None] + np.arange(now.heads.shape[1]), len(relations) - 1)
-            outputs = correct_outputs(system, optimal_transitions(losses), transitions, relations[places], np.arange(len(rows)))
-            columns = best_correct_columns(np.where(transitions.rows == NO_NODE, NO_NODE, outputs), transitions, scores).astype(
-                np.int32
-            )
-            at = np.arange(len(rows))
-            children = transitions.children[at, columns]
-            made = relations[offsets[numbers] + np.maximum(children, 0)]
-            return columns, np.where(children == NO_NODE, NO_NODE, made).astype(np.int32)
-
-        return choose
-
-    return choice_of
+    made_again = steps_keeping(parses, system, single_root)
+    return parser.parse(sentences, single_root=single_root, probabilities=probabilities, restriction_of=made_again)

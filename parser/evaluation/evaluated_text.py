@@ -10,12 +10,12 @@ from operator import itemgetter
 from pathlib import Path
 from unicodedata import category
 
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, describe_place
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UNKNOWN_HEAD, UPOS, XPOS, ConlluError, describe_place
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 from parser.evaluation.alignment import Spans
 
-ROOT = -1  # in place of a parent's number
+ROOT, UNKNOWN = -1, -3  # in place of a parent's number
 
 
 def _names(text: str) -> frozenset[str]:
@@ -53,7 +53,7 @@ class EvaluatedText:
     token_lines: list[int] = field(default_factory=list)  # where the tokens stand in the file, from 1
     sentence_names: list[tuple[int, str]] = field(default_factory=list)  # number from 1 and sent_id
     spans: Spans = field(default_factory=Spans)
-    parents: list[int] = field(default_factory=list)  # numbers of words in the file, or ROOT
+    parents: list[int] = field(default_factory=list)  # numbers of words in the file, or ROOT, or UNKNOWN
     lemmas: list[str] = field(default_factory=list)
     upos: list[str] = field(default_factory=list)
     xpos: list[str] = field(default_factory=list)
@@ -74,32 +74,38 @@ class EvaluatedText:
         return describe_place(self.path, self.token_lines[token], *self.sentence_names[sentence])
 
 
-def read_text(path: str | Path) -> EvaluatedText:
+def read_text(path: str | Path, partial: bool = False) -> EvaluatedText:
     """Reads a file of trees in linear time; sentences without words are passed over.
+
+    Args:
+        path: of the file.
+        partial: whether heads may be ``_``, where they are not known; not all of them.
 
     Raises:
         ConlluError: the file cannot be read as CoNLL-U, or has no sentence, an empty token, or a sentence that is not a tree
             with exactly one root.
     """
     with open_input(path) as stream:
-        return text_of_stream(stream, str(path))
+        return text_of_stream(stream, str(path), partial)
 
 
-def text_of_stream(stream: Iterable[bytes], path: str) -> EvaluatedText:
+def text_of_stream(stream: Iterable[bytes], path: str, partial: bool = False) -> EvaluatedText:
     """The same of a stream of lines, which errors call ``path``."""
     file = EvaluatedText(path)
     pieces: list[str] = []
     at = 0
     for sentence in read_raw_sentences(stream, path):
         if len(sentence):
-            at = _append(file, sentence, pieces, at)
+            at = _append(file, sentence, pieces, at, partial)
     if not file.sentences:
         raise ConlluError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
+    if all(parent == UNKNOWN for parent in file.parents):
+        raise ConlluError(f"{path}: no head is known, so there is nothing to compare with; give HEAD of some words")
     file.characters = "".join(pieces)
     return file
 
 
-def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: int) -> int:
+def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: int, partial: bool) -> int:
     """Adds a sentence whose first character is number ``at``; returns the number of the character after its last."""
     first_word, first_character = len(file.spans), at
     multiwords = {first: (line, last) for line, first, last in sentence.multiwords}
@@ -121,7 +127,8 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
     file.sentence_names.append((sentence.number, sent_id(sentence.lines)))
 
     relations = sentence.column(DEPREL)
-    file.parents.extend(first_word + head - 1 if head else ROOT for head in sentence.heads())
+    numbers = {0: ROOT, UNKNOWN_HEAD: UNKNOWN}
+    file.parents.extend(numbers.get(head, first_word + head - 1) for head in sentence.heads(partial=partial))
     file.lemmas.extend(sentence.column(LEMMA))
     file.upos.extend(sentence.column(UPOS))
     file.xpos.extend(sentence.column(XPOS))
@@ -130,7 +137,7 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
     file.universal.extend(map(universal, relations))
     file.function_words.extend([] for _ in relations)
     for word in range(first_word, len(file.parents)):
-        if file.universal[word] in FUNCTIONAL_RELATIONS and file.parents[word] != ROOT:
+        if file.universal[word] in FUNCTIONAL_RELATIONS and file.parents[word] not in (ROOT, UNKNOWN):
             file.function_words[file.parents[word]].append(word)
     return at
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from parser.conllu.checks import EMPTY
+from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
 from parser.data.sentences import Parses, Sentences
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import N_RESERVED, Vocabularies, Vocabulary
@@ -45,9 +45,10 @@ class GoldPart:
 
     Attributes:
         sentences: the encoded sentences.
-        heads: int32[words].
+        heads: int32[words]; UNKNOWN_HEAD where it is not known: such a word does not count.
         relations: int64[words]; the parser's relations have its numbers, those that it does not know follow.
         universal: int64[relations], the number of the universal relation of each.
+        labelled: bool[words], whether head and relation are known.
         punctuation: bool[words].
         source: the sentences as they were read.
         tags: by column that a tagger predicts.
@@ -57,22 +58,27 @@ class GoldPart:
     heads: np.ndarray
     relations: np.ndarray
     universal: np.ndarray
+    labelled: np.ndarray
     punctuation: np.ndarray
     source: list[Sentence]
     tags: dict[str, GoldTags]
 
     @classmethod
-    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
-        """Encodes gold sentences for a parser with these vocabularies and relations."""
+    def of(
+        cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary, partial: bool = False
+    ) -> GoldPart:
+        """Encodes gold sentences for a parser with these vocabularies and relations; ``partial``: ``_`` is no relation."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
         numbering = Vocabulary([*relations.symbols, *unseen])
         _, universal_numbers = np.unique([universal(deprel) for deprel in numbering.symbols], return_inverse=True)
+        heads = np.fromiter(chain.from_iterable(sentence.heads for sentence in sentences), np.int32)
         return cls(
             sentences=vocabularies.encode(sentences),
-            heads=np.fromiter(chain.from_iterable(sentence.heads for sentence in sentences), np.int32),
+            heads=heads,
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,
+            labelled=(heads != UNKNOWN_HEAD) & np.array([not partial or deprel != EMPTY for deprel in deprels], np.bool_),
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
@@ -82,16 +88,29 @@ class GoldPart:
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:
-        """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
-        heads, relations = self._of_words(parses)
-        return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
+        """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores).
+
+        UAS is of the words whose head is known, whose number ``known_heads`` says if it is not all; LAS of those whose relation
+        is known, too.
+        """
+        found = self._of_words(parses)
+
+        def of_some(words: np.ndarray | slice) -> dict[str, float]:
+            gold, own = (self.heads[words], self.relations[words]), (found[0][words], found[1][words])
+            return attachment_scores(*gold, *own, self.punctuation[words], self.universal)
+
+        if self.labelled.all():
+            return of_some(slice(None))
+        known = self.heads != UNKNOWN_HEAD
+        labelled = {key: score for key, score in of_some(self.labelled).items() if key.startswith("las")}
+        return of_some(known) | labelled | {"known_heads": int(known.sum())}
 
     def scores_by_treebank(self, parses: Parses) -> dict[str, float]:
         """UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, where the sentences are from several."""
         names = np.repeat([sentence.treebank or "" for sentence in self.source], [len(sentence) for sentence in self.source])
         of_words = dict(zip(("uas", "las"), self.correct(parses), strict=True))
-        known = np.unique(names).tolist()
-        of_each = {f"{name}/{key}": right[names == name] for name in known for key, right in of_words.items()}
+        known = np.unique(names[self.labelled]).tolist()
+        of_each = {f"{name}/{key}": right[(names == name) & self.labelled] for name in known for key, right in of_words.items()}
         return {key: 100 * float(right.mean()) for key, right in of_each.items()} if len(known) > 1 else {}
 
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -112,7 +131,10 @@ class GoldPart:
         return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
-        """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""
+        """int64[words], 1 where the head of a parse is right, and 1 where head and relation are.
+
+        Those that are not ``labelled`` do not count.
+        """
         heads, relations = self._of_words(parses)
         attached = heads == self.heads
         return attached.astype(np.int64), (attached & (relations == self.relations)).astype(np.int64)

@@ -9,6 +9,9 @@ correct / gold words, F1 their harmonic mean, over words aligned as ``parser.eva
 * UAS and LAS without punctuation: words with gold UPOS PUNCT are left out, and system words aligned with them. A system word
   aligned with none is left out if its own UPOS is PUNCT.
 
+Where heads of the gold file are ``_``, not known, all scores of trees leave these words out, and the system words aligned with
+them; and where relations are ``_``, all but UAS do. MLAS, which compares the children of words, is then too low.
+
 An edge is non-projective if a node between head and child does not descend from the head (the artificial root, at the left, is
 a node, and every node descends from it). Whether an edge is so depends on the rest of its tree. How many of them a parser finds
 is counted, too.
@@ -23,9 +26,9 @@ from unicodedata import is_normalized, normalize
 
 import numpy as np
 
-from parser.conllu.checks import ConlluError
+from parser.conllu.checks import EMPTY, ConlluError
 from parser.evaluation.alignment import align
-from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text, universal
+from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text, universal
 
 PUNCTUATION = "PUNCT"
 
@@ -100,7 +103,7 @@ def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
         ConlluError: a file cannot be read as CoNLL-U, has no sentence or a sentence that is not a tree with exactly one root,
             or the two have different texts.
     """
-    return evaluate_texts(read_text(gold), read_text(system))
+    return evaluate_texts(read_text(gold, partial=True), read_text(system))
 
 
 def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
@@ -135,6 +138,18 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     no_punctuation = [tag != PUNCTUATION for tag in gold.upos], [tag != PUNCTUATION for tag in system.upos]
     for g, s in pairs:
         no_punctuation[1][s] = no_punctuation[0][g]
+    known = [parent != UNKNOWN for parent in gold.parents]
+    labelled = [one and (all(known) or relation != EMPTY) for one, relation in zip(known, gold.relations, strict=True)]
+
+    def of_some(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
+        """Without those that are not among some gold words."""
+        of_system = counted[1].copy()
+        for g, s in pairs:
+            of_system[s] = of_system[s] and words[g]
+        return [one and among for one, among in zip(counted[0], words, strict=True)], of_system
+
+    with_heads, with_relations = of_some(known, everything), of_some(labelled, everything)
+    content = of_some(labelled, content)
 
     def score(*properties: tuple[Sequence, Sequence], counted: tuple[list[bool], list[bool]] = everything) -> Score:
         aligned = [(g, s) for g, s in pairs if counted[0][g]]
@@ -145,11 +160,11 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
         return Score(len(set(gold_spans) & set(system_spans)), len(gold_spans), len(system_spans))
 
     return {
-        "uas": score(heads),
-        "las": score(heads, relations),
-        "las_universal": score(heads, universal),
-        "uas_nopunct": score(heads, counted=no_punctuation),
-        "las_nopunct": score(heads, relations, counted=no_punctuation),
+        "uas": score(heads, counted=with_heads),
+        "las": score(heads, relations, counted=with_relations),
+        "las_universal": score(heads, universal, counted=with_relations),
+        "uas_nopunct": score(heads, counted=of_some(known, no_punctuation)),
+        "las_nopunct": score(heads, relations, counted=of_some(labelled, no_punctuation)),
         "clas": score(heads, universal, counted=content),
         "mlas": score(heads, universal, upos, feats, function_words, counted=content),
         "blex": score(heads, universal, lemmas, counted=content),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from parser.conllu.checks import EMPTY, counted, shortened
+from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.data.attributes import PREDICTED
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing
@@ -67,6 +67,32 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
                 raise InputError(f"sentence {number}, word {place}: its {name} is {named(value)}; give a str, or None")
             column.append(value or EMPTY)
     return columns
+
+
+def read_arcs(
+    sentences: Sequence[WordColumns],
+    heads: Sequence[Sequence[int | None]] | None,
+    deprels: Sequence[Sequence[str | None]] | None,
+    single_root: bool,
+) -> tuple[list[list[int]], list[list[str]] | None]:
+    """The arcs given for sentences: heads, UNKNOWN_HEAD for none, and relations, ``_`` for none.
+
+    Raises:
+        InputError: not one for each word, or the heads are no part of a tree.
+    """
+    if heads is None:
+        raise InputError("deprels= are the relations of given arcs; give heads=, too")
+    for name, given in (("heads", heads), ("deprels", deprels)):
+        if given is not None and [*map(len, given)] != [len(sentence.forms) for sentence in sentences]:
+            raise InputError(f"{name}= must have a list for each sentence, with one for each of its words, or None")
+    read = [[UNKNOWN_HEAD if head is None else head for head in own] for own in heads]
+    for number, own in enumerate(read, 1):
+        wrong = [head for head in own if type(head) is not int or not UNKNOWN_HEAD <= head <= len(own)]
+        if wrong:
+            raise InputError(f"sentence {number}: the head {named(wrong[0])} is not one of 0..{len(own)}, nor None")
+        for fault in tree_faults(own, several_roots=not single_root):
+            raise InputError(f"sentence {number}, word {fault.row + 1}: {fault}")
+    return read, None if deprels is None else [[deprel or EMPTY for deprel in own] for own in deprels]
 
 
 def _written(feats: Any) -> Any:

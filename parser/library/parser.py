@@ -13,7 +13,7 @@ was loaded from a folder can be pickled, and so sent to other processes; each lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -26,13 +26,14 @@ from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Sentences
+from parser.data.sentences import Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
+from parser.decoding.given_arcs import given_arcs
 from parser.decoding.probabilities import ProbabilityParser
 from parser.kernels.compilation import show_compilation
-from parser.library.parsed_sentence import InputError, ParsedSentence, Word, WordColumns, named, read_words
+from parser.library.parsed_sentence import InputError, ParsedSentence, Word, WordColumns, named, read_arcs, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
 from parser.model_folder import named_folder
@@ -139,7 +140,13 @@ class Parser:
         return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
 
     def parse(
-        self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True, allow_missing_columns: bool = False
+        self,
+        sentences: Iterable[Iterable[Word]],
+        *,
+        single_root: bool = True,
+        allow_missing_columns: bool = False,
+        heads: Sequence[Sequence[int | None]] | None = None,
+        deprels: Sequence[Sequence[str | None]] | None = None,
     ) -> list[ParsedSentence]:
         """Parses sentences.
 
@@ -148,9 +155,13 @@ class Parser:
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
             allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.
+            heads: of each sentence the heads that are given, 0 for the root, None for those that are not. All are kept wherever
+                the transition system can have them together, else as many as possible.
+            deprels: with ``heads``, the relations of the given arcs, None for those that are not given.
 
         Raises:
-            InputError: something is not a sentence, or not a word.
+            InputError: something is not a sentence, or not a word; or the given heads are no part of a tree.
+            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with how it searches.
             MissingColumnsError: the model reads a column that the words do not have.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
@@ -160,18 +171,26 @@ class Parser:
             self._check_columns(read)
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
+        given = None
+        if heads is not None or deprels is not None:
+            of_heads, of_deprels = read_arcs(read, heads, deprels, single_root)
+            given = given_arcs(of_heads, of_deprels, self.model.relations.symbols, encoded.offsets)
         return [
             parsed
             for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
-            for parsed in self._parsed(read[first:last], encoded.span(first, last), single_root)
+            for parsed in self._parsed(
+                read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
+            )
         ]
 
-    def _parsed(self, read: list[WordColumns], encoded: Sentences, single_root: bool) -> Iterator[ParsedSentence]:
-        """The sentences with their trees, as they were read and encoded."""
+    def _parsed(
+        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: Parses | None
+    ) -> Iterator[ParsedSentence]:
+        """The sentences with their trees, as they were read and encoded, with the arcs that are given."""
         tags: dict[str, list[str]] = {}
         if self._predict_tags is not None:
             encoded, tags = self._predict_tags(encoded, [columns.forms for columns in read])
-        parses, probabilities = self._parser.parse(encoded, single_root=single_root)
+        parses, probabilities = self._parser.parse(encoded, single_root=single_root, given=given)
         of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
         relations = self.model.relations.symbols
         for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):

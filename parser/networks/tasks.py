@@ -169,9 +169,11 @@ class BiaffineScorer(nn.Module):
         columns = grid.cells % read.shape[1]
         arc_scores = self._arc_scores(read, grid, dropping)
         words = heads >= 0
+        if not words.any():
+            return tokens.new_zeros(())
         arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[words]], heads[words])
 
-        known = relations >= 0
+        known = words & (relations >= 0)
         if not known.any():
             return arc_loss
         dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[known]]

@@ -118,7 +118,7 @@ def training_part(settings: Settings) -> TrainingFiles:
         fold = (treebank.fold, treebank.folds)
     skip = treebank.on_error == OnFault.skip
     files = part_files(settings, "train") or PartFiles(())
-    return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names)
+    return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names, treebank.partial)
 
 
 def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:

@@ -122,6 +122,7 @@ class TreebankFiles:
     folds: int | None = number(2, 1000, "the number of folds", default=None, read="treebank.test=null")
     fold: int | None = number(1, 1000, "the number of a fold", default=None, read="treebank.folds=N")
     on_error: OnFault = setting(OnFault.stop)
+    partial: bool = setting(False)
 
 
 @dataclass

@@ -71,6 +71,8 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
         yield f"treebank.folds={made.treebank.folds} needs as many runs, and this is one; {fix}"
     yield from _wrong_treebanks(made)
     yield from _wrong_oracle(made)
+    if made.treebank.partial:
+        yield from _wrong_partial(made)
     if isinstance(made, LinearSettings):
         if made.device != "cpu":
             yield f"device={made.device}: model=linear is trained on the CPU; leave device= out"
@@ -111,6 +113,21 @@ def _wrong_treebanks(made: Settings) -> Iterator[str]:
             yield f"treebank.{part}={given}: name the treebank of each file, as in {_BY_NAME}"
         elif unknown := sorted({*(given or {})} - {*made.treebank.train}):
             yield f"treebank.{part}: {unknown[0]} is unknown; treebank.train names {', '.join(made.treebank.train)}"
+
+
+def _wrong_partial(made: Settings) -> Iterator[str]:
+    """Trees that are known in part."""
+    key, oracle = "treebank.partial=true", oracles.oracle_class(made.oracle)
+    if not oracle.takes_partial_gold:
+        able = [f"oracle={name}" for name in oracle.alternatives]
+        fix = f"choose {' or '.join(able)}" if able else "choose another system"
+        yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
+    if isinstance(made, LinearSettings):
+        yield f"{key}: model={made.model} learns one right output, and here are many; choose model=mlp or model=bilstm"
+    if training_of(made) is not None:
+        yield f"{key}: beam={made.beam.name} learns from whole trees; choose beam=none or beam=local"
+    if isinstance(made, MlpSettings) and (made.lattice.train is not None or made.distillation.teacher is not None):
+        yield f"{key} is supported neither with lattices nor with teachers; leave lattice.train= and distillation.teacher= out"
 
 
 # By system, the words of ties; of the others see oracles.TIES.

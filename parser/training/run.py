@@ -350,7 +350,7 @@ class Evaluation:
     def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
-        return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
+        return probabilities.arcs[parses.heads != NO_NODE][gold.labelled], gold.correct(parses)[1][gold.labelled]
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -380,7 +380,9 @@ def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _together(key: str, folds: Sequence[dict[str, Any]]) -> float:
-    """A percentage of the words of all folds."""
+    """A percentage of the words of all folds; of a number, the sum."""
+    if key == "known_heads":
+        return sum(fold["test"][key] for fold in folds)
     counted = "words_nopunct" if key.endswith("_nopunct") else "words"
     weights = [fold["test_part"][counted] for fold in folds]
     return sum(fold["test"][key] * n for fold, n in zip(folds, weights, strict=True)) / max(sum(weights), 1)

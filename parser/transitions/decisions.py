@@ -61,19 +61,50 @@ def correct_outputs(
     """int32[m, width]: the output of each optimal transition, NO_NODE for the other transitions.
 
     The relation of an output is the gold relation of the word that gets a head, also where that head is not the gold one:
-    the arc is lost then, but the relation still belongs to the word.
+    the arc is lost then, but the relation still belongs to the word. Where it is not known, all outputs of the block are right:
+    that is any_output() of it, a negative number, which with_best_labels() and labels_of() resolve.
 
     Args:
         system: the transition system.
         optimal: bool[m, width].
         transitions: the transitions.
-        gold_relations: int32[batch, width], gold relations by row and token.
+        gold_relations: int32[batch, width], gold relations by row and token, negative where they are not known.
         rows: int[m], the rows of ``gold_relations`` that the transitions belong to.
     """
     children = np.maximum(transitions.children, 0)
     relations = np.where(transitions.children == NO_NODE, 0, gold_relations[rows[:, None], children])
     outputs = system.block_starts[transitions.blocks] + relations
-    return np.where(optimal, outputs, NO_NODE).astype(np.int32)
+    return np.where(optimal, np.where(relations < 0, any_output(transitions.blocks), outputs), NO_NODE).astype(np.int32)
+
+
+def any_output(blocks: np.ndarray) -> np.ndarray:
+    """What stands for all outputs of a block with relations, below NO_NODE; its own inverse."""
+    return NO_NODE - 1 - blocks
+
+
+def labels_of(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
+    """int32[m, labels]: the right outputs that each of some right outputs (int32[m]) stands for; NO_NODE fills up."""
+    is_any = outputs < NO_NODE
+    if not is_any.any():
+        return outputs[:, None]
+    labels = np.full((len(outputs), system.n_relations), NO_NODE, np.int32)
+    labels[:, 0] = outputs
+    labels[is_any] = system.block_starts[any_output(outputs[is_any])][:, None] + np.arange(system.n_relations)
+    return labels
+
+
+def with_best_labels(system: TransitionSystem, outputs: np.ndarray, transitions: Transitions, scores: np.ndarray) -> np.ndarray:
+    """Right outputs (int32[m, width]) with the highest-scoring one of the block where all of its outputs are right.
+
+    ``scores``: float32[feature rows, outputs].
+    """
+    is_any = outputs < NO_NODE
+    if not is_any.any():
+        return outputs
+    labels, best_ones = labels_of(system, outputs[is_any]), outputs.copy()
+    own = np.take_along_axis(scores[transitions.rows[is_any]], labels, axis=1)
+    best_ones[is_any] = np.take_along_axis(labels, own.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return best_ones
 
 
 @kernel()

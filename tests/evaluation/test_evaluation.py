@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from udtools import udeval
 
-from parser.commands.evaluate import main
+from parser.commands.evaluate import as_table, main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
 from parser.evaluation import attachment_scores, evaluate_files
@@ -373,3 +373,23 @@ def test_script_reports_bad_input_in_one_line(tmp_path):
     done = subprocess.run(command, input="", capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"error: {tmp_path}/a.conllu: there is no such file; check the path\n"
+
+
+def test_heads_that_are_not_known_do_not_count(tmp_path):
+    """Nor do system words aligned with such words; LAS counts where the relation is known, too."""
+    columns = [("2", "a"), ("0", "root"), ("_", "_"), ("2", "_"), ("2", "b")]
+    gold = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\t{deprel}\t_\t_\n" for i, (head, deprel) in enumerate(columns, 1)) + "\n"
+    system = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tb\t_\t_\n" for i, head in enumerate("20121", 1)) + "\n"
+    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    for path, text in zip(paths, (gold, system), strict=True):
+        path.write_text(text, encoding="utf-8")
+    scores = evaluate_files(*paths)
+    assert (scores["uas"].correct, scores["uas"].gold, scores["uas"].system) == (3, 4, 4)
+    assert (scores["las"].correct, scores["las"].gold, scores["las"].system) == (0, 3, 3)
+    assert scores["words"].gold == 5
+    assert "of 5 gold heads 4 are known" in as_table(scores)
+    with pytest.raises(ConlluError, match="the head '_' is not a number"):
+        evaluate_files(paths[1], paths[0])
+    paths[0].write_text(gold.replace("\t2\t", "\t_\t").replace("\t0\t", "\t_\t"), encoding="utf-8")
+    with pytest.raises(ConlluError, match="no head is known"):
+        evaluate_files(*paths)

@@ -143,7 +143,7 @@ FAST = [
     Searched("nederhof_cubic", {"share_chart": False}, arc_standard("left_before_right"), plain_query),
     *(
         Searched("arc_hybrid_rows", {"single_root": root}, partial(arc_hybrid, single_root=root), plain_query)
-        for root in (0, 1)
+        for root in (False, True)
     ),
     *(Searched("attardi_search", {"degree": degree}, attardi(degree), plain_query) for degree in (1, 2, 3)),
     Searched(

@@ -255,6 +255,12 @@ REFUSED = [
     ("model=linear online.mode=nondet online.explore_after=2", "online.explore_after=2 online.mode=explore"),
     ("model=linear device=cuda", "device=cuda model=linear"),
     ("model=linear oracle=lr_spine_chart", "oracle=lr_spine_chart system=arc_standard context_rows"),
+    # Trees that are known in part.
+    ("treebank.partial=true oracle=nederhof_linear", "treebank.partial=true oracle=nederhof_linear oracle=context_rows"),
+    ("treebank.partial=true system=swap", "treebank.partial=true system=swap another system"),
+    ("treebank.partial=true model=linear", "treebank.partial=true model=linear model=mlp model=bilstm"),
+    ("treebank.partial=true beam=global", "treebank.partial=true beam=global beam=local"),
+    (f"{TAUGHT} treebank.partial=true", "treebank.partial=true distillation.teacher="),
     # Beams, global training and exact search.
     ("second_pass.policy=beam", "second_pass.policy=beam beam=none beam=local beam=global"),
     (f"{EXACT} second_pass.policy=beam", "second_pass.policy=beam beam=exact beam=local beam=global"),

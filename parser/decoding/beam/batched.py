@@ -16,6 +16,7 @@ from parser.beam_settings import Beam, Merge
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
+from parser.decoding.greedy.batched import Allowed, Restriction
 from parser.decoding.sentence_parser import Tree, distinct, write_trees
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
@@ -52,6 +53,7 @@ def search_batched(
     beam: Beam,
     *,
     single_root: bool = True,
+    restriction: Restriction | None = None,
 ) -> BatchedItems:
     """The final items of all sentences.
 
@@ -61,14 +63,15 @@ def search_batched(
         table: the features.
         scorer: the classifier.
         beam: the beam.
-        single_root: see parse_batched.
+        single_root, restriction: see parse_batched.
     """
     numbers = np.arange(len(sentences))
     items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
     while len(rows := system.unfinished(items.now)):
         transitions = system.transitions(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, transitions))
-        items = advance_items(items, rows, system, transitions, scores, beam, single_root=single_root).items
+        allowed = None if restriction is None else restriction(items.now, rows, items.numbers[rows], transitions)
+        items = advance_items(items, rows, system, transitions, scores, beam, single_root=single_root, allowed=allowed).items
     return items
 
 
@@ -96,6 +99,7 @@ def advance_items(
     beam: Beam,
     *,
     single_root: bool,
+    allowed: Allowed | None = None,
 ) -> NextItems:
     """The items after one more transition; final ones stay as they are.
 
@@ -107,6 +111,7 @@ def advance_items(
         scores: float32[feature rows, outputs], of these.
         beam: the beam.
         single_root: see parse_batched.
+        allowed: which transitions may be taken; None: all. Those that may not have their share of the probability all the same.
     """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
@@ -119,7 +124,7 @@ def advance_items(
         own += [
             (float(total), item, column, relation)
             for total, column, relation in _best_transitions(
-                items.totals[item], ranks[item], system, transitions, scores, beam, single_root
+                items.totals[item], ranks[item], system, transitions, scores, beam, single_root, allowed
             )
         ]
     for own in candidates.values():
@@ -150,6 +155,7 @@ def _best_transitions(
     scores: np.ndarray,
     beam: Beam,
     single_root: bool,
+    allowed: Allowed | None,
 ) -> list[tuple[float, int, int]]:
     """The best columns and relations of one configuration, with the scores of the items that they make."""
     root_relation = required_root_relation(system, single_root)
@@ -166,7 +172,13 @@ def _best_transitions(
                 outputs.append(of_block[relation])
     own = finite(np.array(outputs, np.float32))
     norm = normalizer(own, beam.scores)
-    order = np.argsort(-own, kind="stable")[: beam.size]
+    order = np.argsort(-own, kind="stable")
+    if allowed is not None:
+        is_allowed = [
+            allowed.columns[row, column] and allowed.relations[row, column] in (NO_NODE, relation) for column, relation in found
+        ]
+        order = order[np.array(is_allowed)[order]]
+    order = order[: beam.size]
     return [((total - norm) + own[i], *found[i]) for i in order.tolist()]
 
 
@@ -215,20 +227,37 @@ class BatchedBeamParser:
         """One that parses with the weights of a classifier."""
         return cls(system, table, partial(precomputed_scorer, weights, table), beam)
 
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences; see SentenceParser."""
+    def parse(
+        self,
+        sentences: Sentences,
+        *,
+        single_root: bool = True,
+        restriction_of: Callable[[int, int], Restriction] | None = None,
+    ) -> Parses:
+        """Parses sentences; see SentenceParser, and for ``restriction_of`` BatchedParser.parse()."""
         parses = Parses.allocate(sentences.offsets)
-        write_trees((best for best, *_ in self.k_best(sentences, 1, single_root=single_root)), parses)
+        found = self.k_best(sentences, 1, single_root=single_root, restriction_of=restriction_of)
+        write_trees((best for best, *_ in found), parses)
         return parses
 
-    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+    def k_best(
+        self,
+        sentences: Sentences,
+        k: int,
+        *,
+        single_root: bool = True,
+        restriction_of: Callable[[int, int], Restriction] | None = None,
+    ) -> list[list[Tree]]:
         """See KBestParser; k is at most the size of the beam."""
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = self._scorer_of(part)
-            items = search_batched(part, self._system, self._table, scorer, self._beam, single_root=single_root)
+            restriction = None if restriction_of is None else restriction_of(first, last)
+            items = search_batched(
+                part, self._system, self._table, scorer, self._beam, single_root=single_root, restriction=restriction
+            )
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
                 inside = slice(1, items.now.lengths[row] + 1)

@@ -21,15 +21,16 @@ from typing import BinaryIO, Generic, TypeVar
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
-from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.checks import DEPREL, EMPTY, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
+from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Sentences
+from parser.data.sentences import Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.files.word_cache import WordCache
+from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -47,6 +48,14 @@ class OnError(StrEnum):
     KEEP = "keep"  # it passes through as it is
 
 
+class Keep(StrEnum):
+    """What of the input's trees is kept; HEAD is ``_`` where nothing is given."""
+
+    NOTHING = "nothing"
+    HEADS = "heads"  # the arcs
+    RELATIONS = "relations"  # the arcs with their relations, but for those that are ``_``
+
+
 @dataclass
 class FileCounts:
     """How much a file held.
@@ -56,7 +65,7 @@ class FileCounts:
         sentences: sentences with at least one word.
         words: words.
         unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
-        refused: sentences that are not CoNLL-U.
+        refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the first value of an attribute's column that is not UTF-8.
     """
 
@@ -127,6 +136,7 @@ def parse_file(
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
     lexicon: LemmaLexicon | None = None,
+    keep: Keep = Keep.NOTHING,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
@@ -148,6 +158,7 @@ def parse_file(
             each a copy of the sentence with its rank and its score in comments.
         tags: whether predicted LEMMA, UPOS, XPOS and FEATS are written.
         lexicon: lemmas that come before those that the model predicts.
+        keep: what of the input's trees is kept. An arc that the system cannot make together with the others is reported, too.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
@@ -159,7 +170,7 @@ def parse_file(
     """
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
-    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon, keep)
     chunks = read_chunks(source, chunk_bytes, threads, name)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -185,7 +196,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report, beam, k_best, tags, lexicon: see parse_file().
+        on_error, report, beam, k_best, tags, lexicon, keep: see parse_file().
     """
 
     def __init__(
@@ -198,8 +209,10 @@ class ChunkParser:
         k_best: int | None = None,
         tags: TagUse = TagUse.KEEP,
         lexicon: LemmaLexicon | None = None,
+        keep: Keep = Keep.NOTHING,
     ) -> None:
         self._tag_use = tags
+        self._keep = keep
         self._model = model
         self._single_root = single_root
         self._on_error = on_error
@@ -208,6 +221,7 @@ class ChunkParser:
         if tags is not TagUse.KEEP or lexicon is not None:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
+        self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
         self._predict_tags = None
         if tags is not TagUse.KEEP or lexicon is not None:
             self._predict_tags = TagPredictor(model, lexicon)
@@ -237,7 +251,7 @@ class ChunkParser:
             return None
         self._parser.begin()
         words = find_words(chunk)
-        if words is None:
+        if words is None or (self._keeping is not None and has_heads(words)):
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
             return self.parse_slowly(chunk, "-", FileCounts(int(not chunk.first), 0, 0, {}))
@@ -263,16 +277,21 @@ class ChunkParser:
         numbered = before.sentences + before.refused
         lines = BytesIO(chunk.content)
         sentences = list(read_raw_sentences(lines, name, before.lines, numbered, strict=strict, layout=chunk.layout))
+        if self._keeping is not None:
+            for sentence in sentences:
+                self._check_given(sentence, strict)
         for sentence in sentences:
             for error in filter(None, (sentence.error, sentence.glued)):
                 self._report(error)
         encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
         encoded, tags = self._tagged(sentences, encoded)
-        texts = (
-            self._best_texts(sentences, encoded, tags)
-            if self._k_best is None
-            else self._k_best_texts(sentences, encoded, tags, *self._k_best)
-        )
+        texts = [
+            *(
+                self._best_texts(sentences, encoded, tags)
+                if self._k_best is None
+                else self._k_best_texts(sentences, encoded, tags, *self._k_best)
+            )
+        ]
         text = "".join(
             (_blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
             + _missing_empty_line(sentence)
@@ -280,8 +299,8 @@ class ChunkParser:
         )
         part = FileCounts(
             lines=sum(len(sentence.lines) for sentence in sentences),
-            sentences=sum(len(sentence) > 0 for sentence in sentences),
-            words=sum(map(len, sentences)),
+            sentences=sum(len(sentence) > 0 and sentence.error is None for sentence in sentences),
+            words=sum(len(sentence) for sentence in sentences if sentence.error is None),
             unknown=self._model.vocabularies.unknown_counts(encoded),
             refused=sum(sentence.error is not None for sentence in sentences),
         )
@@ -305,11 +324,50 @@ class ChunkParser:
 
     def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
         """The text of each sentence with its tree."""
-        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        if self._keeping is None:
+            parses = self._parser.get().parse(encoded, single_root=self._single_root)
+            deprels = self._deprels(parses.relations)
+        else:
+            parses, deprels = self._kept(self._keeping, sentences, encoded)
         heads = parses.heads.tolist()
-        deprels = self._deprels(parses.relations)
         for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
-            yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
+            if sentence.error is not None:
+                yield "".join(sentence.lines)
+            else:
+                yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
+
+    def _check_given(self, sentence: RawSentence, strict: bool) -> None:
+        """Refuses given heads that are no part of a tree, as what is not CoNLL-U."""
+        try:
+            if sentence.error is None:
+                sentence.heads(several_roots=not self._single_root, partial=True)
+        except ConlluError as error:
+            if strict:
+                raise
+            sentence.refuse(error)
+
+    def _kept(self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences) -> tuple[Parses, list[str]]:
+        """Trees with the given arcs, and the relations; where some are lost, that is reported."""
+        heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
+        written = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
+        given = given_arcs(heads, written, self._model.relations.symbols, encoded.offsets)
+        parses = parser.parse(encoded, given, single_root=self._single_root)
+        deprels = self._deprels(parses.relations)
+        if written is not None:
+            for start, own, own_heads in zip(encoded.offsets.tolist(), written, heads, strict=False):
+                for word, (deprel, head) in enumerate(zip(own, own_heads, strict=True), start + 1):
+                    if deprel != EMPTY and head == parses.heads[word]:
+                        deprels[word] = deprel
+        for place in lost_arcs(given, parses).tolist():
+            number = int(np.searchsorted(encoded.offsets, place, side="right")) - 1
+            sentence, word = sentences[number], place - int(encoded.offsets[number])
+            where = sentence.place(sentence.word_lines[word - 1])
+            why = f"system={self._model.system.name} cannot make it together with the other given arcs"
+            error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
+            self._report(error)
+            if self._on_error is not OnError.STOP:
+                sentence.error = error
+        return parses, deprels
 
     def _k_best_texts(
         self,

@@ -7,7 +7,7 @@ arc-standard and Attardi's system, spine.py for LR-spine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,36 @@ from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
 
-# What chooses a transition for each of some configurations, as best() does: from the configurations, which of them (int[m]),
-# the numbers of their sentences (int[m]), the transitions and the scores, columns and relations, int32[m].
-Choice = Callable[[Configurations, np.ndarray, np.ndarray, Transitions, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+@dataclass(frozen=True)
+class Allowed:
+    """Which of the transitions of m configurations may be taken.
+
+    Attributes:
+        columns: bool[m, width], at least one of each configuration.
+        relations: int32[m, width], the relation that the arc must have; NO_NODE: any.
+    """
+
+    columns: np.ndarray
+    relations: np.ndarray
+
+    def applied(self, system: TransitionSystem, transitions: Transitions, scores: np.ndarray) -> tuple[Transitions, np.ndarray]:
+        """The transitions without the others, and scores in which no other relation can win."""
+        allowed = replace(transitions, rows=np.where(self.columns, transitions.rows, NO_NODE))
+        labelled = self.columns & (self.relations != NO_NODE)
+        if labelled.any():
+            starts, relations = system.block_starts[transitions.blocks[labelled]], self.relations[labelled]
+            at = allowed.rows[labelled][:, None], starts[:, None] + np.arange(system.n_relations)
+            own = np.arange(system.n_relations) == relations[:, None]
+            masked = np.where(own, scores[at], -np.inf)
+            scores = scores.copy()
+            scores[at] = masked
+        return allowed, scores
+
+
+Restriction = Callable[[Configurations, np.ndarray, np.ndarray, Transitions], Allowed]
+"""Says which transitions may be taken: from configurations, which of them (int[m]), the numbers of their sentences (int[m])
+and their transitions."""
 
 
 @dataclass
@@ -57,7 +84,7 @@ def parse_batched(
     *,
     single_root: bool = True,
     probabilities: StepProbabilities | None = None,
-    choice: Choice | None = None,
+    restriction: Restriction | None = None,
 ) -> Parses:
     """Parses sentences greedily.
 
@@ -68,7 +95,7 @@ def parse_batched(
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
         probabilities: filled in, if given, where no step has been taken.
-        choice: what chooses the transitions; None: only the scores do.
+        restriction: which transitions may be taken; None: all.
     """
     parses = Parses.allocate(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
@@ -78,10 +105,10 @@ def parse_batched(
         while len(rows := system.unfinished(now)):
             transitions = system.transitions(now, rows, single_root)
             scores = scorer(features.extract(now, rows, sentences, numbers, transitions))
-            if choice is None:
-                columns, relations_of_arcs = best(system, scores, transitions, single_root)
-            else:
-                columns, relations_of_arcs = choice(now, rows, numbers[rows], transitions, scores)
+            allowed = transitions, scores
+            if restriction is not None:
+                allowed = restriction(now, rows, numbers[rows], transitions).applied(system, *allowed)
+            columns, relations_of_arcs = best(system, allowed[1], allowed[0], single_root)
             if probabilities is not None:
                 of_steps = log_probabilities(system, scores, transitions, columns, relations_of_arcs, single_root)
                 probabilities.trees[numbers[rows]] += of_steps
@@ -117,22 +144,22 @@ class BatchedParser:
         *,
         single_root: bool = True,
         probabilities: StepProbabilities | None = None,
-        choice_of: Callable[[int, int], Choice] | None = None,
+        restriction_of: Callable[[int, int], Restriction] | None = None,
     ) -> Parses:
         """Parses sentences greedily; see parse_batched.
 
         Args:
             sentences, single_root, probabilities: as there.
-            choice_of: what chooses the transitions in the sentences from the first number to before the second.
+            restriction_of: says which transitions may be taken in the sentences from the first number to before the second.
         """
         parses = Parses.allocate(sentences.offsets)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
             part, trees = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else probabilities.span(sentences, first, last)
-            choice = None if choice_of is None else choice_of(first, last)
+            restriction = None if restriction_of is None else restriction_of(first, last)
             found = parse_batched(
-                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
+                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, restriction=restriction
             )
             trees.heads[:], trees.relations[:] = found.heads, found.relations
         return parses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
-from parser.conllu.checks import counted
+from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import SUBWORDS, TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
@@ -83,11 +83,13 @@ class Corpus:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
         sentences, trees = self.sentences(kind), self.train.trees
         if kind is TrainingTrees.projective_subset:
-            trees = oracles.Trees.from_heads(s.heads for s in sentences)
+            trees = oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
         elif kind is TrainingTrees.projectivized:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
-        relations[trees.heads >= 0] = self.relation_numbers(sentences)
+        is_word = np.ones(len(relations), np.bool_)
+        is_word[trees.offsets[:-1]] = False
+        relations[is_word] = self.relation_numbers(sentences)
         tags = self.vocabularies.encode_tags(sentences)
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
@@ -132,8 +134,9 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     train = lattices["train"].treebank if "train" in lattices else files.train.read()
     train, dev, test = files.train.split(train)
     _report("train", train)
-    dev = _read("dev", files.dev, dev, lattices, files.train.skip)
-    test = _read("test", files.test, test, lattices, files.train.skip)
+    skip, partial = files.train.skip, files.train.partial
+    dev = _read("dev", files.dev, dev, lattices, skip, partial)
+    test = _read("test", files.test, test, lattices, skip, partial)
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
@@ -141,7 +144,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     start = None if plan.start is None else Model.load(Path(plan.start))
     if network is not None and start is not None:
         vocabularies, relations = _extended(start, plan, network, known)
-        dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+        dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
         parts, slots = (train, known, dev_made, test_made), _slots(plan, network, vocabularies)
         length = None
         if network.vectors is not None and network.vectors.attribute in start.spec.embeddings:
@@ -172,8 +175,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = _relations(known, plan.teachers)
-    dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    relations = _relations(known, plan.teachers, partial)
+    dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
     length = None if vectors is None else vectors.matrix.shape[1]
     parts = train, known, dev_made, test_made
     return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length)
@@ -204,7 +207,7 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     lemmas, found = (before.lemmas, Lemmas.of(known, list(tags))) if network.lemma_epochs else (None, None)
     if found is not None:
         lemmas = found if lemmas is None else lemmas.extended(found)
-    relations = Vocabulary(start.relations.extended(chain.from_iterable(s.deprels for s in known)))
+    relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
     vocabularies = Vocabularies(by_attribute, characters, tags, lemmas, before.subwords)
     counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
     counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
@@ -272,12 +275,17 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
 
 
 def _read(
-    part: str, files: PartFiles | None, held_out: Treebank | None, lattices: dict[str, LatticePart], skip: bool
+    part: str,
+    files: PartFiles | None,
+    held_out: Treebank | None,
+    lattices: dict[str, LatticePart],
+    skip: bool,
+    partial: bool,
 ) -> Treebank | None:
     """Dev or test: from its file, or what is held out of the training sentences."""
     treebank = held_out
     if files is not None:
-        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names)
+        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names, partial)
     if treebank is not None:
         _report(part, treebank)
     return treebank
@@ -292,10 +300,16 @@ def _report(part: str, treebank: Treebank) -> None:
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
 
-def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Vocabulary:
+def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
+    """The relations of some sentences, word by word. ``partial``: ``_`` is not a relation, but one that is not known."""
+    deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+    return (deprel for deprel in deprels if not (partial and deprel == EMPTY))
+
+
+def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str], partial: bool) -> Vocabulary:
     """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers."""
-    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in sentences))
-    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
+    relations = Vocabulary.of(_deprels(sentences, partial))
+    if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: the parser needs one for all other words
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     if of_teachers:
         known = Model.load(Path(of_teachers[0])).relations
@@ -304,11 +318,13 @@ def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Voc
     return relations
 
 
-def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
+def _gold_part(
+    part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
+) -> GoldPart | None:
     if treebank is None:
         return None
-    _report_unknown(part, treebank, vocabularies, relations)
-    return GoldPart.of(treebank.sentences, vocabularies, relations)
+    _report_unknown(part, treebank, vocabularies, relations, partial)
+    return GoldPart.of(treebank.sentences, vocabularies, relations, partial)
 
 
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
@@ -323,12 +339,14 @@ def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background:
     return WordVectors.train(values, wanted.training, seed) if background is None else background.result()
 
 
-def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:
+def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
     """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
     log.info("%-5s unknown to training: %s", part, shares)
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    if partial:
+        new.pop(EMPTY, None)
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
         log.warning("%s: %s with a relation that training never saw: %s", treebank.path, counted(new.total(), "word"), named)

@@ -11,7 +11,14 @@ from oracles import BoundOracle, Trees
 from parser.data.sentences import NO_NODE, Sentences
 from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_transitions, query
+from parser.transitions.decisions import (
+    best_correct_columns,
+    correct_outputs,
+    labels_of,
+    optimal_transitions,
+    query,
+    with_best_labels,
+)
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -206,6 +213,10 @@ class BatchedComputations:
         while len(rows := self._system.unfinished(self.now)):
             yield rows
 
+    def has_gold(self) -> np.ndarray:
+        """bool[batch]: whether all gold heads that are known have been made."""
+        return ((self.now.heads == self.gold_heads) | (self.gold_heads == NO_NODE)).all(axis=1)
+
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
         """int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
@@ -233,6 +244,8 @@ def gold_examples(
 ) -> Examples:
     """The configurations of gold computations and their outputs: of the optimal transitions, the first in the eager order.
 
+    Of sentences with unknown heads, the example teaches all optimal transitions; see target_columns().
+
     Args:
         data: sentences with the trees that the oracle is bound to.
         oracle: a static one for trees that have a gold computation; or one that is exact for any tree, whose computations
@@ -250,7 +263,8 @@ def gold_examples(
             )
             columns = eager_columns(system, outputs)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
-            gathered.append(new_examples(system, features, transitions, outputs, columns, batch.numbers[rows]))
+            taught = np.where(data.trees.whole[batch.numbers[rows]], columns, NO_NODE)
+            gathered.append(new_examples(system, features, transitions, outputs, taught, batch.numbers[rows]))
             children = transitions.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, transitions, columns, batch.gold_relations[rows, children])
             if on_step is not None:
@@ -265,14 +279,23 @@ def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
 
 
 def target_columns(
-    system: TransitionSystem, outputs: np.ndarray, transitions: Transitions, scores: np.ndarray, target: Target
+    system: TransitionSystem,
+    outputs: np.ndarray,
+    transitions: Transitions,
+    scores: np.ndarray,
+    target: Target,
+    whole: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
+    """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them.
+
+    ``whole``: bool[m], where all heads are known. Elsewhere (NO_NODE) all are: many transitions are optimal only because
+    nobody knows, and then their common probability is what loses nothing, whichever it is.
+    """
     if target is Target.marginal:
         return None
-    return (
-        eager_columns(system, outputs) if target is Target.fixed_order else best_correct_columns(outputs, transitions, scores)
-    )
+    own = with_best_labels(system, outputs, transitions, scores)
+    columns = eager_columns(system, own) if target is Target.fixed_order else best_correct_columns(own, transitions, scores)
+    return columns if whole is None else np.where(whole, columns, NO_NODE)
 
 
 def new_examples(
@@ -290,17 +313,24 @@ def new_examples(
         features: int32[feature rows, slots].
         transitions: the transitions.
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
-        columns: int[m], the transition that is the target; None: all optimal ones are.
+        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: they are, too, but there is no
+            example where nothing that could be done is wrong.
         sentences: int32[m].
     """
+    if columns is not None and (columns == NO_NODE).any():
+        says = (outputs == NO_NODE) | ((outputs >= 0) & (transitions.children != NO_NODE))
+        kept = np.flatnonzero((columns != NO_NODE) | (says & (transitions.rows != NO_NODE)).any(axis=1))
+        taught = np.where((columns[:, None] == NO_NODE) | (np.arange(outputs.shape[1]) == columns[:, None]), outputs, NO_NODE)
+        return new_examples(system, features, transitions, taught, None, sentences).take(kept)
     if transitions.starts is None:
         targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
-        return Examples(features, targets, sentences)
+        return Examples(features, labels_of(system, targets.ravel()).reshape(len(targets), -1), sentences)
     is_target = outputs != NO_NODE
     if columns is not None:
         is_target &= np.arange(outputs.shape[1]) == columns[:, None]
-    targets = np.full((len(features), 1), NO_NODE, np.int32)
-    targets[transitions.rows[is_target], 0] = outputs[is_target]
+    labels = labels_of(system, outputs[is_target])
+    targets = np.full((len(features), labels.shape[1]), NO_NODE, np.int32)
+    targets[transitions.rows[is_target]] = labels
     applicable = transitions.rows != NO_NODE
     firsts, sizes = system.block_starts[transitions.blocks[applicable]], system.block_sizes[transitions.blocks[applicable]]
     blocks = np.empty((len(features), 2), np.int32)

@@ -30,7 +30,13 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.transitions.decisions import best, best_correct_columns, correct_outputs, optimal_transitions
+from parser.transitions.decisions import (
+    best,
+    best_correct_columns,
+    correct_outputs,
+    optimal_transitions,
+    with_best_labels,
+)
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -119,7 +125,7 @@ def explore(
             system.apply(batch.now, rows, scored.transitions, columns, relations)
             if on_step is not None:
                 on_step(batch, rows, columns)
-        collector.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
+        collector.reached_gold += int(batch.has_gold().sum())
     return collector.examples.all(), collector.report()
 
 
@@ -157,7 +163,7 @@ def explore_with_beam(
             batch.advance(items.now, after.parents)
         best_items = np.unique(items.numbers, return_index=True)[1]
         collector.lost_edges += int(lost[best_items].sum())
-        collector.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1)[best_items].sum())
+        collector.reached_gold += int(batch.has_gold()[best_items].sum())
     return collector.examples.all(), collector.report()
 
 
@@ -168,7 +174,8 @@ class _ScoredConfigurations:
     Attributes:
         transitions: their transitions.
         scores: float32[feature rows, outputs], of the classifier.
-        outputs: int32[m, width], the right outputs of the optimal transitions; see correct_outputs().
+        outputs: int32[m, width], the right outputs of the optimal transitions, the best where the relation is not known; see
+            correct_outputs().
         predicted: the columns and relations of the transitions that the classifier would take.
         losses: int[m, width], the gold arcs that each transition loses.
     """
@@ -218,10 +225,12 @@ class _ExampleCollector:
         features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, transitions)
         scores = self._scorer(features)
         outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
-        taught = target_columns(system, outputs, transitions, scores, self._target)
+        whole = self._data.trees.whole[batch.numbers[rows]]
+        taught = target_columns(system, outputs, transitions, scores, self._target, whole)
         examples = new_examples(system, features, transitions, outputs, taught, batch.numbers[rows])
         soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions, outputs)
         self.examples.append(replace(examples, soft=soft))
+        outputs = with_best_labels(system, outputs, transitions, scores)
         predicted = best(system, scores, transitions)
         self._steps += len(rows)
         self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
@@ -253,8 +262,10 @@ def _explored_transitions(
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions)
     optimal = best_correct_columns(scored.outputs, transitions, scores)
-    children = transitions.children[np.arange(len(rows)), optimal]
-    gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
+    at = np.arange(len(rows)), optimal
+    gold = np.where(
+        transitions.children[at] == NO_NODE, NO_NODE, scored.outputs[at] - system.block_starts[transitions.blocks[at]]
+    )
     predicts = generator.random(len(rows)) < exploration.probability
     columns, relations = np.where(predicts, scored.predicted, (optimal, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

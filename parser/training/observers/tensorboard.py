@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from omegaconf import OmegaConf
 
+from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from parser.model.loading import AnyModel
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -182,7 +183,10 @@ class TensorBoard(Observer):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
             heads = parses.heads[words].tolist()
-            tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, sentence.heads, sentence.deprels)
+            known = [head != UNKNOWN_HEAD for head in sentence.heads]  # elsewhere the parser's own is drawn
+            gold_heads = [head if one else own for one, head, own in zip(known, sentence.heads, heads, strict=True)]
+            gold_deprels = [deprel if one else own for one, deprel, own in zip(known, sentence.deprels, deprels, strict=True)]
+            tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
             self._writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
 
     def _write_vectors(self) -> None:
@@ -223,15 +227,17 @@ def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[st
         parses: what the parser makes of it.
         relations: the parser's relations, by number.
     """
-    deprels = list(chain.from_iterable(sentence.deprels for sentence in gold.source))
-    correct = gold.correct(parses)[1].astype(bool)
+    counted = gold.labelled.tolist()
+    deprels = list(compress(chain.from_iterable(sentence.deprels for sentence in gold.source), counted))
+    correct = gold.correct(parses)[1].astype(bool)[gold.labelled]
     by_relation = _shares(deprels, correct)
     common = dict(sorted(by_relation.items(), key=lambda item: -item[1][1])[:_MOST])
     words = np.ones(len(parses.heads), np.bool_)
     words[parses.offsets[:-1]] = False
-    found = [relations[number] for number in parses.relations[words].tolist()]
+    found = [relations[number] for number in parses.relations[words][gold.labelled].tolist()]
+    by_distance = _shares(list(compress(_distances(gold), counted)), correct)
     return {
-        "dev/las_by_distance": _bars(_shares(_distances(gold), correct), "words from the head (0: the root)"),
+        "dev/las_by_distance": _bars(by_distance, "words from the head (0: the root)"),
         "dev/las_by_relation": _bars(common, "gold relation"),
         "dev/confusion": _confusion(Counter(zip(deprels, found, strict=True)), list(map(str, common))),
     }

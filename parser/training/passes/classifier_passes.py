@@ -22,6 +22,7 @@ from parser.beam_settings import Exact, Search
 from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
+from parser.settings.choices import Policy
 from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
@@ -238,6 +239,9 @@ class ExamplePass(ClassifierPass):
 class GoldPass(ExamplePass):
     """The first pass: the configurations of gold computations, the same in every epoch.
 
+    Where heads are not known, many computations keep all known ones, and from the second epoch on the classifier chooses among
+    the optimal transitions, by its weights at the beginning of the epoch.
+
     Args:
         plan, classifier, context: see ClassifierPass.
     """
@@ -250,15 +254,29 @@ class GoldPass(ExamplePass):
         """What it learns from."""
         data, system = self.data, self.model.system
         with self._context.stopwatch("gold_computations"):
-            oracle = oracles.create(system.gold_oracle, None, **system.gold_options).bind(data.trees)
             if (choices := self._choices) is None:
-                return gold_examples(data, oracle, system, self.model.table)
+                return gold_examples(data, self._oracle, system, self.model.table)
             choices.begin()
-            return choices.joined(gold_examples(data, oracle, system, self.model.table, choices))
+            return choices.joined(gold_examples(data, self._oracle, system, self.model.table, choices))
+
+    @cached_property
+    def _oracle(self) -> BoundOracle:
+        system, trees, name = self.model.system, self.data.trees, self.model.system.gold_oracle
+        if not (trees.whole.all() or oracles.oracle_class(name).takes_partial_gold):
+            name = system.oracles[0]
+        return oracles.create(name, None, **system.gold_options).bind(trees)
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        self._objective.examples = self.examples
+        self._objective.examples = self.examples if epoch == 0 or self.data.trees.whole.all() else self._followed(epoch)
         return super().fit_epoch(epoch)
+
+    def _followed(self, epoch: int) -> Examples:
+        """The configurations of gold computations by the classifier's own choice of optimal transitions."""
+        model, data = self.model, self.data
+        with self._context.stopwatch("gold_computations"):
+            generator = np.random.default_rng([self._context.seed, epoch])
+            arguments = self._oracle, model.system, model.table, _scorer(model, data)
+            return explore(data, *arguments, exploration=Exploration(Policy.mixed, 0.0), generator=generator)[0]
 
 
 class ExplorationPass(ExamplePass):
@@ -345,8 +363,7 @@ class ExplorationPass(ExamplePass):
         log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
-            kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
-            scorer: Scorer = kind(model.weights(), model.table, data.sentences)
+            scorer = _scorer(model, data)
             if plan.beam is not None:
                 beam = plan.beam.for_training()
                 return explore_with_beam(data, self._oracle, model.system, model.table, scorer, beam, plan.target)
@@ -360,6 +377,12 @@ class ExplorationPass(ExamplePass):
 
     def _joined(self, examples: Examples) -> Examples:
         return examples if self._gold is None else Examples.concatenate([self._gold.examples, examples])
+
+
+def _scorer(model: Model, data: TrainingSentences) -> Scorer:
+    """Scores features of the sentences with the weights of the moment."""
+    kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
+    return kind(model.weights(), model.table, data.sentences)
 
 
 class GlobalPass(ClassifierPass):

@@ -1,0 +1,140 @@
+"""Parsing with arcs that are given: all of them are kept wherever the system can have them together, else as many as possible.
+
+The given arcs are the gold tree of an exact oracle, one that is known in part (oracles/trees.py), and of the transitions only
+those may be taken that are optimal by it: they lose none of the arcs, or the fewest. Among these the classifier chooses, with a
+beam or without. So a system that can make any tree keeps all of them, and what nobody gave goes well with them. Where all arcs
+are given, there is nothing to choose but the way: so the computations of whole trees are made again (probabilities.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+
+import numpy as np
+
+import oracles
+from oracles import NOT_APPLICABLE
+from parser.beam_settings import Beam, BeamError, Merge, Search, is_greedy
+from parser.conllu.checks import UNKNOWN_HEAD
+from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.decoding.beam.batched import BatchedBeamParser
+from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
+from parser.model.loading import AnyModel
+from parser.model.model import Model
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import optimal_transitions, query, required_root_relation
+from parser.transitions.system import Transitions, TransitionSystem
+
+
+class GivenArcsError(ValueError):
+    """Arcs cannot be kept with this model, or with this search; the message says the fix."""
+
+
+def given_arcs(
+    heads: Sequence[Sequence[int]], deprels: Sequence[Sequence[str]] | None, relations: Sequence[str], offsets: np.ndarray
+) -> Parses:
+    """The arcs of sentences, NO_NODE where none is given.
+
+    Args:
+        heads: of the words of each sentence, UNKNOWN_HEAD where none is given.
+        deprels: relations of the words; those of given arcs count, and of these those that the parser knows. None: none counts.
+        relations: those that the parser knows.
+        offsets: where the sentences begin.
+    """
+    given = Parses.allocate(offsets)
+    numbers = {relation: number for number, relation in enumerate(relations)}
+    for start, own in zip(offsets.tolist(), heads, strict=False):
+        given.heads[start + 1 : start + 1 + len(own)] = own
+    if deprels is not None:
+        for start, own_deprels in zip(offsets.tolist(), deprels, strict=False):
+            words = slice(start + 1, start + 1 + len(own_deprels))
+            given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
+        given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
+    return given
+
+
+def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
+    """int64[m]: the places of words that have another head than the given one."""
+    return np.flatnonzero((given.heads != UNKNOWN_HEAD) & (given.heads != parses.heads))
+
+
+def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
+    """What allows only transitions that lose none of the given arcs, or the fewest: for sentences from the first number to
+    before the second."""
+    # Any strategy: the parser may have deferred what another one takes at once.
+    kind = oracles.oracle_class(system.oracles[0])
+    knows_roots = "single_root" in signature(kind).parameters
+    options = {**system.options, **({"single_root": single_root} if knows_roots else {})}
+    oracle = oracles.create(kind.name, oracles.Strategy.ANY, **options)
+    root = required_root_relation(system, single_root)
+
+    def restriction_of(first: int, last: int) -> Restriction:
+        part = given.span(first, last)
+        offsets = part.offsets
+        bound = oracle.bind(oracles.Trees(part.heads, offsets))
+        roots = np.zeros(len(offsets) - 1, np.int32)  # the given child of the artificial root
+        places = np.flatnonzero(part.heads == 0)
+        of_places = np.searchsorted(offsets, places, side="right") - 1
+        roots[of_places] = places - offsets[of_places]
+
+        def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
+            scores = bound.score_batch(query(numbers.astype(np.int32), now, rows))
+            if single_root and not knows_roots:  # another child of the artificial root is in the way of the given one
+                own = roots[numbers]
+                waits = (own > 0) & (now.heads[rows, own] == NO_NODE)
+                scores = scores - (waits[:, None] & (transitions.heads == 0) & (transitions.children != own[:, None]))
+            columns = optimal_transitions(np.where(transitions.rows == NO_NODE, NOT_APPLICABLE, scores))
+            places = offsets[numbers][:, None] + np.maximum(transitions.children, 0)
+            relations = np.where(transitions.children == NO_NODE, NO_NODE, part.relations[places])
+            can_bear = (root == NO_NODE) | ((transitions.heads == 0) == (relations == root))
+            return Allowed(columns, np.where(can_bear, relations, NO_NODE))
+
+        return restrict
+
+    return restriction_of
+
+
+class KeepingParser:
+    """Parses sentences with given arcs, greedily or with a beam.
+
+    Args:
+        model: the model, with its weights as they are now.
+        search: how to search; None: greedily.
+
+    Raises:
+        GivenArcsError: the model or the search is not supported.
+    """
+
+    def __init__(self, model: AnyModel, search: Search | None = None) -> None:
+        system = model.system
+        if not oracles.oracle_class(system.oracles[0]).takes_partial_gold:
+            able = "arc_standard, arc_eager, arc_hybrid, attardi, lr_spine, covington, two_planar and pointer"
+            raise GivenArcsError(
+                f"system={system.name} has no exact oracle, so given arcs cannot be kept; those that can: {able}"
+            )
+        if not isinstance(model, Model):
+            raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
+        self._system = system
+        self._parser: BatchedParser | BatchedBeamParser = BatchedParser(model.weights(), system, model.table)
+        if not is_greedy(search):
+            if not isinstance(search, Beam) or search.rerank or search.merge is Merge.SIGNATURE:
+                raise BeamError(
+                    "given arcs are kept greedily or with a beam, not by exact search, with merge=signature or with rerank; "
+                    f"search with a beam of another kind, such as --beam 8 --merge {Merge.CONFIGURATION}"
+                )
+            self._parser = BatchedBeamParser.of_weights(model.weights(), system, model.table, search)
+
+    def parse(
+        self,
+        sentences: Sentences,
+        given: Parses,
+        *,
+        single_root: bool = True,
+        probabilities: StepProbabilities | None = None,
+    ) -> Parses:
+        """Parses sentences; ``probabilities``: filled in by greedy parsing, see parse_batched."""
+        kept = steps_keeping(given, self._system, single_root)
+        if isinstance(self._parser, BatchedBeamParser):
+            return self._parser.parse(sentences, single_root=single_root, restriction_of=kept)
+        return self._parser.parse(sentences, single_root=single_root, restriction_of=kept, probabilities=probabilities)

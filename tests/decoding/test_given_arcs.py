@@ -1,0 +1,262 @@
+"""Given arcs are kept: as many as a system can make together, by enumeration of its trees, whatever the scores."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from io import BytesIO
+from itertools import product
+
+import numpy as np
+import pytest
+
+from oracles import UNKNOWN_HEAD
+from parser import Parser, transitions
+from parser.beam_settings import Beam, BeamError, Merge
+from parser.conllu.checks import ConlluError
+from parser.data.sentences import Parses, Sentences
+from parser.decoding.beam.batched import search_batched
+from parser.decoding.files.file_parsing import Keep, OnError, parse_file
+from parser.decoding.given_arcs import GivenArcsError, KeepingParser, given_arcs, lost_arcs, steps_keeping
+from parser.decoding.greedy.batched import parse_batched
+from parser.library.parsed_sentence import InputError
+from parser.model.model import Model
+from parser.transitions.features import FeatureTable, Slot
+from tests import brute_force, random_trees
+from tests.forgery import small_model
+from tests.jit import COMPILED
+from tests.oracles import attardi_brute_force
+from tests.random_models import with_random_weights
+
+PROJECTIVE = ["arc_standard", "arc_hybrid", "arc_eager", "arc_eager nonmonotonic=1", "arc_eager_unshift", "lr_spine"]
+ANY_TREE = ["covington", "two_planar", "pointer"]
+SYSTEMS = [*PROJECTIVE, "attardi degree=2", *ANY_TREE]
+LARGEST = 4 if not COMPILED else 6
+
+
+def made(name: str):
+    system, *options = name.split()
+    return transitions.create(system, 3, 1, **{key: int(value) for key, value in (option.split("=") for option in options)})
+
+
+@cache
+def trees_of(name: str, n: int, single_root: bool) -> np.ndarray:
+    """int[trees, n]: those that the system can make."""
+    found: Iterable[Sequence[int]]
+    if name in ANY_TREE:
+        found = random_trees.all_trees(n)
+    elif name in PROJECTIVE:
+        found = brute_force.projective_trees(n)
+    else:
+        found = attardi_trees(n)
+    return np.array([tree for tree in found if not single_root or list(tree).count(0) == 1], np.int32)
+
+
+def attardi_trees(n: int) -> set[tuple[int, ...]]:
+    found, seen = set(), set()
+    waiting = [(attardi_brute_force.INITIAL, (0,) * n)]
+    while waiting:
+        now, heads = waiting.pop()
+        able = list(attardi_brute_force.transitions(now, n, 2))
+        if not able:
+            found.add(heads)
+        for _, arc, after in able:
+            new = heads if arc is None else (*heads[: arc[1] - 1], arc[0], *heads[arc[1] :])
+            if (after, new) not in seen:
+                seen.add((after, new))
+                waiting.append((after, new))
+    return found
+
+
+def sampled(n: int, single_root: bool) -> np.ndarray:
+    """int[m, n]: parts of all trees: with up to three tokens every subset of the arcs, else some."""
+    rng = random.Random(n)
+    trees = [tree for tree in random_trees.all_trees(n) if not single_root or tree.count(0) == 1]
+    masks = list(product((False, True), repeat=n))
+    parts = {
+        tuple(head if kept else UNKNOWN_HEAD for head, kept in zip(tree, mask, strict=True))
+        for tree in (trees if n < 6 else rng.sample(trees, 3000))
+        for mask in (masks if n < 4 else rng.sample(masks, 2))
+    }
+    return np.array(sorted(parts), np.int32)
+
+
+def most_kept(given: np.ndarray, trees: np.ndarray) -> np.ndarray:
+    return np.array([(trees == own).sum(axis=1).max() for own in given])
+
+
+def sentences_of(lengths: np.ndarray) -> Sentences:
+    offsets = np.concatenate([[0], np.cumsum(lengths + 1)])
+    return Sentences(np.full((1, offsets[-1]), 3, np.int32), offsets)
+
+
+def parses_of(given: np.ndarray, offsets: np.ndarray) -> Parses:
+    return given_arcs(given.tolist(), None, [], offsets)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_as_many_as_the_system_can_make_together_are_kept(name, n, single_root):
+    single_root |= name in ("covington", "two_planar")  # which make no other trees
+    if name.startswith("attardi") and n == 6:
+        pytest.skip("its trees of six tokens are too many to enumerate")
+    system, given = made(name), sampled(n, single_root)
+    sentences = sentences_of(np.full(len(given), n))
+    parts = parses_of(given, sentences.offsets)
+    rng = np.random.default_rng(n)
+    table = FeatureTable([Slot.parse(f"{system.always_there}:upos")], ["upos"], system.candidate_positions)
+    keeping = steps_keeping(parts, system, single_root)(0, len(given))
+    parses = parse_batched(
+        sentences,
+        system,
+        table,
+        lambda features: rng.normal(size=(len(features), system.n_outputs)).astype(np.float32),
+        single_root=single_root,
+        restriction=keeping,
+    )
+    found = parses.heads.reshape(len(given), n + 1)[:, 1:]
+    trees = trees_of(name, n, single_root)
+    assert {*map(tuple, found.tolist())} <= {*map(tuple, trees.tolist())}
+    kept = ((found == given) & (given != UNKNOWN_HEAD)).sum(axis=1)
+    np.testing.assert_array_equal(kept, most_kept(given, trees))
+    if name in ANY_TREE:
+        assert not len(lost_arcs(parts, parses))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_all_items_of_a_beam_keep_them(name):
+    system, given = made(name), sampled(4, True)[::20]
+    sentences = sentences_of(np.full(len(given), 4))
+    rng = np.random.default_rng(1)
+    table = FeatureTable([Slot.parse(f"{system.always_there}:upos")], ["upos"], system.candidate_positions)
+    items = search_batched(
+        sentences,
+        system,
+        table,
+        lambda features: rng.normal(size=(len(features), system.n_outputs)).astype(np.float32),
+        Beam(4),
+        restriction=steps_keeping(parses_of(given, sentences.offsets), system, True)(0, len(given)),
+    )
+    own = given[items.numbers]
+    kept = ((items.now.heads[:, 1:5] == own) & (own != UNKNOWN_HEAD)).sum(axis=1)
+    np.testing.assert_array_equal(kept, most_kept(given, trees_of(name, 4, True))[items.numbers])
+    assert len(items.numbers) > len(given)
+
+
+WORDS = "".join(f"{number}\ta\t_\tX\t_\t_\t{{}}\t{{}}\t_\t_\n" for number in range(1, 5)) + "\n"
+
+
+def conllu(heads: str, deprels: str = "_ _ _ _") -> str:
+    return WORDS.format(*(value for pair in zip(heads.split(), deprels.split(), strict=True) for value in pair))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return with_random_weights(small_model("static"))
+
+
+def parsed(model, text: str, **options) -> tuple[list[str], list[str], list[str]]:
+    """Of the words that come out, HEAD and DEPREL; and what was reported."""
+    target, told = BytesIO(), []
+    kind = {"keep": Keep.HEADS, **options}
+    parse_file(model, BytesIO(text.encode()), target, "a.conllu", report=lambda error: told.append(str(error)), **kind)
+    columns = [line.split("\t") for line in target.getvalue().decode().splitlines() if line]
+    return [line[6] for line in columns], [line[7] for line in columns], told
+
+
+def test_a_file_keeps_its_arcs_and_where_none_is_given_it_is_parsed_as_always(model):
+    text = "".join(conllu(heads) for heads in ("_ _ _ _", "2 _ 4 _", "_ _ _ 0", "2 0 4 2"))
+    heads, _, told = parsed(model, text)
+    assert [heads[4], heads[6], heads[11], *heads[12:]] == ["2", "4", "0", "2", "0", "4", "2"]
+    assert not told
+    plain = BytesIO()
+    parse_file(model, BytesIO(text.encode()), plain)
+    assert heads[:4] == [line.split("\t")[6] for line in plain.getvalue().decode().splitlines()[:4]]
+    untouched = conllu("_ _ _ _") * 3
+    assert parsed(model, untouched)[0] == heads[:4] * 3
+
+
+def test_relations_of_given_arcs_are_kept_as_they_stand(model):
+    known = model.relations.symbols[-1]
+    heads, deprels, _ = parsed(model, conllu("2 _ 4 _", f"new:label obj {known} _"), keep=Keep.RELATIONS)
+    assert (heads[0], heads[2], deprels[0], deprels[2]) == ("2", "4", "new:label", known)
+    assert deprels[1] in model.relations
+    assert parsed(model, conllu("2 _ 4 _", f"new:label _ {known} _"))[1][0] in model.relations
+
+
+CROSSING = "3 4 _ _"
+
+
+def test_an_arc_that_is_lost_is_named_and_on_error_says_what_becomes_of_the_sentence(model):
+    text = conllu("_ 1 _ _") + conllu(CROSSING)
+    where = r"a\.conllu, line [67], sentence 2: the arc from [34] to [12] is lost: system=arc_standard"
+    heads, _, told = parsed(model, text)
+    assert len(told) == 1
+    assert re.match(where, told[0])
+    assert (heads[4] == "3") + (heads[5] == "4") == 1
+    heads, _, told = parsed(model, text, on_error=OnError.SKIP)
+    assert len(heads) == 4
+    assert re.match(where, told[0])
+    heads, _, _ = parsed(model, text, on_error=OnError.KEEP)
+    assert heads[4:] == CROSSING.split()
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ("5 _ _ _", r"line 6, sentence 2: the head 5 is outside 0\.\.4"),
+        ("x _ _ _", r"line 6, sentence 2: the head 'x' is not a number"),
+        ("2 3 1 _", r"line \d, sentence 2: a cycle"),
+        ("0 _ 0 _", r"line 8, sentence 2: several roots"),
+    ],
+)
+def test_given_heads_that_are_no_part_of_a_tree_are_named(model, heads, message):
+    text = conllu("_ _ _ 0") + conllu(heads) + conllu("_ _ _ 1")
+    with pytest.raises(ConlluError, match=rf"a\.conllu, {message}"):
+        parsed(model, text)
+    found, _, told = parsed(model, text, on_error=OnError.SKIP)
+    assert len(found) == 8
+    assert re.search(message, told[0])
+    assert parsed(model, text, on_error=OnError.KEEP)[0][4:8] == heads.split()
+    if "several roots" in message:
+        assert parsed(model, text, single_root=False)[0][4:8:2] == ["0", "0"]
+
+
+@pytest.mark.parametrize("beam", [None, Beam(3)])
+def test_the_library_keeps_them(model, beam):
+    parser = Parser(model, beam=beam)
+    words = [["a", "b", "c"], ["a", "b"]]
+    found = parser.parse(words, heads=[[None, 1, None], [0, None]], allow_missing_columns=True)
+    assert (found[0].heads[1], found[1].heads) == (1, [0, 1])
+    assert all(0 <= p <= 1 for sentence in found for p in sentence.probabilities)
+    label = next(symbol for symbol in model.relations.symbols if symbol != "root")
+    found = parser.parse(words[:1], heads=[[None, 1, None]], deprels=[[None, label, None]], allow_missing_columns=True)
+    assert found[0].deprels[1] == label
+
+
+@pytest.mark.parametrize(
+    ("heads", "deprels", "message"),
+    [
+        ([[1, None]], None, "heads= must have a list for each sentence"),
+        ([[4, None, None]], None, r"sentence 1: the head int 4 is not one of 0\.\.3"),
+        ([["2", None, None]], None, "sentence 1: the head str '2' is not one of"),
+        ([[0, 0, None]], None, "sentence 1, word 2: several roots"),
+        ([[2, 1, None]], None, "sentence 1, word 1: a cycle"),
+        ([[None] * 3], [["x"]], "deprels= must have a list"),
+        (None, [[None] * 3], "give heads=, too"),
+    ],
+)
+def test_the_library_names_what_is_wrong(model, heads, deprels, message):
+    with pytest.raises(InputError, match=message):
+        Parser(model).parse([["a", "b", "c"]], heads=heads, deprels=deprels, allow_missing_columns=True)
+
+
+def test_what_cannot_keep_them_says_so(model):
+    with pytest.raises(BeamError, match="merge=signature"):
+        KeepingParser(model, Beam(4, Merge.SIGNATURE))
+    swap = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "swap")
+    with pytest.raises(GivenArcsError, match=r"system=swap .*covington"):
+        KeepingParser(swap)

@@ -1,0 +1,203 @@
+"""Training on trees that are known in part: what is taught, for every system, and what is refused."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracles
+from oracles import UNKNOWN_HEAD, Trees
+from parser import transitions
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.treebank import TreebankError, read_treebank
+from parser.decoding.parsers import parse
+from parser.evaluation.gold_part import GoldPart
+from parser.model.model import Model
+from parser.settings import Settings
+from parser.settings.choices import Policy
+from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.examples.exploration import Exploration, explore
+from parser.training.run import train
+from parser.transitions.decisions import any_output
+from parser.transitions.features import FeatureTable, Slot
+from tests.random_trees import random_mildly_nonprojective_tree
+from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import TEXT, files_of, train_until_killed
+
+SYSTEMS = [
+    "arc_standard",
+    "arc_eager",
+    "arc_eager_unshift",
+    "arc_hybrid",
+    "attardi",
+    "lr_spine",
+    "covington",
+    "two_planar",
+    "pointer",
+]
+
+
+def hide(conllu: str, rng: random.Random, share: float) -> str:
+    """Without some heads and their relations, and without some relations alone."""
+    lines = []
+    for line in conllu.splitlines(keepends=True):
+        columns = line.split("\t")
+        if len(columns) > 7 and rng.random() < share:
+            columns[7] = "_"
+            if rng.random() < 0.7:
+                columns[6] = "_"
+        lines.append("\t".join(columns))
+    return "".join(lines)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    rng = random.Random(4)
+    trees = [random_mildly_nonprojective_tree(rng, rng.randint(2, 9)) for _ in range(40)]
+    one_root = [heads for heads in trees if heads.count(0) == 1]
+    return write_conllu(tmp_path_factory.mktemp("data") / "whole.conllu", [sentence(heads, rng) for heads in one_root])
+
+
+@pytest.fixture(scope="module")
+def treebank(whole, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "partial.conllu"
+    path.write_text(hide(whole.read_text(encoding="utf-8"), random.Random(1), 0.5), encoding="utf-8")
+    return path
+
+
+def run(train_on: Path, dev: Path, *more: str) -> Settings:
+    files = [f"treebank.train={train_on}", f"treebank.dev={dev}", f"treebank.test={dev}"]
+    few = ["treebank.partial=true", "first_pass.epochs=2", "second_pass.epochs=2", "vectors.epochs=1"]
+    return settings(*files, *few, *more)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_trains_on_them(system, treebank, tmp_path):
+    metrics = train(run(treebank, treebank, f"system={system}"), tmp_path)
+    gold = read_treebank(treebank, partial=True)
+    assert metrics["train"]["known_heads"] == metrics["dev"]["known_heads"] == gold.n_known_heads < gold.n_words
+    assert "_" not in Model.load(tmp_path / "model").relations
+
+
+SMALL_ENCODER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", "classifier.hidden=8"]
+
+
+@pytest.mark.parametrize("more", [SMALL_ENCODER, TEXT, ["recipe=accurate", "beam=local"]])
+def test_with_other_models(more, treebank, tmp_path):
+    assert train(run(treebank, treebank, *more), tmp_path)["dev"]["known_heads"]
+
+
+@pytest.mark.parametrize("column", [2, 3, 5, 6])
+def test_with_the_trees_of_every_column(column, treebank, tmp_path):
+    oracle = ["oracle=context_rows"] if column < 5 else []
+    train(run(treebank, treebank, f"column={column}", *oracle), tmp_path)
+
+
+def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path):
+    wanted = run(treebank, treebank, "first_pass.epochs=3")
+    train(wanted, tmp_path / "whole")
+    train_until_killed(wanted, tmp_path / "killed", 2)  # within the first pass, whose examples are made anew
+    train(wanted, tmp_path / "killed")
+    assert files_of(tmp_path / "whole") == files_of(tmp_path / "killed")
+
+
+def test_the_setting_alone_changes_nothing(whole, tmp_path):
+    for partial in ("true", "false"):
+        train(run(whole, whole, f"treebank.partial={partial}"), tmp_path / partial)
+    assert files_of(tmp_path / "true") == files_of(tmp_path / "false")
+
+
+def one_sentence(heads: list[int], relations: list[int]) -> TrainingSentences:
+    sentences = Sentences(np.full((1, len(heads) + 1), 3, np.int32), np.array([0, len(heads) + 1]))
+    trees = Trees.from_heads([heads], partial=True)
+    return TrainingSentences(sentences, trees, np.array([NO_NODE, *relations], np.int32))
+
+
+@pytest.mark.parametrize("system_name", SYSTEMS)
+def test_gold_computations_keep_all_known_arcs_and_teach_no_guess(system_name):
+    """Whichever transitions are taken among the optimal ones, those of chance or the classifier's."""
+    rng = random.Random(3)
+    system = transitions.create(system_name, 2)
+    table = FeatureTable([Slot.parse(f"{system.always_there}:upos")], ["upos"], system.candidate_positions)
+    oracle = oracles.create(system.oracles[0], **system.options)
+    for _ in range(20):
+        n = rng.randint(1, 7)
+        tree = oracles.projectivize(random_mildly_nonprojective_tree(rng, n))
+        if tree.count(0) > 1:
+            continue
+        heads = [UNKNOWN_HEAD if rng.random() < 0.5 else head for head in tree]
+        data = one_sentence(heads, [0 if head == UNKNOWN_HEAD else rng.choice([-1, 1]) for head in heads])
+        bound = oracle.bind(data.trees)
+        made: list[np.ndarray] = []
+        gold_examples(data, bound, system, table, lambda batch, rows, columns, made=made: made.append(batch.now.heads.copy()))
+        known = np.array([UNKNOWN_HEAD, *heads]) != UNKNOWN_HEAD
+        np.testing.assert_array_equal(made[-1][0, known], np.array([UNKNOWN_HEAD, *heads])[known])
+
+        scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
+        followed, report = explore(
+            data, bound, system, table, scorer, exploration=Exploration(Policy.mixed, 0.0), generator=np.random.default_rng(1)
+        )
+        assert (report.lost_edges, report.reached_gold_percent) == (0, 100.0)
+        assert ((followed.targets >= 0) & (followed.targets < system.n_outputs)).any(
+            axis=1
+        ).all() or followed.starts is not None
+
+
+def test_an_unknown_relation_teaches_the_transition_with_any_label():
+    system = transitions.create("arc_standard", 3)
+    table = FeatureTable([Slot.parse("s0:upos")], ["upos"])
+    data = one_sentence([0, 1], [2, -1])
+    examples = gold_examples(data, oracles.create("context_rows").bind(data.trees), system, table)
+    targets = [sorted(row[row != NO_NODE].tolist()) for row in examples.targets]
+    assert targets == [[0], [0], [1, 2, 3], [3]]  # shift, shift, 2 below 1 by any relation, 1 below the root by the last one
+    assert any_output(any_output(np.array([1, 2]))).tolist() == [1, 2]
+
+
+def test_where_nothing_is_known_nothing_is_taught():
+    system = transitions.create("arc_standard", 3)
+    table = FeatureTable([Slot.parse("s0:upos")], ["upos"])
+    data = one_sentence([UNKNOWN_HEAD, UNKNOWN_HEAD, 2], [-1, -1, 1])
+    examples = gold_examples(data, oracles.create("context_rows").bind(data.trees), system, table)
+    assert 0 < len(examples) < 6
+    free = one_sentence([UNKNOWN_HEAD] * 3, [-1] * 3)
+    assert not len(gold_examples(free, oracles.create("context_rows").bind(free.trees), system, table))
+
+
+def test_scores_count_words_whose_heads_are_known(treebank, tmp_path):
+    train(run(treebank, treebank), tmp_path)
+    model = Model.load(tmp_path / "model")
+    gold = GoldPart.of(read_treebank(treebank, partial=True).sentences, model.vocabularies, model.relations, partial=True)
+    parses = parse(model, gold.source)
+    words = parses.heads != NO_NODE
+    heads, known = parses.heads[words], gold.heads != UNKNOWN_HEAD
+    scores = gold.scores(parses)
+    assert scores["uas"] == pytest.approx(100 * (heads == gold.heads)[known].mean())
+    right = (heads == gold.heads) & (parses.relations[words] == gold.relations)
+    assert scores["las"] == pytest.approx(100 * right[gold.labelled].mean())
+    assert gold.labelled.sum() < known.sum() == scores["known_heads"]
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ("_ _ _", r"no head is known"),
+        ("2 1 _", r"line 1, sentence 1: a cycle: the heads lead from 1 -> 2 -> 1|cycle"),
+        ("0 0 _", r"line 2, sentence 1: several roots"),
+        ("4 _ _", r"line 1, sentence 1: the head 4 is outside 0\.\.3"),
+        ("x _ _", r"line 1, sentence 1: the head 'x' is not a number"),
+    ],
+)
+def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
+    path = tmp_path / "a.conllu"
+    lines = [f"{i}\ta\t_\t_\t_\t_\t{head}\t_\t_\t_\n" for i, head in enumerate(heads.split(), 1)]
+    path.write_text("".join([*lines, "\n"]), encoding="utf-8")
+    with pytest.raises(TreebankError, match=message):
+        read_treebank(path, partial=True)
+
+
+def test_without_the_setting_it_is_named(treebank):
+    with pytest.raises(TreebankError, match=r"the head '_' is not a number.*treebank\.partial=true"):
+        read_treebank(treebank)
