@@ -114,7 +114,7 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         raise ValueError(f"{wrong[0]!r} is not KEY=VALUE")
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
     for key, _, value in (override.partition("=") for override in given):
-        if key in lists and not value.startswith("["):
+        if key in lists and not value.startswith("[") and value != "null":
             raise ValueError(f"{key}={value} is no list; write {shell_command([f'{key}=[{value}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
