@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -17,7 +18,7 @@ from parser.commands.configs import CONFIGS, composed
 from parser.settings.choices import PathKind
 from parser.settings.groups import Paths, PathSetting
 from parser.settings.overrides import keys_of, unreadable
-from parser.settings.paths import for_hydra, quoted, split
+from parser.settings.paths import for_hydra, quoted, shell_command, split
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = CONFIGS / "experiments"
@@ -111,6 +112,10 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     given = list(overrides)
     if wrong := [override for override in given if "=" not in override]:
         raise ValueError(f"{wrong[0]!r} is not KEY=VALUE")
+    lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
+    for key, _, value in (override.partition("=") for override in given):
+        if key in lists and not value.startswith("[") and value != "null":
+            raise ValueError(f"{key}={value} is no list; write {shell_command([f'{key}=[{value}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
         raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; there are {known}")
@@ -129,7 +134,11 @@ def in_one_line(error: BaseException) -> str:
     if isinstance(error, OverrideParseException):
         return unreadable(error)
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
-    return ": ".join(dict.fromkeys(said))
+    return ": ".join(
+        dict.fromkeys(
+            re.sub(r"^Ambiguous value for argument '(.*)'$", r"\1 has several values, and takes one", one) for one in said
+        )
+    )
 
 
 def with_quotes(override: str) -> str:

@@ -39,6 +39,8 @@ _BEGINNINGS = {
     codecs.BOM_UTF16_BE: "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
     b"version https://git-lfs.": "a pointer of Git LFS in place of the file; fetch the file with git lfs pull",
     b"<!DOCTYPE html": "a web page (HTML), not the file itself; download the raw file",
+    b"<?xml": "XML; convert it to CoNLL-U",
+    b"%PDF-": "a PDF, not text; save its text, or the file that it was made from",
     b"<html": "a web page (HTML), not the file itself; download the raw file",
 }
 

@@ -84,6 +84,8 @@ def test_what_is_something_else_is_named_with_the_way_out(text, message):
         ("1\ta".encode("utf-32"), "UTF-32"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"<!doctype HTML>\n", "web page"),
+        (b'<?xml version="1.0"?>\n<corpus/>\n', "this is XML; convert it to CoNLL-U"),
+        (b"%PDF-1.4\n%\xe2\xe3\n", "this is a PDF, not text"),
         (b"\x1f\x8b\x08", r"gzip.*\.gz"),
     ],
 )

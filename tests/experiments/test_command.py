@@ -61,6 +61,8 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, da"),
         ("table7", ["languages=[]"], "languages=[] names no treebank"),
         ("table7", ["languages=[sample]", "columns=[7]"], "columns has 7; known are 1, 2, 3, 4, 5"),
+        ("table7", ["languages=hu,el"], "languages=hu,el is no list; write 'languages=[hu,el]'"),
+        ("table7", ["seeds=1,2"], "seeds=1,2 has several values, and takes one; --help shows"),
         ("table7", ["seeds=0"], "seeds=0 is too small; it must be at least 1"),
         ("table7", ["workers=0"], "workers=0 is too small; it must be at least 1"),
         ("table7", ["seeds=many"], "Value 'many' of type 'str' could not be converted to Integer"),
