@@ -168,8 +168,6 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
         table: the features.
         sentences: those that the features will be read in; values that do not occur there may not be asked for.
     """
-    if weights.arcs is not None:
-        return arc_scorer(weights, sentences)
     hidden_of = hidden_layer(weights, table, sentences)
     activation = activation_number(weights.activation)
     output_weights, bias = np.ascontiguousarray(weights.output.T), weights.output_bias
@@ -179,16 +177,22 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
         _multiply(hidden_of(features), activation, output_weights, bias, scores)
         return scores
 
-    return score
+    return with_arcs(score, weights, sentences)
 
 
-def arc_scorer(weights: ClassifierWeights, sentences: Sentences) -> Scorer:
-    """What scores feature rows as arcs (ClassifierWeights.arcs); see precomputed_scorer."""
+def with_arcs(score: Scorer, weights: ClassifierWeights, sentences: Sentences) -> Scorer:
+    """Adds what ClassifierWeights.arcs says of feature rows to the scores of the layers; without it, they are as they are."""
     encoder, arcs = weights.encoder, weights.arcs
+    if arcs is None:
+        return score
     assert encoder is not None, "only an encoder predicts heads"
-    assert arcs is not None
-    score = arcs.scorer.arc_scores(encoder.floats(encoder.encode(sentences)), sentences.offsets)
-    return lambda features: score(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
+    of_arcs = arcs.scorer.arc_scores(encoder.floats(encoder.encode(sentences)), sentences.offsets)
+
+    def both(features: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+            return score(features) + of_arcs(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
+
+    return both
 
 
 def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:

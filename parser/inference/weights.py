@@ -138,7 +138,7 @@ class TaggingEncoder(SentenceEncoder, Protocol):
 
 @dataclass(frozen=True)
 class ArcScores:
-    """A biaffine scorer in place of a classifier, where each feature row is an arc that a transition would make.
+    """A biaffine scorer beside a classifier, where each feature row is an arc that a transition would make.
 
     Attributes:
         scorer: the scorer.
@@ -164,7 +164,7 @@ class ClassifierWeights:
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
         encoder: what makes the vectors of tokens, for a contextual representation; None for a static one.
-        arcs: what scores outputs in place of the layers above; None: they do.
+        arcs: whose log probabilities of arcs are added to the scores; None: nothing is.
     """
 
     activation: str

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.arithmetic import Matrix, SinglePrecision
-from parser.inference.precomputed import Scorer, arc_scorer, hidden_layer
+from parser.inference.precomputed import Scorer, hidden_layer, with_arcs
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.network_spec import ClassifierSpec
 from parser.networks.bilstm import BiLSTM
@@ -263,8 +263,6 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
         table: the features.
         sentences: those that the features will be read in; values that do not occur there may not be asked for.
     """
-    if weights.arcs is not None:
-        return arc_scorer(weights, sentences)
     hidden_of = hidden_layer(weights, table, sentences)
     activation = ACTIVATIONS[weights.activation]
     output_weights, bias = torch.from_numpy(weights.output), torch.from_numpy(weights.output_bias)
@@ -273,7 +271,7 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
         active = activation.apply(torch.from_numpy(hidden_of(features)))
         return torch.addmm(bias, active, output_weights.t()).numpy()
 
-    return score
+    return with_arcs(score, weights, sentences)
 
 
 class ContextualScorer:

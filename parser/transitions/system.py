@@ -68,7 +68,7 @@ class TransitionSystem(ABC):
     # How a table of positions that names none of them becomes one that does; see features.at_candidates().
     candidate_of: ClassVar[Mapping[str, str]] = {}
     further_positions: ClassVar[tuple[str, ...]] = ()
-    # Where each feature row is one arc: the positions of its child and its head; a biaffine scorer then scores the rows.
+    # Where each feature row is one arc: the positions of its child and its head; a biaffine scorer then scores the rows, too.
     arc_positions: ClassVar[tuple[str, ...]] = ()
     always_there: ClassVar[str] = "s0"  # a position with a node in every feature row
 

@@ -1,4 +1,4 @@
-"""The pointer system with an encoder that predicts heads: the biaffine scorer points."""
+"""The pointer system with an encoder that predicts heads: the classifier and the biaffine scorer point together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from parser.beam_settings import Beam
 from parser.conllu.checks import check_tree
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.probabilities import ProbabilityParser
-from parser.inference.precomputed import precomputed_scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer
 from parser.transitions.features import slots_of
@@ -42,41 +43,47 @@ def encoded(model) -> Sentences:
     return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 9)), rng) for _ in range(12)])
 
 
-def point(model: Model, vectors: np.ndarray, single_root: bool) -> tuple[list[int], list[int]]:
-    """Heads and relations, each the most probable one of those that make a tree with those before it."""
-    scorer, root, n = model.biaffine_scorer(), model.system.root_relation, len(vectors) - 1
-    assert scorer is not None
-    made: dict[int, int] = {}
-    relations: list[int] = []
-    for token in range(1, n + 1):
-        found = []
-        for head in range(n + 1):
-            node = head
-            while node != token and node in made:
-                node = made[node]
-            if node == token or (single_root and head == 0 and 0 in made.values()):
-                continue
+def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
+    """The classifier's scores, and the log probabilities of trees in which all words but one hang from the root."""
+    encoder, of_trees, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
+    vectors, starts = encoder.floats(encoder.encode(encoded)), encoded.offsets[:-1]
+    ends = [model.slots.index(slot) for slot in slots_of({"token": ["c1", "c2"]})]
+
+    def score(features: np.ndarray) -> np.ndarray:
+        found = of_classifier(features) * np.float32(classifier)
+        for row, (word, head) in enumerate(features[:, ends] - N_RESERVED):
+            s = int(np.searchsorted(starts, word, side="right")) - 1
+            start, end = encoded.offsets[s : s + 2]
             for relation in range(model.system.n_relations):
-                if single_root and (head == 0) != (relation == root):
-                    continue
-                heads, of_words = np.zeros((2, 1, n), np.int32)  # all others hang from 0, with the first relation
-                heads[0, token - 1], of_words[0, token - 1] = head, relation
-                found.append((scorer.log_probabilities(vectors, heads, of_words)[0], head, relation))
-        _, made[token], relation = max(found)
-        relations.append(relation)
-    return [made[token] for token in range(1, n + 1)], relations
+                heads, relations = np.zeros((2, 1, end - start - 1), np.int32)
+                heads[0, word - start - 1], relations[0, word - start - 1] = head - start, relation
+                found[row, relation] += biaffine * of_trees.log_probabilities(vectors[start:end], heads, relations)[0]
+        return found
+
+    return score
+
+
+def slow_parse(model: Model, encoded: Sentences, single_root: bool = True, **which: bool) -> np.ndarray:
+    """Heads and relations."""
+    scorer = slow_scorer(model, encoded, **which)
+    parses = parse_batched(encoded, model.system, model.table, scorer, single_root=single_root)
+    return np.stack([parses.heads, parses.relations])
 
 
 @pytest.mark.parametrize("single_root", [True, False])
-def test_each_word_points_to_the_head_that_is_most_probable_by_it(model, encoded, single_root):
-    encoder = model.weights().encoder
+def test_the_scores_of_both_are_added(model, encoded, single_root):
     parses = parser_of(model).parse(encoded, single_root=single_root)
+    np.testing.assert_array_equal([parses.heads, parses.relations], slow_parse(model, encoded, single_root))
     beam = beam_parser_of(model, Beam(1)).k_best(encoded, 1, single_root=single_root)
-    vectors = encoder.floats(encoder.encode(encoded))
-    for s, (start, end) in enumerate(zip(encoded.offsets, encoded.offsets[1:], strict=False)):
-        heads, relations = point(model, vectors[start:end], single_root)
-        assert parses.heads[start + 1 : end].tolist() == beam[s][0].heads.tolist() == heads
-        assert parses.relations[start + 1 : end].tolist() == beam[s][0].relations.tolist() == relations
+    for s, (start, end) in enumerate(pairwise(encoded.offsets.tolist())):
+        assert parses.heads[start + 1 : end].tolist() == beam[s][0].heads.tolist()
+        assert parses.relations[start + 1 : end].tolist() == beam[s][0].relations.tolist()
+
+
+def test_neither_points_alone(model, encoded):
+    both = slow_parse(model, encoded)
+    assert (both != slow_parse(model, encoded, classifier=False)).any()
+    assert (both != slow_parse(model, encoded, biaffine=False)).any()
 
 
 def test_the_scores_of_arcs_add_up_to_those_of_trees(model):
@@ -95,9 +102,10 @@ def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
     weights = model.weights()
     places = np.random.default_rng(0).integers(encoded.offsets[1], size=(7, len(model.slots))).astype(np.int32)
     rows = N_RESERVED + places
+    rows[:, -1] = N_RESERVED  # the slot that reads a relation
     score, explore = precomputed_scorer(weights, model.table, encoded), ContextualScorer(weights, model.table, encoded)
     explore.begin(np.arange(len(encoded)))
-    np.testing.assert_array_equal(score(rows), explore(rows))
+    np.testing.assert_allclose(score(rows), explore(rows), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(score(rows[3:4]), score(rows)[3:4])  # whatever is scored along
     parses, probabilities = ProbabilityParser(model).parse(encoded)
     np.testing.assert_array_equal(parses.heads, parser_of(model).parse(encoded).heads)
@@ -124,6 +132,6 @@ def test_a_loaded_model_points_in_the_same_way(model, encoded, tmp_path):
     np.testing.assert_array_equal(parser_of(Model.load(tmp_path)).parse(encoded).heads, parser_of(model).parse(encoded).heads)
 
 
-def test_without_slots_for_both_ends_the_classifier_scores():
+def test_without_slots_for_both_ends_the_classifier_scores_alone():
     assert pointer_model("c1", "c2").weights().arcs is not None
     assert pointer_model("c1", "q1").weights().arcs is None

@@ -21,7 +21,8 @@ from tests.toy import sentence
 
 # Transition systems, encoders over arc-standard, and one over arc-hybrid, which can be searched exactly.
 SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "two_planar", "pointer")
-MODELS = (*SYSTEMS, "contextual", "text", "exact")
+ARC_EAGER = {"arc_eager": {}, "arc_eager_unshift": {}, "arc_eager nonmonotonic": {"nonmonotonic": 1}}
+MODELS = (*SYSTEMS, *ARC_EAGER, "contextual", "text", "exact")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 
@@ -101,6 +102,7 @@ def hostile_model(name: str) -> Model:
     if name == "exact":
         like = small_model("contextual")
         return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.spec, "arc_hybrid")
-    like, system = small_model("static"), system_class(name)
+    like, options = small_model("static"), ARC_EAGER.get(name)
+    system = system_class(name.split()[0])
     slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
-    return Model.new(like.vocabularies, like.relations, slots, like.spec, name)
+    return Model.new(like.vocabularies, like.relations, slots, like.spec, system.name, options)

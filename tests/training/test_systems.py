@@ -94,9 +94,9 @@ def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
     assert Service(model, "toy", allow_missing_columns=True).answers([job(data=text, parser="")]) == [parsed(model, text)]
 
 
-@pytest.mark.parametrize("system", ["covington", "two_planar", "lr_spine", "pointer"])
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_killed_run_is_resumed_to_the_same_end(system, treebank, tmp_path):
-    wanted = run(treebank, f"system={system}")
+    wanted = run(treebank, *f"system={system}".split())
     train(wanted, tmp_path / "whole")
     train_until_killed(wanted, tmp_path / "killed", 3)
     train(wanted, tmp_path / "killed")
