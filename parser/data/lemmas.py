@@ -7,10 +7,9 @@ training saw scores higher by a constant: most words that are new are new forms 
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -34,28 +33,44 @@ KNOWN_LEMMA = 4.0
 _PREFIX, _SUFFIX = 3, 5
 
 
-def affixes(forms: Sequence[str], buckets: int) -> tuple[np.ndarray, np.ndarray]:
-    """What rules are chosen by, of forms: their prefixes and suffixes in lower case, and their capitals and digits.
+def affixes(forms: Sequence[str], buckets: int) -> np.ndarray:
+    """What rules are chosen by, of forms: prefixes and suffixes in lower case, where capitals are, and whether all are letters.
 
     Args:
         forms: the forms.
-        buckets: how many numbers there are; strings that are hashed to the same are not told apart.
+        buckets: how many numbers there are; what is hashed to the same is not told apart.
 
     Returns:
-        int64[found], numbers below ``buckets``, form by form, and int64[forms], where those of each form begin.
+        int64[forms, affixes], numbers below ``buckets``. A form that is too short for an affix has a number that says so.
     """
-    found = [_affixes(form, buckets) for form in forms]
-    ends = np.cumsum([len(numbers) for numbers in found], dtype=np.int64)
-    return np.array([*chain.from_iterable(found)], np.int64), np.concatenate([[0], ends])[: len(forms)]
+    small = [form.lower() for form in forms]
+    codes = np.frombuffer("".join(small).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    codes = np.append(codes, np.uint64(0))
+    lengths = np.fromiter(map(len, small), np.int64, len(small))
+    ends = np.cumsum(lengths)
+    found = np.empty((len(forms), _PREFIX + _SUFFIX + 1), np.uint64)
+    hashed = np.full(len(forms), 1, np.uint64)
+    for length in range(1, _PREFIX + 1):
+        place = np.where(length <= lengths, ends - lengths + length - 1, -1)
+        found[:, length - 1] = hashed = _mixed(hashed, codes[place])
+    hashed = np.full(len(forms), 2, np.uint64)
+    for length in range(1, _SUFFIX + 1):
+        place = np.where(length <= lengths, ends - length, -1)
+        found[:, _PREFIX + length - 1] = hashed = _mixed(hashed, codes[place])
+    shapes = [
+        (form[:1] != low[:1]) + 2 * (form[1:] != low[1:]) + 4 * (not low.isalpha())
+        for form, low in zip(forms, small, strict=True)
+    ]
+    found[:, -1] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
+    return ((found >> np.uint64(33)) % np.uint64(buckets)).astype(np.int64)
 
 
-def _affixes(form: str, buckets: int) -> list[int]:
-    small, size = form.lower(), len(form.lower())
-    found = [f"<{small[:length]}" for length in range(1, min(size, _PREFIX) + 1)]
-    found += [f"{small[size - length :]}>" for length in range(min(size, _SUFFIX) + 1)]
-    capital, inner = form[:1].isupper(), form[1:] != form[1:].lower()
-    found.append(f"{capital:d} {inner:d} {any(map(str.isdigit, form)):d}")
-    return [zlib.crc32(one.encode("utf-8", "surrogatepass")) % buckets for one in found]
+def _mixed(hashed: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """uint64[m], a hash of what was hashed and of one more code (the finalizer of MurmurHash3)."""
+    mixed = (hashed * np.uint64(0x9E3779B97F4A7C15)) ^ codes
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return np.asarray(mixed ^ (mixed >> np.uint64(33)))
 
 
 class Lemmas:
@@ -134,15 +149,22 @@ class Lemmas:
             forms: the forms.
             scores: float32[forms, rules], without what known lemmas gain.
         """
-        best = [self._rules[number](form) for form, number in zip(forms, scores.argmax(axis=1).tolist(), strict=True)]
-        return [
-            lemma if lemma in self._known else self._by_next(*word) for lemma, *word in zip(best, forms, scores, strict=True)
-        ]
+        best = scores.max(axis=1, initial=-np.inf)
+        rows, numbers = np.nonzero(scores >= (best - np.float32(KNOWN_LEMMA))[:, None])  # what can win, if the best one applies
+        starts = np.searchsorted(rows, np.arange(len(forms) + 1)).tolist()
+        found = []
+        for row, (form, of_form) in enumerate(zip(forms, scores, strict=True)):
+            near = numbers[starts[row] : starts[row + 1]]
+            near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
+            if not len(near) or self._rules[near[0]](form) is None:
+                near = np.argsort(-of_form, kind="stable")
+            found.append(self._best(form, of_form, near.tolist()))
+        return found
 
-    def _by_next(self, form: str, scores: np.ndarray) -> str:
-        """That of the best rule, where known lemmas count more: a known one that is near enough, or the first that applies."""
+    def _best(self, form: str, scores: np.ndarray, ranked: list[int]) -> str:
+        """The lemma by the first rule that applies, or by a lower one that leads to a known lemma and is near enough."""
         first, lowest = None, -np.inf
-        for number in np.argsort(-scores, kind="stable").tolist():
+        for number in ranked:
             if first is not None and not scores[number] > lowest:
                 break
             lemma = self._rules[number](form)

@@ -78,25 +78,28 @@ class FrozenEncoder:
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """The same, by column the numbers of the tags that score highest, int32[tokens], and the scores of lemmas' rules."""
-        read, scores = self._read(sentences)
-        rules = None if self._lemmas is None else partial(self._lemmas.scores, scores)
+        read, scores, shares = self._read(sentences)
+        rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
         return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}, rules
 
-    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
+    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and of their tags the scores, and, where
+        layers read them, the probabilities."""
         signatures, inputs = self._of_signatures(sentences.values)
         read = self._layers[0](inputs, signatures, sentences.offsets)
         tokens = np.arange(len(signatures), dtype=np.int32)
         scores: dict[str, np.ndarray] = {}
+        shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
             if self._tagger is not None and number == self._tagger.layer:
                 scores = self._tagger.scores(read)
                 if self._tagger.is_read:
                     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                        inputs += self._tagger.inputs_of(scores)
+                        shares = self._tagger.probabilities(scores)
+                        inputs += self._tagger.inputs_of(shares)
             read = layer(inputs, tokens, sentences.offsets)
-        return read, scores
+        return read, scores, shares
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """float32[tokens, size], of vectors that encode() has made."""
@@ -171,9 +174,12 @@ class _FrozenTagger:
         """By task, float32[tokens, values], from stored[tokens, 2 * hidden]."""
         return {task: matrix(read) for task, matrix in self._outputs.items()}
 
-    def inputs_of(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
-        """float32[tokens, 8 * hidden], from the scores."""
-        shares = {task: _softmax(scores[task]) for task in self._expected}
+    def probabilities(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The same, from the scores."""
+        return {task: _softmax(scores[task]) for task in self._expected}
+
+    def inputs_of(self, shares: Mapping[str, np.ndarray]) -> np.ndarray:
+        """float32[tokens, 8 * hidden], from the probabilities."""
         return self._inputs(np.concatenate([expected(shares[task]) for task, expected in self._expected.items()], axis=1))
 
 
@@ -191,18 +197,24 @@ class _FrozenLemmas:
         self._inputs = {task: single.matrix(values.T) for task, values in encoder.lemma_inputs.items()}
         self._outputs = single.matrix(outputs, encoder.tensors["lemmas.bias"])
 
-    def scores(self, tag_scores: Mapping[str, np.ndarray], forms: Sequence[str], places: np.ndarray) -> np.ndarray:
+    def scores(
+        self,
+        tag_scores: Mapping[str, np.ndarray],
+        shares: Mapping[str, np.ndarray],
+        forms: Sequence[str],
+        places: np.ndarray,
+    ) -> np.ndarray:
         """float32[forms, rules].
 
         Args:
             tag_scores: by task, float32[tokens, values], the scores of all tokens' tags.
+            shares: their probabilities, if they are known.
             forms, places: see RuleScores.
         """
-        numbers, offsets = affixes(forms, len(self._affixes))
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-            hidden = np.add.reduceat(self._affixes[numbers], offsets, axis=0)
+            hidden = self._affixes[affixes(forms, len(self._affixes))].sum(axis=1)
             for task, expected in self._inputs.items():
-                hidden += expected(_softmax(tag_scores[task][places]))
+                hidden += expected(shares[task][places] if task in shares else _softmax(tag_scores[task][places]))
             return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))
 
 

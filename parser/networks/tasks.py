@@ -124,9 +124,9 @@ class LemmaScorer(nn.Module):
             tag_scores: by task, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
-        numbers, offsets = (torch.from_numpy(found).to(self.bias.device) for found in affixes(forms, self.spec.buckets))
+        numbers = torch.from_numpy(affixes(forms, self.spec.buckets)).to(self.bias.device)
         # Few rows of the table have a gradient in a batch.
-        hidden = nn.functional.embedding_bag(numbers, self.affixes, offsets, mode="sum", sparse=True)
+        hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
         for task, vectors in self.inputs.items():
             hidden = hidden + tag_scores[task].softmax(-1) @ vectors()
         hidden = nn.functional.leaky_relu(hidden, SLOPE)

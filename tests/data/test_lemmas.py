@@ -104,13 +104,19 @@ def test_which_rules_lead_to_lemmas_of_other_forms():
 
 
 def test_affixes_are_hashed_whatever_the_case_of_a_form():
-    numbers, offsets = affixes(["Abcdef", "abcdef", "", "a1"], 2**30)
-    assert offsets.tolist() == [0, 10, 20, 22]
-    assert len(numbers) == 28
-    assert numbers[:9].tolist() == numbers[10:19].tolist()
-    assert numbers[9] != numbers[19] == numbers[21] != numbers[27]  # capitals and digits
+    found = affixes(forms := ["Abcdef", "abcdef", "xxbcdef", "abxx", "", "a", "a1", "\ud800\U0001d518ß"], 2**30).tolist()
+    prefixes, suffixes, shapes = ([row[columns] for row in found] for columns in (slice(3), slice(3, 8), slice(8, 9)))
+    for place, form in enumerate(forms):
+        for other, of_other in enumerate(forms):
+            for length in range(1, 6):
+                same = form.lower()[-length:] == of_other.lower()[-length:]
+                assert (suffixes[place][length - 1] == suffixes[other][length - 1]) == same
+                same = form.lower()[:length] == of_other.lower()[:length]
+                assert length > 3 or (prefixes[place][length - 1] == prefixes[other][length - 1]) == same
+    assert [shapes.index(shape) for shape in shapes] == [0, 1, 1, 1, 4, 1, 4, 4]  # capitals, and letters alone
     assert {*affixes(["Abcdef"], 3)[0].tolist()} <= {0, 1, 2}
-    assert [len(found) for found in affixes([], 3)] == [0, 0]
+    assert affixes(["xyz", "abcdef"], 9)[1].tolist() == affixes(["abcdef"], 9)[0].tolist()
+    assert affixes([], 3).shape == (0, 9)
 
 
 def lines(path, *written: str):

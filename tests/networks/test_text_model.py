@@ -78,7 +78,7 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     forms, scores = ["Ab", "c", ""], {"upos": torch.randn(3, 2), "feats": torch.randn(3, 3)}
     rows = []
     for place, form in enumerate(forms):
-        numbers, _ = affixes([form], 7)
+        numbers = affixes([form], 7)[0]
         of_tags = (of_task[place].softmax(0) @ scorer.inputs[task]() for task, of_task in scores.items())
         rows.append(scorer.affixes[numbers].sum(dim=0) + sum(of_tags))
     hidden = torch.stack(rows)
