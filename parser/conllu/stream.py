@@ -21,6 +21,7 @@ from parser.conllu.checks import (
     EMPTY,
     HEAD,
     ID,
+    MISC,
     ConlluError,
     LineError,
     check_tree,
@@ -244,10 +245,11 @@ def _split_at(beginnings: Sequence[int], whole: RawSentence, error: ConlluError)
 
 def rewrite(
     sentence: RawSentence,
-    heads: Sequence[int],
+    heads: Sequence[int | str],
     deprels: Sequence[str],
     comments: Sequence[tuple[str, str]] = (),
     others: Mapping[int, Sequence[str]] | None = None,
+    misc: Sequence[str] | None = None,
 ) -> str:
     """The text of the sentence with the given tree in HEAD and DEPREL of the words.
 
@@ -256,10 +258,11 @@ def rewrite(
 
     Args:
         sentence: a sentence of n words; with n = 0 its text comes back as it is.
-        heads: [h_1, ..., h_n], 0 = the root.
+        heads: [h_1, ..., h_n], 0 = the root; ``_`` where it is not known.
         deprels: the relations of the words 1..n.
         comments: keys and values of further comments, which go after those that are there.
         others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
+        misc: what is added to MISC of the words 1..n.
 
     Raises:
         ValueError: not n heads and n relations.
@@ -275,6 +278,12 @@ def rewrite(
         }
         for column, value in written.items():
             columns[column if sentence.layout is None else sentence.layout.places[column]] = value
+        if misc is not None:
+            at = MISC if sentence.layout is None else sentence.layout.places[MISC]
+            text = columns[at].rstrip("\r\n")
+            columns[at] = (
+                misc[word] + columns[at][len(text) :] if text == EMPTY else f"{text}|{misc[word]}{columns[at][len(text) :]}"
+            )
         lines[place] = "\t".join(columns)
     if comments:
         first = next(place for place, line in enumerate(sentence.lines) if line[:1] != "#" and not is_blank(line))

@@ -1,0 +1,73 @@
+"""What is chosen to be annotated, and how it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from parser import Parser
+from parser.commands import annotate
+from parser.commands.annotate import least_certain
+from parser.data.treebank import read_treebank
+from parser.library import ParsedSentence
+from tests.forgery import small_model
+from tests.random_models import with_random_weights
+
+LINE = "{}\t{}\t_\tX\t_\tA=b|C=d\t_\t_\t_\t{}\n"
+WORD = "X", None, "A=b|C=d"
+SENTENCES = [[("a", "_"), ("b", "SpaceAfter=No"), ("c", "_")], [("a", "_"), ("b", "_"), ("c", "_")], [("b", "_"), ("a", "_")]]
+TEXT = "".join(
+    "".join(["# text = x\n", *(LINE.format(i, *word) for i, word in enumerate(words, 1)), "\n"]) for words in SENTENCES
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model"
+    with_random_weights(small_model("static")).save(path)
+    return path
+
+
+def written(folder, tmp_path, *options: str) -> list[list[str]]:
+    source, target = tmp_path / "in.conllu", tmp_path / "out.conllu"
+    source.write_text(TEXT, encoding="utf-8")
+    annotate.main([str(folder), str(source), "-o", str(target), *options])
+    lines = target.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and line[0] != "#"]
+
+
+def test_the_least_certain_words_are_asked_for_and_what_is_sure_is_filled_in(folder, tmp_path, capsys):
+    rows = written(folder, tmp_path, "--words", "2", "--sure", "0")
+    assert "2 words to annotate in" in capsys.readouterr().err
+    asked = [row for row in rows if "Ask=" in row[9]]
+    assert len(asked) == 2
+    assert all((row[6] == "_") == ("Ask=" in row[9]) == (row[7] == "_") for row in rows)
+    parsed = Parser.load(folder).parse(
+        [[("a", "X", None, "A=b|C=d"), ("b", "X", None, "A=b|C=d"), ("c", "X", None, "A=b|C=d")]]
+    )
+    lowest = sorted(p for sentence in parsed for p in sentence.probabilities)[0]
+    assert any(f"Sure={lowest:.2f}" in row[9] for row in asked)
+    assert all(row[9].startswith("SpaceAfter=No|Sure=") or row[9].startswith("Sure=") for row in rows)
+    assert read_treebank(tmp_path / "out.conllu", partial=True).n_known_heads == len(rows) - 2
+
+
+def test_a_second_best_head_is_another_one(folder, tmp_path):
+    rows = written(folder, tmp_path, "--sure", "1")
+    said = [dict(part.split("=") for part in row[9].split("|")) for row in rows]
+    seconds = [(one["Ask"].split(":")[0], one["Second"]) for one in said if "Second" in one]
+    assert seconds
+    assert all(own != second for own, second in seconds)
+    assert all(row[6] == "_" for row in rows)
+
+
+def test_no_two_of_one_kind():
+    same = ParsedSentence(["a", "b"], [2, 0], ["obj", "root"], [0.1, 0.9], 0.1)
+    other = ParsedSentence(["a", "c"], [2, 0], ["obj", "root"], [0.2, 0.8], 0.1)
+    asked = least_certain([same, same, other], 10)
+    assert [(one.sentence, one.word) for one in asked] == [(0, 0), (2, 0), (2, 1), (0, 1)]
+    assert least_certain([same, other], 1) == asked[:1]
+
+
+def test_what_is_no_probability_is_refused(folder, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        written(folder, tmp_path, "--sure", "2")
+    assert "2 is not a probability" in capsys.readouterr().err
