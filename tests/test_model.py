@@ -108,6 +108,8 @@ def test_tensors_of_another_model_are_refused(model, tmp_path):
 
 
 def test_no_folder(tmp_path):
+    with pytest.raises(ModelError, match="this folder holds no model; give the folder of a run"):
+        Model.load(tmp_path)
     with pytest.raises(ModelError, match="no such model folder"):
         Model.load(tmp_path / "nowhere")
     (tmp_path / "in.conllu").touch()
