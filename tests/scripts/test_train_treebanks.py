@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from parser.commands.train_treebanks import main, table, treebanks
+from parser.model.model import Model
 from tests import forked
 from tests.toy import sentence, write_conllu
 
@@ -44,6 +45,47 @@ def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
     assert "| UD_A-a é (v2) | 11 | 33 | " in written  # the tenth sentence is held out
     assert "| UD_B-b | failed |" in written
     assert (tmp_path / "runs" / "UD_A-a é (v2)" / "model").is_dir()
+
+
+def test_several_treebanks_make_one_model_besides(tmp_path, capsys, monkeypatch):
+    made: list[list[str]] = []
+
+    def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
+        made.append(command[5:])
+        return forked.script("scripts/train.py", *command[5:])
+
+    monkeypatch.setattr(subprocess, "run", run)
+    for name, parts in {"UD_A-a": ["train", "dev", "test"], "UD_B": ["train", "test"]}.items():
+        (folder := tmp_path / "u d, é" / name).mkdir(parents=True)
+        for seed, part in enumerate(parts):
+            toys = [sentence([2, 0, 2], random.Random(10 * number + seed)) for number in range(12)]
+            write_conllu(folder / f"x-ud-{part}.conllu", toys)
+    alone = [*TINY[:3], "recipe=accurate", "model=bilstm", "encoder.hidden=4", "encoder.layers=1", *TINY[-1:]]
+    arguments = [str(tmp_path / "u d, é"), "--together", "UD_A-a,UD_B", "-o", str(tmp_path / "runs"), *alone]
+    assert main(arguments) == 0
+    assert len(made) == 3
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows[2:]] == [
+        "| UD_A-a",
+        "| UD_B",
+        "| UD_A-a+UD_B",
+        "| UD_A-a+UD_B: UD_A-a",
+        "| UD_A-a+UD_B: UD_B",
+    ]
+    assert rows[4][1:3] == ["24", "72"]
+    assert [row[-2] == "-" for row in rows[4:]] == [False, True, True]  # one of them has no dev part
+    assert Model.load(tmp_path / "runs" / "UD_A-a+UD_B").vocabularies.treebanks == ["UD_A-a", "UD_B"]
+
+
+@pytest.mark.parametrize(
+    ("together", "said"), [("UD_A", "two treebanks"), ("UD_A,UD_C", "UD_C.*UD B, UD_A"), ("UD_A,UD B", "UD B")]
+)
+def test_treebanks_that_make_no_model_together(tmp_path, together, said):
+    for name in ("UD_A", "UD B"):
+        (tmp_path / name).mkdir()
+        write_conllu(tmp_path / name / "x-ud-train.conllu", [sentence([0], random.Random(1))])
+    with pytest.raises(ValueError, match=f"--together.*{said}"):
+        main([str(tmp_path), "--together", together])
 
 
 def test_two_treebanks_of_one_folder_are_refused(tmp_path):
