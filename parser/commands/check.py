@@ -23,12 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
     parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none)")
+    parser.add_argument("--partial", action="store_true", help="HEAD and DEPREL may be _, as with treebank.partial=true")
     given = parser.parse_args(arguments)
     if given.lang and not given.level:
         parser.error("--lang is only for UD's validator; give --level, too")
     kinds: Counter[str] = Counter()
     for file in given.files:
-        treebank = with_faults(file)
+        treebank = with_faults(file, given.partial)
         for fault in treebank.faults:
             kinds[fault.kind] += 1
             print(fault.message)

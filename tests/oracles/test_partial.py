@@ -34,6 +34,8 @@ from tests.oracles.two_planar_search import TwoPlanarSearch
 
 Gold = list[int]
 ScoresOf = Callable[[Any], dict[str, int]]
+SearchOf = Callable[[Gold], tuple[Callable[[], Iterable[Any]], ScoresOf]]
+"""From a gold tree to what finds all configurations, and to what scores the transitions of one."""
 
 
 def hidden_in_all_ways(tree: Sequence[int]) -> set[tuple[int, ...]]:
@@ -60,7 +62,7 @@ class Searched:
 
     oracle: str
     options: dict[str, Any]
-    search: Callable[[Gold], tuple[Iterable[Any], ScoresOf]]  # from the gold tree: configurations, and what scores them
+    search: SearchOf
     query: Callable[[int, list[tuple[int, Any]]], Query]
     read: Callable[[Any, np.ndarray], dict[str, int]] | None = None
 
@@ -69,48 +71,47 @@ class Searched:
 
     def compare(self, golds: Sequence[Gold]) -> None:
         oracle, rng = oracles.create(self.oracle, **self.options), random.Random(0)
-        cases, expected = [], []
-        for s, gold in enumerate(golds):
-            configurations, scores = self.search(gold)
-            some = sorted(configurations) if len(gold) < 5 else rng.sample(sorted(configurations), 20)
-            cases += [(s, now) for now in some]
-            expected += [scores(now) for now in some]
-        bound = oracle.bind(Trees.from_heads(golds, partial=True))
-        rows = bound.score_batch(self.query(max(map(len, golds)), cases))
         names = oracle.transition_names or ("sh", "rl", "rr")
-        for (s, now), row, wanted in zip(cases, rows, expected, strict=True):
-            row = np.where(row == NOT_APPLICABLE, row, row // bound.gold_weight)
-            found = oracles.interface.by_name(names, row) if self.read is None else self.read(now, row)
-            assert found == wanted, (golds[s], now)
+        everywhere: dict[int, list[Any]] = {}  # by length; the same for all gold trees
+        for gold in golds:
+            configurations, scores = self.search(gold)
+            if len(gold) not in everywhere:
+                everywhere[len(gold)] = sorted(configurations())
+            some = everywhere[len(gold)] if len(gold) < 5 else rng.sample(everywhere[len(gold)], 20)
+            bound = oracle.bind(Trees.from_heads([gold], partial=True))
+            rows = bound.score_batch(self.query(len(gold), [(0, now) for now in some]))
+            for now, row in zip(some, np.where(rows == NOT_APPLICABLE, rows, rows // bound.gold_weight), strict=True):
+                found = oracles.interface.by_name(names, row) if self.read is None else self.read(now, row)
+                assert found == scores(now), (gold, now)
 
 
 def plain_query(n: int, cases: list[tuple[int, Any]]) -> Query:
     return random_trees.query([(s, *now) for s, now in cases])
 
 
-def arc_standard(strategy: str) -> Callable[[Gold], tuple[Iterable[Any], ScoresOf]]:
-    def search(gold: Gold) -> tuple[Iterable[Any], ScoresOf]:
+def arc_standard(strategy: str) -> SearchOf:
+    def search(gold: Gold) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
         steps = brute_force.StepScores(gold, strategy)
 
         def scores(now: Any) -> dict[str, int]:
             return {name: score for name, score in zip(("sh", "rl", "rr"), steps(*now), strict=True) if score is not None}
 
-        return brute_force.configurations(len(gold)), scores
+        return lambda: brute_force.configurations(len(gold)), scores
 
     return search
 
 
-def arc_hybrid(gold: Gold, single_root: bool = False) -> tuple[Iterable[Any], ScoresOf]:
+def arc_hybrid(gold: Gold, single_root: bool = False) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
     found = test_arc_hybrid.brute_force_scores(tuple(gold), single_root)
-    return brute_force.configurations(len(gold)), lambda now: found(*now)
+    return lambda: brute_force.configurations(len(gold)), lambda now: found(*now)
 
 
-def attardi(degree: int) -> Callable[[Gold], tuple[Iterable[Any], ScoresOf]]:
-    return lambda gold: (brute_force.configurations(len(gold)), attardi_brute_force.TransitionScores(gold, degree))
+def attardi(degree: int) -> SearchOf:
+    return lambda gold: (lambda: brute_force.configurations(len(gold)), attardi_brute_force.TransitionScores(gold, degree))
 
 
-def reached(search: Any) -> tuple[Iterable[Any], ScoresOf]:
-    return search.reachable(), search.scores
+def reached(search: Any) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
+    return search.reachable, search.scores
 
 
 def unshift_query(n: int, cases: list[tuple[int, Any]]) -> Query:
@@ -123,11 +124,11 @@ def unshift_query(n: int, cases: list[tuple[int, Any]]) -> Query:
     return Query(*plain.arrays, made=plain.made, buffers=buffers)
 
 
-def by_chart(gold: Gold) -> tuple[Iterable[Any], ScoresOf]:
-    return lr_spine_search.configurations(len(gold)), lr_spine_search.TransitionScores(gold)
+def by_chart(gold: Gold) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
+    return lambda: lr_spine_search.configurations(len(gold)), lr_spine_search.TransitionScores(gold)
 
 
-def with_options(search: Callable[..., Any]) -> Callable[..., Callable[[Gold], tuple[Iterable[Any], ScoresOf]]]:
+def with_options(search: Callable[..., Any]) -> Callable[..., SearchOf]:
     """From options to what searches with them."""
     return lambda **options: lambda gold: reached(search(gold, **options))
 

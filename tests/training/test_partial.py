@@ -11,6 +11,7 @@ import pytest
 import oracles
 from oracles import UNKNOWN_HEAD, Trees
 from parser import transitions
+from parser.commands import check
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import TreebankError, read_treebank
 from parser.decoding.parsers import parse
@@ -196,6 +197,18 @@ def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
     path.write_text("".join([*lines, "\n"]), encoding="utf-8")
     with pytest.raises(TreebankError, match=message):
         read_treebank(path, partial=True)
+
+
+def test_check_takes_them_if_it_is_told_so(treebank, capsys):
+    assert check.main([str(treebank)]) == 1
+    capsys.readouterr()
+    assert check.main([str(treebank), "--partial"]) == 0
+    assert "no fault" in capsys.readouterr().out
+
+
+def test_a_parser_that_is_there_goes_on_with_them(whole, treebank, tmp_path):
+    train(run(whole, whole), tmp_path / "first")
+    assert train(run(treebank, whole, f"start={tmp_path / 'first'}"), tmp_path / "second")["train"]["known_heads"]
 
 
 def test_without_the_setting_it_is_named(treebank):
