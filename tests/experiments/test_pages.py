@@ -32,6 +32,7 @@ TRAINED = [
     ("recombination", "recombination", []),
     ("comparison", "systems", []),
     ("comparison", "systems_bilstm", []),
+    ("comparison", "subwords", []),
     *(("table7", "table7", [f"recipe={recipe}"]) for recipe in ("paper", "paper_literal", "paper_tuned")),
     ("text", "text", []),
 ]
