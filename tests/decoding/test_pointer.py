@@ -46,6 +46,8 @@ def encoded(model) -> Sentences:
 def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
     """The classifier's scores, and the log probabilities of trees in which all words but one hang from the root."""
     encoder, of_trees, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
+    assert encoder is not None
+    assert of_trees is not None
     vectors, starts = encoder.floats(encoder.encode(encoded)), encoded.offsets[:-1]
     ends = [model.slots.index(slot) for slot in slots_of({"token": ["c1", "c2"]})]
 
