@@ -59,7 +59,6 @@ class Comparison(Trainings):
     """What to compare; configs/experiments/comparison.yaml says what each key is for."""
 
     sections: list[str]
-    systems: list[str]
     variants: list[str]
     train_on: str
     dev_alone: list[str]
@@ -104,10 +103,9 @@ def cells(wanted: Comparison) -> list[Cell]:
 
     ``UDPipe`` alone stands for all variants of it.
     """
-    named = wanted.variants or wanted.systems or wanted.names
-    key = "variants" if wanted.variants else "systems"
+    named = wanted.variants or wanted.names
     check_known("train_on", [wanted.train_on], ("train", "dev"))
-    check_known(key, named, [*wanted.names, UDPIPE])
+    check_known("variants", named, [*wanted.names, UDPIPE])
     if wanted.teacher is not None:
         check_known("teacher", [wanted.teacher], [name for name in wanted.all_variants if not wanted.is_taught(name)])
     check(wanted, ())

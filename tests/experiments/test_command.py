@@ -74,7 +74,11 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true has nowhere to publish to"),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
         ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is not for Table7"),
-        ("accurate", ["systems=[foo]"], "systems has 'foo'; known are 'accurate', 'accurate, 5 epochs', 'accurate, bilstm', "),
+        (
+            "accurate",
+            ["variants=[foo]"],
+            "variants has 'foo'; known are 'accurate', 'accurate, 5 epochs', 'accurate, bilstm', ",
+        ),
         ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', \"text, UDPipe's sentences\", "),
         ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),
         ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),

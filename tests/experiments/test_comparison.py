@@ -44,7 +44,7 @@ def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
 
 @pytest.mark.long
 def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_sample):
-    arguments = ["comparison.py", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    arguments = ["comparison.py", "variants=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
     rows = (tmp_path / "results" / "results.csv").read_text()
     assert rows.count("\n") == 2
@@ -56,7 +56,7 @@ def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_s
 
 @pytest.mark.long
 def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
-    arguments = ["comparison.py", "--config-name=unseen", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    arguments = ["comparison.py", "--config-name=unseen", "variants=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
     metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-dev-seed1" / "metrics.json").read_text())
     dev = read_treebank(small_sample / "data" / "sample" / "sample-ud-dev.conllu").sentences
@@ -79,7 +79,7 @@ def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, mo
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
     monkeypatch.setitem(comparison.udpipe.PARSER, "iterations", 1)
     monkeypatch.setitem(comparison.udpipe.PARSER, "hidden_layer", 20)
-    asked = wanted("accurate", "languages=[sample]", "systems=[UDPipe]", f"runs={tmp_path}", "seeds=2")
+    asked = wanted("accurate", "languages=[sample]", "variants=[UDPipe]", f"runs={tmp_path}", "seeds=2")
     found = cells(asked)
     assert [cell.key for cell in found] == [(f"UDPipe, beam {beam}", "sample", "train", "1") for beam in (1, 5)]
     assert len({cell.group for cell in found}) == 1
