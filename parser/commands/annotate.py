@@ -17,10 +17,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from parser.beam_settings import Beam
-from parser.commands.command_line import check_output, positive, run
+from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import EMPTY, FEATS, FORM, UPOS, XPOS, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -118,8 +117,3 @@ def _probability(text: str) -> float:
     if not 0 <= (value := float(text)) <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not a probability; give a number from 0 to 1")
     return value
-
-
-def command() -> NoReturn:
-    """The command; exits."""
-    run(main)
