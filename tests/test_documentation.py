@@ -96,7 +96,7 @@ def folder(tmp_path_factory) -> Path:
         (folder / "ud-v2.2" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev"):
+    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
         (folder / f"{name}.conllu").write_text(some)
     lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
     for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
