@@ -39,7 +39,7 @@ class Study:
 
 
 @dataclass
-class Choices(Trainings):
+class OpenChoices(Trainings):
     """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
 
     studies: list[str]
@@ -47,7 +47,7 @@ class Choices(Trainings):
     all_studies: dict[str, Study]
 
 
-def cells(wanted: Choices) -> list[Cell]:
+def cells(wanted: OpenChoices) -> list[Cell]:
     """Those of the studies, by seed and treebank; what several studies have in common, once.
 
     Variants of one treebank and seed that share a first pass are measured together.
@@ -75,7 +75,7 @@ def shares_first_pass(training: Training) -> bool:
     return in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides)
 
 
-def measure(wanted: Choices, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+def measure(wanted: OpenChoices, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains variants of one treebank and seed, with one first pass for those that share it."""
     for number, cell in enumerate(group):
         recipe, treebank, seed, settings = cell.key
@@ -92,7 +92,7 @@ def measure(wanted: Choices, group: list[Cell]) -> Iterator[tuple[Key, dict[str,
         yield cell.key, {"las": las, "uas": uas, "seconds": f"{sum(metrics['seconds'].values()):.1f}"}
 
 
-def page(rows: list[Row], wanted: Choices) -> str:
+def page(rows: list[Row], wanted: OpenChoices) -> str:
     """Markdown: a table for each study that was asked for or that there are rows of."""
     rows = chosen(rows, recipe=wanted.recipe)
     languages = names_of(rows, "treebank", wanted.languages)
@@ -133,7 +133,7 @@ def _gain(differences: np.ndarray) -> str:
 
 # Scores on the part that is asked for, percentages, all words, full relations.
 KEY, MEASURED = ("recipe", "treebank", "seed", "settings"), ("las", "uas", "seconds")
-EXPERIMENT = Experiment("choices", Choices, KEY, MEASURED, cells, measure, page, "{recipe}.md")
+EXPERIMENT = Experiment("choices", OpenChoices, KEY, MEASURED, cells, measure, page, "{recipe}.md")
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

@@ -61,7 +61,7 @@ def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> It
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class SentenceCounts:
     """Of one training.
 
     Attributes:
@@ -80,10 +80,10 @@ class Counts:
 
 
 # By treebank, column and seed.
-AllCounts = dict[tuple[str, int, int], Counts]
+AllCounts = dict[tuple[str, int, int], SentenceCounts]
 
 
-def _count(training: Training, folder: Path) -> Counts:
+def _count(training: Training, folder: Path) -> SentenceCounts:
     """Words that the model of a run folder has right, by sentence of the test part."""
     model = models.load(folder / "model")
     gold = GoldPart.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
@@ -91,7 +91,7 @@ def _count(training: Training, folder: Path) -> Counts:
     attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=single_root))
     lengths = np.asarray(gold.sentences.lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return Counts(lengths, *(np.add.reduceat(correct, starts) for correct in (attached, labelled)))
+    return SentenceCounts(lengths, *(np.add.reduceat(correct, starts) for correct in (attached, labelled)))
 
 
 def _text(numbers: Iterable[int]) -> str:
@@ -106,7 +106,9 @@ def keep(wanted: Trainings, found: Found) -> None:
     """Writes the counts of measure_family() beside your own rows."""
     path = Path(wanted.results) / counts_file(wanted.recipe)
     new = {
-        (treebank, int(column), int(seed)): Counts(*(_numbers(values[f"{name} of each"]) for name in ("words", "uas", "las")))
+        (treebank, int(column), int(seed)): SentenceCounts(
+            *(_numbers(values[f"{name} of each"]) for name in ("words", "uas", "las"))
+        )
         for (treebank, _, column, seed), values in found
     }
     write_counts(path, read_counts(path) | new)
@@ -121,7 +123,9 @@ def read_counts(path: Path) -> AllCounts:
     """The counts of a file; none if there is no such file."""
     found = {key: _numbers(row["counts"]) for key, row in read_rows(path, _COLUMNS, 4).items()}
     return {
-        (treebank, int(column), int(seed)): Counts(found[treebank, "", "", "words"], found[treebank, column, seed, "uas"], las)
+        (treebank, int(column), int(seed)): SentenceCounts(
+            found[treebank, "", "", "words"], found[treebank, column, seed, "uas"], las
+        )
         for (treebank, column, seed, measure), las in found.items()
         if measure == "las"
     }

@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass
-class Comparison(Trainings):
+class VariantComparison(Trainings):
     """What to compare; configs/experiments/comparison.yaml says what each key is for."""
 
     sections: list[str]
@@ -99,7 +99,7 @@ class Comparison(Trainings):
         return f"{own}{TAUGHT_BY}{self.settings_of(str(self.teacher))}" if self.is_taught(variant) else own
 
 
-def cells(wanted: Comparison) -> list[Cell]:
+def cells(wanted: VariantComparison) -> list[Cell]:
     """Those of the variants that are asked for; UDPipe fixes its seeds itself, so that one is enough.
 
     ``UDPipe`` alone stands for all variants of it.
@@ -126,7 +126,7 @@ def cells(wanted: Comparison) -> list[Cell]:
     return found
 
 
-def measure(wanted: Comparison, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+def measure(wanted: VariantComparison, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains variants on a treebank, their teacher first, and parses the test part."""
     keys = [cell.key for cell in group]
     if keys[0][0] in wanted.all_udpipe:
@@ -143,7 +143,7 @@ def measure(wanted: Comparison, group: list[Cell]) -> Iterator[tuple[Key, dict[s
             yield key, numbers
 
 
-def _measure_ours(wanted: Comparison, key: Key, fresh: bool) -> dict[str, str]:
+def _measure_ours(wanted: VariantComparison, key: Key, fresh: bool) -> dict[str, str]:
     variant, language, trained_on, seed = key
     training = wanted.training(variant, language, seed)
     folder = folder_of(wanted.runs, variant, training, trained_on)
@@ -159,7 +159,7 @@ def _measure_ours(wanted: Comparison, key: Key, fresh: bool) -> dict[str, str]:
     return found | _edges([sentence.heads for sentence in gold], ours)
 
 
-def _measure_udpipe(wanted: Comparison, keys: list[Key]) -> Iterator[tuple[Key, dict[str, str]]]:
+def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains UDPipe's parser on the same file, and parses the test part with the beam of each variant, greedily with none."""
     _, language, trained_on, _ = keys[0]
     treebank = wanted.training(keys[0][0], language, 1).settings().treebank
@@ -222,7 +222,7 @@ def differences(rows: list[Row], claim: Claim, treebank: str) -> list[float]:
     ]
 
 
-def page(rows: list[Row], wanted: Comparison) -> str:
+def page(rows: list[Row], wanted: VariantComparison) -> str:
     """Markdown: the sections that are asked for, as far as there are rows."""
     rows = [row for row in rows if row["trained_on"] == wanted.part(row["treebank"])]
     languages = names_of(rows, "treebank", wanted.languages)
@@ -253,7 +253,7 @@ def _edges_of(found: list[Row]) -> str:
     return f"{edges}; {ours:.1f} of {gold:.1f}"
 
 
-def _claims(rows: list[Row], languages: list[str], wanted: Comparison) -> tuple[list[str], list[list[str]]]:
+def _claims(rows: list[Row], languages: list[str], wanted: VariantComparison) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, claim in wanted.all_claims.items():
         by_language = [differences(rows, claim, name) for name in languages]
@@ -263,7 +263,7 @@ def _claims(rows: list[Row], languages: list[str], wanted: Comparison) -> tuple[
     return ["claim", "all", *languages, "the papers"], lines
 
 
-def _times(rows: list[Row], languages: list[str], wanted: Comparison) -> tuple[list[str], list[list[str]]]:
+def _times(rows: list[Row], languages: list[str], wanted: VariantComparison) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, names in wanted.all_times.items():
         found = [[numbers(chosen(rows, variant=name, treebank=t), "cpu_seconds") for name in names] for t in languages]
@@ -286,7 +286,7 @@ _TABLES = {"claims": _claims, "times": _times}
 # exploration only. dev_las is empty where the dev part was trained on; ``predicted`` to ``gold_trees`` count edges of test.
 MEASURED = ("las", "uas", "dev_las", *_EDGES, "cpu_seconds", "fit_seconds")
 KEY = ("variant", "treebank", "trained_on", "seed")
-EXPERIMENT = Experiment("accurate", Comparison, KEY, MEASURED, cells, measure, page)
+EXPERIMENT = Experiment("accurate", VariantComparison, KEY, MEASURED, cells, measure, page)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

@@ -65,7 +65,7 @@ _POINTS = {
 
 
 @dataclass
-class Column:
+class SpeedColumn:
     """How a cell shows some quantities."""
 
     form: str
@@ -79,7 +79,7 @@ class Speed:
     what: str
     output: str
     labels: list[str]
-    columns: dict[str, Column]
+    columns: dict[str, SpeedColumn]
     systems: dict[str, list[str]]
 
 

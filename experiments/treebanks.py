@@ -19,7 +19,7 @@ PARTS = ("train", "dev", "test")
 
 
 @dataclass(frozen=True)
-class Treebank:
+class GoldHeads:
     """Some parts of a treebank.
 
     Attributes:
@@ -79,7 +79,7 @@ def files(name: str, folder: str) -> dict[str, Path]:
     return found
 
 
-def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> Treebank:
+def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
     """Those of the given parts that are there.
 
     Raises:
@@ -88,14 +88,14 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> Treebank:
     found = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
     if not found:
         raise ValueError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
-    return Treebank(name, tuple(found), [s.heads for file in found.values() for s in read_treebank(file)])
+    return GoldHeads(name, tuple(found), [s.heads for file in found.values() for s in read_treebank(file)])
 
 
-def read_train_or_rest(name: str, folder: str) -> Treebank:
+def read_train_or_rest(name: str, folder: str) -> GoldHeads:
     """The training part; dev and test where it is not there, and ``parts`` says so."""
     return read(name, folder, ("train",) if "train" in files(name, folder) else PARTS)
 
 
-def trees(treebanks: Iterable[Treebank]) -> Trees:
+def trees(treebanks: Iterable[GoldHeads]) -> Trees:
     """All trees of these treebanks."""
     return Trees.from_heads(chain.from_iterable(treebank.heads for treebank in treebanks))

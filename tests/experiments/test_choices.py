@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from experiments import choices
-from experiments.choices import _FIRST_PASS, Choices, Study
+from experiments.choices import _FIRST_PASS, OpenChoices, Study
 from experiments.command import settings_of
 from experiments.trainings import Training
 from parser.settings.planning import plan
@@ -60,7 +60,7 @@ def test_differences_are_paired_by_treebank_and_seed():
     las |= {("x=1", "b", 1): 60, ("x=1", "b", 2): 61}
     names = ("recipe", "treebank", "seed", "settings", "las")
     rows = [dict(zip(names, ("r", t, str(n), s, str(score)), strict=True)) for (s, t, n), score in las.items()]
-    wanted = settings_of(Choices, "choices", ["languages=[b,a]", "seeds=1", "recipe=r"])
+    wanted = settings_of(OpenChoices, "choices", ["languages=[b,a]", "seeds=1", "recipe=r"])
     wanted.all_studies = {"q": Study("Why?", {"as it is": [], "x": ["x=1"], "y": ["y=1"]})}
     text = choices.page(rows, wanted)  # all that there are rows of, whatever was asked for
     assert "| as it is | 60.00 ± 0.00 | 51.00 ± 1.41 |  |" in text
@@ -71,7 +71,7 @@ def test_differences_are_paired_by_treebank_and_seed():
 
 def test_variants_that_share_a_first_pass_are_trained_together():
     def grouped(recipe: str) -> list[list[str]]:
-        wanted = settings_of(Choices, "choices", ["languages=[sample]", "seeds=1", f"recipe={recipe}"])
+        wanted = settings_of(OpenChoices, "choices", ["languages=[sample]", "seeds=1", f"recipe={recipe}"])
         variants = {"a": [], "b": ["vectors.epochs=5"], "c": ["second_pass.explore_every=5"]}
         wanted.all_studies = {"q": Study("Why?", variants)}
         groups: dict[str, list[str]] = {}

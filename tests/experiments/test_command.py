@@ -35,9 +35,9 @@ from tests.toy import ROOT
 
 COMMANDS = {
     "table7": (table7.EXPERIMENT.main, table7.Table7),
-    "accurate": (comparison.EXPERIMENT.main, comparison.Comparison),
-    "unseen": (comparison.EXPERIMENT.main, comparison.Comparison),
-    "choices": (choices.EXPERIMENT.main, choices.Choices),
+    "accurate": (comparison.EXPERIMENT.main, comparison.VariantComparison),
+    "unseen": (comparison.EXPERIMENT.main, comparison.VariantComparison),
+    "choices": (choices.EXPERIMENT.main, choices.OpenChoices),
     "text": (text.EXPERIMENT.main, text.Text),
     "figure8": (figure8.EXPERIMENT.main, figure8.Figure8),
     "growth": (growth.EXPERIMENT.main, growth.Growth),

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import comparison
 from experiments.command import settings_of
-from experiments.comparison import EXPERIMENT, Claim, Comparison, cells, differences, measure, shown, student
+from experiments.comparison import EXPERIMENT, Claim, VariantComparison, cells, differences, measure, shown, student
 from experiments.engine import Cell
 from parser.data.treebank import read_treebank
 from tests.forked import script
@@ -19,8 +19,8 @@ from tests.forked import script
 TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
 
 
-def wanted(config: str, *overrides: str) -> Comparison:
-    return settings_of(Comparison, config, ["paths.treebanks=data", *overrides])
+def wanted(config: str, *overrides: str) -> VariantComparison:
+    return settings_of(VariantComparison, config, ["paths.treebanks=data", *overrides])
 
 
 def row(variant: str, treebank: str, seed: int, las: float, seconds: float = 10.0) -> dict[str, str]:

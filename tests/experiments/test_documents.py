@@ -113,7 +113,7 @@ def las_of_column(recipe: str, column: str) -> float:
 @pytest.mark.parametrize(("config", "page", "studies"), [("choices", "open_choices.md", 8), ("ablation", "parts.md", 2)])
 def test_the_tables_of_studies_are_those_of_their_pages(config, page, studies):
     """Every line of the page's tables that names a variant stands in the page that the command wrote."""
-    wanted = settings_of(choices.Choices, config)
+    wanted = settings_of(choices.OpenChoices, config)
     written = [line for lines in tables(ROOT / wanted.published / f"{wanted.recipe}.md") for line in lines]
     of_page = [lines for lines in tables(EXPERIMENTS / page) if lines[0] == ["", *wanted.languages, "difference"]]
     assert len(of_page) == studies

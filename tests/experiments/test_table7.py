@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments import engine, table7
-from experiments.columns import Counts, counted, difference, read_counts, write_counts
+from experiments.columns import SentenceCounts, counted, difference, read_counts, write_counts
 from experiments.command import settings_of
 from experiments.table7 import CLAIMS, COLUMNS, EXPERIMENT, SECOND_PASS, claims_from, interval_of, read_claims
 from experiments.tables import Interval, Key, Row, read_rows, write_rows
@@ -155,8 +155,8 @@ def test_columns_of_a_family_share_a_first_pass():
     assert {column for pair in (*CLAIMS, *SECOND_PASS) for column in pair} <= set(COLUMNS)
 
 
-def counts_of(las: list[int], words: list[int]) -> Counts:
-    return Counts(np.array(words), np.array(las), np.array(las))
+def counts_of(las: list[int], words: list[int]) -> SentenceCounts:
+    return SentenceCounts(np.array(words), np.array(las), np.array(las))
 
 
 def test_differences_are_paired_by_seed_and_averaged_over_treebanks():
