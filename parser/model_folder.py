@@ -325,11 +325,23 @@ def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str,
     """Settings and tensors of a model folder of any of FORMATS as those of FORMAT.
 
     In format 1, slots that read a token itself read ``context``, and the token representation had no tensors of its own name.
+    What scored lemmas beside the parser (scores_older_lemmas) is left out.
     """
+    if scores_older_lemmas(settings):
+        classifier = settings["classifier"]
+        encoder = {name: value for name, value in classifier["encoder"].items() if name != "lemmas"}
+        settings = settings | {"classifier": classifier | {"encoder": encoder}}
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("tokens.lemmas.")}
     if settings["format"] == FORMAT:
         return settings, tensors
     slots = [slot.replace(":context", ":token") for slot in settings["slots"]]
     return settings | {"format": FORMAT, "slots": slots}, {_renamed(name): tensor for name, tensor in tensors.items()}
+
+
+def scores_older_lemmas(settings: dict[str, Any]) -> bool:
+    """Whether the model learned lemmas together with its parser, from a layer of the encoder, as none does any more."""
+    encoder = settings["classifier"].get("encoder")
+    return bool(encoder) and "layer" in (encoder.get("lemmas") or {})
 
 
 def _renamed(name: str) -> str:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
 from parser.model_folder import FORMAT
-from tests.random_models import random_bilstm_model, random_static_model
+from tests.random_models import random_bilstm_model, random_lemma_model, random_static_model
 from tests.toy import sentence
 
 
@@ -89,3 +89,21 @@ def test_a_folder_of_format_1_is_loaded_as_the_same_model(sentences, tmp_path, m
     assert json.loads((tmp_path / "new" / SETTINGS).read_text())["format"] == FORMAT
     tensors = load_file(tmp_path / "new" / TENSORS)
     assert all(torch.equal(tensors[name], weights) for name, weights in model.classifier.state_dict().items())
+
+
+def test_a_model_that_scored_lemmas_from_a_layer_parses_as_before(sentences, tmp_path, caplog):
+    model = random_lemma_model()
+    model.save(tmp_path / "old")
+    settings = json.loads((tmp_path / "old" / SETTINGS).read_text())
+    settings["classifier"]["encoder"]["lemmas"] = {"layer": 1, "size": 4, "dropout": 0.33}
+    (tmp_path / "old" / SETTINGS).write_text(json.dumps(settings))
+    tensors = {name: of for name, of in load_file(tmp_path / "old" / TENSORS).items() if not name.startswith("tokens.lemmas.")}
+    save_file(tensors | {"tokens.lemmas.hidden.weight": torch.zeros(4, 3)}, tmp_path / "old" / TENSORS)
+    loaded = Model.load(tmp_path / "old")
+    assert "start=" in caplog.text
+    assert loaded.vocabularies.predicted == [*model.vocabularies.tags]
+    expected, found = parse(model, sentences), parse(loaded, sentences)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
+    loaded.save(tmp_path / "new")
+    assert Model.load(tmp_path / "new").is_like(loaded)

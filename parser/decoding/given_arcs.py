@@ -15,6 +15,7 @@ import numpy as np
 
 import oracles
 from oracles import NOT_APPLICABLE
+from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Search, is_greedy
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import NO_NODE, Parses, Sentences
@@ -95,6 +96,10 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
     return restriction_of
 
 
+def _keeps_arcs(system: TransitionSystem | type[TransitionSystem]) -> bool:
+    return oracles.oracle_class(system.oracles[0]).takes_partial_gold
+
+
 class KeepingParser:
     """Parses sentences with given arcs, greedily or with a beam.
 
@@ -108,8 +113,8 @@ class KeepingParser:
 
     def __init__(self, model: AnyModel, search: Search | None = None) -> None:
         system = model.system
-        if not oracles.oracle_class(system.oracles[0]).takes_partial_gold:
-            able = "arc_standard, arc_eager, arc_hybrid, attardi, lr_spine, covington, two_planar and pointer"
+        if not _keeps_arcs(system):
+            able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
             raise GivenArcsError(
                 f"system={system.name} has no exact oracle, so given arcs cannot be kept; those that can: {able}"
             )

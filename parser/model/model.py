@@ -12,6 +12,7 @@ arrays (inference/weights.py), so that it begins at once.
 from __future__ import annotations
 
 import copy
+import logging
 import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -48,6 +49,7 @@ from parser.model_folder import (
     read_json,
     read_tensors,
     read_vocabularies,
+    scores_older_lemmas,
     upgrade,
 )
 from parser.network_spec import ClassifierSpec
@@ -58,6 +60,8 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
+
+log = logging.getLogger(__name__)
 
 _SUBWORD_VECTORS = f"tokens.inputs.vectors.{SUBWORDS}"
 
@@ -277,6 +281,7 @@ class Model:
         stored = settings
         with errors_named(folder / SETTINGS):
             settings, header = upgrade(stored, header)
+            older_lemmas = scores_older_lemmas(stored)
             spec = check_settings(settings, header)
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
@@ -285,7 +290,13 @@ class Model:
         characters = spec.encoder and spec.encoder.characters
         tasks = [name for name in ("tagger", "lemmas") if getattr(spec.encoder, name, None) is not None]
         longest = characters.longest if characters else None
-        vocabularies, relations = read_vocabularies(folder, longest, tasks, SUBWORDS in spec.embeddings)
+        vocabularies, relations = read_vocabularies(
+            folder, longest, [*tasks, "lemmas"] if older_lemmas else tasks, SUBWORDS in spec.embeddings
+        )
+        if older_lemmas:
+            vocabularies.lemmas = None
+            fix = "train it again, or go on with it, by start= of optimal-step train"
+            log.warning("%s: it parses and tags as before, but how it predicted lemmas is no more; %s", folder, fix)
         options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)
