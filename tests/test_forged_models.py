@@ -126,7 +126,6 @@ TEXT_VOCABULARY_EDITS = {
 
 LEMMA_EDITS = {
     "more affixes": set_at("classifier", "encoder", "lemmas", "buckets", 51),
-    "a layer of before": set_at("classifier", "encoder", "lemmas", "layer", 1),
     "no lemmas": set_at("classifier", "encoder", "lemmas", None),
     "a huge hidden layer": set_at("classifier", "encoder", "lemmas", "size", 10**12),
     "lemmas of text": set_at("classifier", "encoder", "lemmas", "lemmas"),
