@@ -38,8 +38,20 @@ from scripts.benchmarks import udpipe
 UDPIPE = "UDPipe"
 
 # The columns of a row: which score they are, on words and from text.
-_METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats"}
-_RAW_METRICS = {"raw_las": "las_universal", "raw_upos": "upos", "raw_sentences": "sentences", "raw_words": "words"}
+_METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats", "lemmas": "lemmas"}
+_RAW_METRICS = {
+    "raw_las": "las_universal",
+    "raw_upos": "upos",
+    "raw_ufeats": "ufeats",
+    "raw_lemmas": "lemmas",
+    "raw_mlas": "mlas",
+    "raw_blex": "blex",
+    "raw_sentences": "sentences",
+    "raw_words": "words",
+}
+# What a parser leaves as the input has it, if it predicts no tags, or no lemmas.
+_OF_TAGS = ("upos", "ufeats", "raw_upos", "raw_ufeats", "raw_mlas")
+_OF_LEMMAS = ("lemmas", "raw_lemmas", "raw_blex")
 
 
 @dataclass
@@ -135,11 +147,13 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
             written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
             with replacing(written[-1]) as temporary, temporary.open("wb") as target:
                 parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
-        yield cell.key, _scores(gold, written, bool(model.vocabularies.tags), seconds)
+        of_input = () if model.vocabularies.tags else _OF_TAGS
+        of_input += () if model.vocabularies.lemmas else _OF_LEMMAS
+        yield cell.key, _scores(gold, written, of_input, seconds)
 
 
 def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
-    """Trains UDPipe's tagger, and its parser on the tags of it; parses with its default beam."""
+    """Trains UDPipe's tagger and lemmatizer, and its parser on the tags of it; parses with its default beam."""
     model_path = runs / training.treebank / "tagger_and_parser.udpipe"
     train, gold = training.part("train"), training.part("test")
     begun = time.perf_counter()
@@ -151,21 +165,20 @@ def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
     for name, content in {"words": gold.read_text(encoding="utf-8"), "text": tokenized(training, runs).decode()}.items():
         written.append(runs / training.treebank / f"udpipe.{name}.conllu")
         written[-1].write_text(model.parse(model.tag(content), beam=5), encoding="utf-8", newline="\n")
-    return _scores(gold, written, True, seconds)
+    return _scores(gold, written, (), seconds)
 
 
-def _scores(gold: Path, written: list[Path], tags: bool, seconds: float) -> dict[str, str]:
+def _scores(gold: Path, written: list[Path], of_input: tuple[str, ...], seconds: float) -> dict[str, str]:
     on_words, from_text = (evaluate_files(gold, path) for path in written)
     scores = {name: f"{on_words[metric].f1:.4f}" for name, metric in _METRICS.items()}
     scores |= {name: f"{from_text[metric].f1:.4f}" for name, metric in _RAW_METRICS.items()}
-    if not tags:  # those of the input came through
-        scores |= dict.fromkeys(("upos", "ufeats", "raw_upos"), "")
-    return scores | {"seconds": f"{seconds:.1f}"}
+    return scores | dict.fromkeys(of_input, "") | {"seconds": f"{seconds:.1f}"}
 
 
 def page(rows: list[Row], wanted: Text) -> str:
     """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
+    head = ["", "LAS", "UAS", "UPOS", "FEATS", "lemmas"]
+    head += ["LAS from text", "UPOS", "FEATS", "lemmas", "MLAS", "BLEX", "sentences", "words"]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
         lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
@@ -176,7 +189,7 @@ def page(rows: list[Row], wanted: Text) -> str:
 def _cells(rows: list[Row]) -> Iterator[str]:
     for name in (*_METRICS, *_RAW_METRICS):
         values = numbers(rows, name)
-        yield mean_and_deviation(values) if values else ("none" if rows else NOT_RUN)
+        yield mean_and_deviation(values) if values else ("–" if rows else NOT_RUN)
 
 
 # Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
