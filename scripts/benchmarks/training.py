@@ -297,9 +297,9 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
             yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
             yield 4 * hidden, steps * sentences, hidden
     output = classifier.output.weight
-    for name, columns, weights in slot_weights(classifier):
+    for name, _, weights in slot_weights(classifier):
         values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
-        yield from _both_ways(values, len(weights), len(columns) * output.shape[1])
+        yield from _both_ways(values, weights.shape[1], len(weights))
     yield from _both_ways(examples, output.shape[1], output.shape[0])
 
 

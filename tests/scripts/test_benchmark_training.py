@@ -113,7 +113,7 @@ def test_the_products_of_an_encoder_are_those_of_its_updates():
         of_direction = [(steps * 2, width, 12), (steps * 2, 12, width), (12, steps * 2, width)]
         of_direction += [(2, 3, 12), (2, 12, 3)] * steps + [(12, steps * 2, 3)]
         expected += of_direction * 2
-    expected += [(tokens, 6, 2 * hidden), (tokens, 2 * hidden, 6), (2 * hidden, tokens, 6)]
+    expected += [(tokens, 6, hidden), (tokens, hidden, 6), (hidden, tokens, 6)] * 2
     expected += [(10, hidden, outputs), (10, outputs, hidden), (outputs, 10, hidden)]
     assert list(products_of(model.classifier, *batches[0])) == expected
     done: list[tuple[int, ...]] = []

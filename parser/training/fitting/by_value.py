@@ -37,24 +37,17 @@ def hidden_by_value(classifier: Classifier, features: Tensor, vectors: Mapping[s
     """float32[batch, hidden]: what goes into the activation; see scores_by_value()."""
     rows, numbers = [classifier.one_hot.weight], [classifier.one_hot_rows(features)]
     filled = len(classifier.one_hot.weight)
-    for name, columns, weights in slot_weights(classifier):
-        n = len(columns)
-        rows.append((vectors[name] @ weights).reshape(-1, len(classifier.hidden_bias)))
-        numbers.append(filled + features[:, columns] * n + torch.arange(n, device=features.device, dtype=features.dtype))
+    for name, column, weights in slot_weights(classifier):
+        rows.append(nn.functional.linear(vectors[name], weights))
+        numbers.append(filled + features[:, column : column + 1])
         filled += len(rows[-1])
     return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + classifier.hidden_bias
 
 
-def slot_weights(classifier: Classifier) -> Iterator[tuple[str, list[int], Tensor]]:
-    """For each embedded attribute that slots read: its name, these slots, and float32[size, slots * hidden].
-
-    A vector times these weights is what it contributes in the first slot, in the second, and so on, side by side.
-    """
-    first = 0
-    for name, columns in classifier.embedded_columns.items():
-        if classifier.embedded is None or not columns:
-            continue
-        size, n = classifier.tokens.sizes[name], len(columns)
-        weights = classifier.embedded.weight[:, first : first + n * size]
-        yield name, columns, weights.reshape(len(weights), n, size).permute(2, 1, 0).reshape(size, -1)
-        first += n * size
+def slot_weights(classifier: Classifier) -> Iterator[tuple[str, int, Tensor]]:
+    """For each slot that reads vectors: the attribute, the slot, and float32[hidden, size], what vectors are multiplied by."""
+    slots = [(name, column) for name, columns in classifier.embedded_columns.items() for column in columns]
+    if classifier.embedded is not None:
+        # One split, whose gradients are put side by side at once. In one product for all slots, weights would be transposed.
+        parts = classifier.embedded.weight.split(classifier.sizes_of_slots, dim=1)
+        yield from ((name, column, weights) for (name, column), weights in zip(slots, parts, strict=True))
