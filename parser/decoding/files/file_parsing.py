@@ -84,10 +84,8 @@ class FileCounts:
         """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
         found = []
         if self.refused:
-            are = "is" if self.refused == 1 else "are"
-            found.append(
-                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U and {'was' if are == 'is' else 'were'} not parsed"
-            )
+            were = "was" if self.refused == 1 else "were"
+            found.append(f"{counted(self.refused, 'sentence')}, named above, {were} not parsed")
         elif not self.sentences:
             found.append("there is no sentence in it")
         if self.not_utf8 is not None:
@@ -158,12 +156,13 @@ def parse_file(
             each a copy of the sentence with its rank and its score in comments.
         tags: whether predicted LEMMA, UPOS, XPOS and FEATS are written.
         lexicon: lemmas that come before those that the model predicts.
-        keep: what of the input's trees is kept. An arc that the system cannot make together with the others is reported, too.
+        keep: what of the input's trees is kept. Where the system cannot make all given arcs of a sentence together, it is
+            handled as ``on_error`` says.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
         NoTagsError: tags are asked for of a model that predicts none, or lemmas.
-        ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+        ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
         BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
         Int8Error: 8-bit products are requested of the model, and not available.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
@@ -347,7 +346,7 @@ class ChunkParser:
             sentence.refuse(error)
 
     def _kept(self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences) -> tuple[Parses, list[str]]:
-        """Trees with the given arcs, and the relations; where some are lost, that is reported."""
+        """Trees with the given arcs, and the relations; a sentence that loses some is refused."""
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
         written = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
         given = given_arcs(heads, written, self._model.relations.symbols, encoded.offsets)
@@ -364,9 +363,10 @@ class ChunkParser:
             where = sentence.place(sentence.word_lines[word - 1])
             why = f"system={self._model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
+            if self._on_error is OnError.STOP:
+                raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
             self._report(error)
-            if self._on_error is not OnError.STOP:
-                sentence.error = error
+            sentence.error = error
         return parses, deprels
 
     def _k_best_texts(
