@@ -26,11 +26,11 @@ from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, has
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Parses, Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs
+from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs, read_given
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -84,8 +84,10 @@ class FileCounts:
         """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
         found = []
         if self.refused:
-            were = "was" if self.refused == 1 else "were"
-            found.append(f"{counted(self.refused, 'sentence')}, named above, {were} not parsed")
+            are, were = ("is", "was") if self.refused == 1 else ("are", "were")
+            found.append(
+                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, or cannot keep the given arcs, and {were} not parsed"
+            )
         elif not self.sentences:
             found.append("there is no sentence in it")
         if self.not_utf8 is not None:
@@ -221,6 +223,8 @@ class ChunkParser:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
+        numbers = {symbol.encode("utf-8", "surrogateescape"): n for n, symbol in enumerate(model.relations.symbols)}
+        self._known_relations = numbers if keep is Keep.RELATIONS else None
         self._predict_tags = None
         if tags is not TagUse.KEEP or lexicon is not None:
             self._predict_tags = TagPredictor(model, lexicon)
@@ -250,12 +254,25 @@ class ChunkParser:
             return None
         self._parser.begin()
         words = find_words(chunk)
-        if words is None or (self._keeping is not None and has_heads(words)):
+        if words is None:
+            return None
+        keeping = self._keeping if self._keeping is not None and has_heads(words) else None
+        if keeping is not None and self._predict_tags is not None:
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
             return self.parse_slowly(chunk, "-", FileCounts(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
-        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        if keeping is None:
+            parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        else:
+            given = read_given(words, encoded.offsets, self._known_relations, not self._single_root)
+            if given is None:
+                return None
+            parses = keeping.parse(encoded, given, single_root=self._single_root)
+            if len(lost_arcs(given, parses)):  # whose lines are to be named
+                return None
+            labelled = given.relations != NO_NODE
+            parses.relations[labelled] = given.relations[labelled]
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._model.vocabularies.unknown_counts(encoded)
