@@ -16,8 +16,8 @@ A sentence that is not CoNLL-U ends the run, with its line and what is wrong wit
 named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
 
 With --keep-heads, arcs of the input are kept where HEAD is not _, and the others go with them; with --keep-relations, their
-relations, too. Where the transition system cannot make all of them together, it keeps as many as it can, and names those that
-are lost; with --on-error=skip such a sentence is left out, with --on-error=keep it passes through as it is.
+relations, too. A sentence of which the transition system cannot make all of them together ends the run, with the line of an
+arc that would be lost; with --on-error=skip or keep it is named, and left out or passed through as it is.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.

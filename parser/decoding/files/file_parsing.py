@@ -26,11 +26,11 @@ from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, has
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Parses, Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs
+from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs, read_given
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -84,9 +84,9 @@ class FileCounts:
         """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
         found = []
         if self.refused:
-            are = "is" if self.refused == 1 else "are"
+            are, were = ("is", "was") if self.refused == 1 else ("are", "were")
             found.append(
-                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U and {'was' if are == 'is' else 'were'} not parsed"
+                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, or cannot keep the given arcs, and {were} not parsed"
             )
         elif not self.sentences:
             found.append("there is no sentence in it")
@@ -158,12 +158,13 @@ def parse_file(
             each a copy of the sentence with its rank and its score in comments.
         tags: whether predicted LEMMA, UPOS, XPOS and FEATS are written.
         lexicon: lemmas that come before those that the model predicts.
-        keep: what of the input's trees is kept. An arc that the system cannot make together with the others is reported, too.
+        keep: what of the input's trees is kept. Where the system cannot make all given arcs of a sentence together, it is
+            handled as ``on_error`` says.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
         NoTagsError: tags are asked for of a model that predicts none, or lemmas.
-        ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+        ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
         BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
         Int8Error: 8-bit products are requested of the model, and not available.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
@@ -222,6 +223,8 @@ class ChunkParser:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
+        numbers = {symbol.encode("utf-8", "surrogateescape"): n for n, symbol in enumerate(model.relations.symbols)}
+        self._known_relations = numbers if keep is Keep.RELATIONS else None
         self._predict_tags = None
         if tags is not TagUse.KEEP or lexicon is not None:
             self._predict_tags = TagPredictor(model, lexicon)
@@ -251,12 +254,25 @@ class ChunkParser:
             return None
         self._parser.begin()
         words = find_words(chunk)
-        if words is None or (self._keeping is not None and has_heads(words)):
+        if words is None:
+            return None
+        keeping = self._keeping if self._keeping is not None and has_heads(words) else None
+        if keeping is not None and self._predict_tags is not None:
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
             return self.parse_slowly(chunk, "-", FileCounts(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
-        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        if keeping is None:
+            parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        else:
+            given = read_given(words, encoded.offsets, self._known_relations, not self._single_root)
+            if given is None:
+                return None
+            parses = keeping.parse(encoded, given, single_root=self._single_root)
+            if len(lost_arcs(given, parses)):  # whose lines are to be named
+                return None
+            labelled = given.relations != NO_NODE
+            parses.relations[labelled] = given.relations[labelled]
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._model.vocabularies.unknown_counts(encoded)
@@ -347,7 +363,7 @@ class ChunkParser:
             sentence.refuse(error)
 
     def _kept(self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences) -> tuple[Parses, list[str]]:
-        """Trees with the given arcs, and the relations; where some are lost, that is reported."""
+        """Trees with the given arcs, and the relations; a sentence that loses some is refused."""
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
         written = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
         given = given_arcs(heads, written, self._model.relations.symbols, encoded.offsets)
@@ -364,9 +380,10 @@ class ChunkParser:
             where = sentence.place(sentence.word_lines[word - 1])
             why = f"system={self._model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
+            if self._on_error is OnError.STOP:
+                raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
             self._report(error)
-            if self._on_error is not OnError.STOP:
-                sentence.error = error
+            sentence.error = error
         return parses, deprels
 
     def _k_best_texts(
