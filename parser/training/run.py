@@ -17,11 +17,11 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -30,12 +30,14 @@ from torch import Tensor
 from parser.beam_settings import Beam, Search
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
-from parser.data.sentences import NO_NODE
+from parser.data.sentences import NO_NODE, Sentences
+from parser.decoding.batch_sizes import TOKENS_PER_SPAN
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.inference.calibration import Calibration, expected_calibration_error
+from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
@@ -298,12 +300,14 @@ class Evaluation:
         gold: GoldPart | None = getattr(self._corpus, part)
         if gold is None:
             return None
-        parses = parser_with_beam(self._model, search).parse(gold.sentences, single_root=self._single_root)
-        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses)
-        if not isinstance(self._model, Model):
-            return scores
-        scores |= gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))
-        if part not in self._corpus.lattices:
+        model, sentences = self._model, gold.sentences
+        tags: dict[str, np.ndarray] = {}
+        if isinstance(model, Model) and model.vocabularies.tags:
+            model = model.frozen()
+            sentences, tags = _encoded_with_tags(model, sentences)
+        parses = parser_with_beam(model, search).parse(sentences, single_root=self._single_root)
+        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(tags)
+        if not isinstance(self._model, Model) or part not in self._corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
         found = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
@@ -351,6 +355,16 @@ class Evaluation:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
         return probabilities.arcs[parses.heads != NO_NODE][gold.labelled], gold.correct(parses)[1][gold.labelled]
+
+
+def _encoded_with_tags(model: Model, sentences: Sentences) -> tuple[Sentences, dict[str, np.ndarray]]:
+    """The sentences with the vectors that a parser reads, and by column the numbers of the values that their tokens get."""
+    encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
+    spans = [sentences.span(*span) for span in sentences.spans(TOKENS_PER_SPAN)]
+    vectors, tags, _ = zip(*map(encoder.encode_with_tags, spans), strict=True)
+    return replace(sentences, vectors=np.concatenate(vectors)), {
+        column: np.concatenate([of_span[column] for of_span in tags]) for column in tags[0]
+    }
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
