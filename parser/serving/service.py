@@ -12,8 +12,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BytesIO
 
 from parser.beam_settings import BeamError, Search
@@ -25,7 +25,7 @@ from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.file_parsing import ChunkParser, Keep, OnError, RawColumns
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
-from parser.decoding.given_arcs import GivenArcsError
+from parser.decoding.given_arcs import GivenArcsError, KeepingParser
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import Token, spans, words_at_spaces
@@ -160,10 +160,7 @@ class Service:
         if self._tags or lexicon is not None:
             self._predict_tags = TagPredictor(frozen, lexicon)
             self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE, lexicon=lexicon)
-        self._keeping_parser: ChunkParser | None = None
-        with suppress(GivenArcsError, BeamError):
-            tags, keep = TagUse.OVERWRITE if self._tags else TagUse.KEEP, Keep.HEADS
-            self._keeping_parser = ChunkParser(frozen, on_error=OnError.KEEP, beam=beam, tags=tags, lexicon=lexicon, keep=keep)
+        self._frozen, self._lexicon = frozen, lexicon
 
     @property
     def steps(self) -> list[str]:
@@ -171,10 +168,20 @@ class Service:
         able = {"tokenizer": self.tokenizer is not None, "tagger": self._tags, "parser": True}
         return [step for step, there in able.items() if there]
 
-    @property
+    @cached_property
     def keeps_heads(self) -> bool:
         """Whether heads can be given, with this model and this beam."""
-        return self._keeping_parser is not None
+        try:
+            KeepingParser(self._frozen, self.beam)
+        except (GivenArcsError, BeamError):
+            return False
+        return True
+
+    @cached_property
+    def _keeping_parser(self) -> ChunkParser:
+        tags = TagUse.OVERWRITE if self._tags else TagUse.KEEP
+        how = self._frozen, True, OnError.KEEP
+        return ChunkParser(*how, beam=self.beam, tags=tags, lexicon=self._lexicon, keep=Keep.HEADS)
 
     @property
     def needs_tags(self) -> bool:
@@ -240,7 +247,7 @@ class Service:
             RequestError: the model cannot keep heads, or there is no such word.
             ConlluError: they are no part of a tree, or cannot be made together.
         """
-        if self._keeping_parser is None:
+        if not self.keeps_heads:
             raise RequestError(f"{self.name} cannot keep given heads; leave them out")
         numbered = {sentence.number: sentence for sentence in sentences if len(sentence)}
         for sentence in numbered.values():
