@@ -77,6 +77,12 @@ def read(path: Path | str) -> list[RawSentence]:
         return list(read_raw_sentences(stream, str(path)))
 
 
+def write(path: Path, text: str) -> None:
+    """Writes a file, and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -20,11 +20,11 @@ from experiments import hiding
 from experiments.command import Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, check
 from experiments.figures import BLUE, GREY, ORANGE, panels, save
-from experiments.hiding import ARCS, FEW, SENTENCES
+from experiments.hiding import ARCS, FEW, SENTENCES, write
 from experiments.tables import Key, Row, chosen, grid, markdown, names_of, score
 from experiments.trainings import Training, formatted, run_training
 from parser.beam_settings import Beam
-from parser.conllu.checks import EMPTY, HEAD
+from parser.conllu.checks import EMPTY, FORM, HEAD
 from parser.decoding.files.file_parsing import Keep, OnError, parse_file
 from parser.model import loading as models
 from parser.settings.paths import override
@@ -100,12 +100,6 @@ def _trained(training: Training, file: Path, folder: Path, fresh: bool) -> dict[
     return {"known_heads": str(train.get("known_heads", train["words"]))} | dict(zip(MEASURED[2:], scores, strict=True))
 
 
-def write(path: Path, text: str) -> None:
-    """Writes a file, and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
 def complete(model: Path, given: Path, target: Path, beam: int) -> None:
     """Completes trees by a parser that keeps what is known of them."""
     with replacing(target) as temporary, given.open("rb") as source, temporary.open("wb") as written:
@@ -116,9 +110,9 @@ def complete(model: Path, given: Path, target: Path, beam: int) -> None:
 def completed_right(gold: Path, given: Path, completed: Path) -> float:
     """Percentage of the completed heads that are right; sentences are found by their forms."""
     right = total = 0
-    texts: dict[tuple[str, ...], list[str]] = {tuple(one.column(1)): one.column(HEAD) for one in hiding.read(gold)}
+    texts: dict[tuple[str, ...], list[str]] = {tuple(one.column(FORM)): one.column(HEAD) for one in hiding.read(gold)}
     for before, after in zip(hiding.read(given), hiding.read(completed), strict=True):
-        for head, was, now in zip(texts[tuple(after.column(1))], before.column(HEAD), after.column(HEAD), strict=True):
+        for head, was, now in zip(texts[tuple(after.column(FORM))], before.column(HEAD), after.column(HEAD), strict=True):
             if was == EMPTY != now:
                 right, total = right + (head == now), total + 1
     return 100 * right / total

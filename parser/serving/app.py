@@ -20,7 +20,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from parser.serving.limits import Limited, Limits
-from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
+from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts, without_last_head
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 
 # Characters of data that are worked on together, or one document if it has more.
@@ -134,12 +134,13 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
                 fields = example(service)
             if "data" not in fields:
                 return HTMLResponse(form_page(service, fields), headers=HEADERS)
-            answer = await batcher.answer(job(page_request(service, fields)))
+            request = page_request(service, fields)
+            answer = await batcher.answer(job(request))
             if isinstance(answer, ValueError):
                 raise answer
-            parts, status = await batcher.alone(lambda: result_parts(service, answer)), 200
+            parts, status = await batcher.alone(lambda: result_parts(service, answer, request.heads)), 200
         except ValueError as error:
-            parts, status = [error_part(error)], _status(error)
+            parts, status, fields = [error_part(error)], _status(error), without_last_head(fields)
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)
 
     async def refused(http: HttpRequest, error: Exception) -> Response:

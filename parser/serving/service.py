@@ -13,17 +13,19 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BytesIO
 
-from parser.beam_settings import Search
+from parser.beam_settings import BeamError, Search
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
-from parser.decoding.files.file_parsing import ChunkParser, RawColumns
+from parser.decoding.files.file_parsing import ChunkParser, Keep, OnError, RawColumns
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.decoding.given_arcs import GivenArcsError, KeepingParser
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import Token, spans, words_at_spaces
@@ -57,6 +59,7 @@ class Request:
         input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
         allow_missing_columns: parse even if the document lacks tags that the model reads. No parameter says so, only the page.
         way_to_allow: what errors call the way to ask for that.
+        heads: (sentence, word, head), of the trees what is given, all counted from 1, 0 the root. Only the page says so.
     """
 
     data: str
@@ -70,6 +73,7 @@ class Request:
     output: str = "conllu"
     allow_missing_columns: bool = False
     way_to_allow: str = "the server's --allow-missing-columns"
+    heads: tuple[tuple[int, int, int], ...] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Request:
@@ -156,12 +160,28 @@ class Service:
         if self._tags or lexicon is not None:
             self._predict_tags = TagPredictor(frozen, lexicon)
             self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE, lexicon=lexicon)
+        self._frozen, self._lexicon = frozen, lexicon
 
     @property
     def steps(self) -> list[str]:
         """What the model can do, as /models says it."""
         able = {"tokenizer": self.tokenizer is not None, "tagger": self._tags, "parser": True}
         return [step for step, there in able.items() if there]
+
+    @cached_property
+    def keeps_heads(self) -> bool:
+        """Whether heads can be given, with this model and this beam."""
+        try:
+            KeepingParser(self._frozen, self.beam)
+        except (GivenArcsError, BeamError):
+            return False
+        return True
+
+    @cached_property
+    def _keeping_parser(self) -> ChunkParser:
+        tags = TagUse.OVERWRITE if self._tags else TagUse.KEEP
+        how = self._frozen, True, OnError.KEEP
+        return ChunkParser(*how, beam=self.beam, tags=tags, lexicon=self._lexicon, keep=Keep.HEADS)
 
     @property
     def needs_tags(self) -> bool:
@@ -175,11 +195,13 @@ class Service:
         for number, job in enumerate(jobs):
             try:
                 documents[number] = self.read(job.request)
+                if job.request.heads:
+                    found[number] = self._with_given_heads(documents[number], job.request.heads)
             except ValueError as error:
                 found[number] = error
         alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
         for number, (job, sentences) in enumerate(zip(jobs, documents, strict=True)):
-            if job.request.tagger or job.request.parser:
+            if found[number] is None and (job.request.tagger or job.request.parser):
                 alike[job.request.tagger, job.request.parser] += [(number, place) for place in range(len(sentences))]
         texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
         for steps, places in alike.items():
@@ -217,6 +239,31 @@ class Service:
                     f"{sentence.place()}: {len(sentence):,} words, but at most {LONGEST:,} are allowed; split it"
                 )
         return sentences
+
+    def _with_given_heads(self, sentences: list[RawSentence], heads: Iterable[tuple[int, int, int]]) -> str:
+        """The sentences with trees and tags; what the document says of heads does not count.
+
+        Raises:
+            RequestError: the model cannot keep heads, or there is no such word.
+            ConlluError: they are no part of a tree, or cannot be made together.
+        """
+        if not self.keeps_heads:
+            raise RequestError(f"{self.name} cannot keep given heads; leave them out")
+        numbered = {sentence.number: sentence for sentence in sentences if len(sentence)}
+        for sentence in numbered.values():
+            for columns in sentence.columns:
+                columns[HEAD] = EMPTY
+        for number, word, head in heads:
+            if number not in numbered or not 1 <= word <= len(numbered[number]):
+                raise RequestError(f"the head of word {word} of sentence {number} is given, and there is no such word")
+            numbered[number].columns[word - 1][HEAD] = str(head)
+        for sentence in sentences:
+            sentence.heads(partial=True)
+        texts = self._keeping_parser.texts(sentences)
+        for sentence in sentences:
+            if sentence.error is not None:
+                raise sentence.error
+        return "".join(texts)
 
     def _conllu(self, request: Request) -> str:
         if not request.tokenizer:

@@ -11,6 +11,7 @@ import subprocess
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from itertools import permutations
 from threading import Thread
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -19,6 +20,7 @@ import pytest
 
 from parser.serving.limits import Limits
 from parser.serving.service import Service
+from tests.serving.browser import Browser
 from tests.serving.documents import document, model_of_kind, parsed
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
@@ -253,6 +255,50 @@ def test_the_page_in_a_browser(server, tmp_path):
     assert "Refused to" not in done.stderr  # by the policy of the page
     subprocess.run([*command[:-1], f"--screenshot={picture}", f"{server}/?data={quote('a b é a')}"], capture_output=True)
     assert picture.stat().st_size > 10_000
+
+
+# Where words are in the window, and their heads; of the first tree.
+WORDS = """[...document.querySelectorAll('.sentence > .tree svg text[font-size="15"]')].map(word => {
+  const box = word.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})"""
+HEADS = (
+    r"""document.querySelector("pre").textContent.split("\n").map(line => line.split("\t")[6]).filter(Boolean).map(Number)"""
+)
+
+
+@pytest.mark.extras
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+def test_heads_are_given_by_dragging(server, tmp_path):
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    with Browser([str(BROWSER), *options, "--window-size=900,1200"]) as browser:
+        browser.go(f"{server}/?data={quote('a b é a b')}")
+        assert not browser.value("document.querySelector('[data-dragging]').hidden")
+        before = browser.value(HEADS)
+        child = next(word for word in range(1, 6) if before[word - 1] != 0)  # so that the root changes, too
+        places = browser.value(WORDS)
+        browser.drag(places[child - 1], [places[child - 1][0], 1])  # above the drawing
+        browser.wait("Page.loadEventFired")
+        assert browser.value("document.querySelector('[name=heads]').value") == f"1.{child}=0"
+        after = browser.value(HEADS)
+        assert (after[child - 1], after.count(0)) == (0, 1)
+
+        # On one side of the root, so that the arcs do not cross.
+        pairs = [(other, head) for other, head in permutations(range(1, 6), 2) if (other - child) * (head - child) > 0]
+        other, head = next((other, head) for other, head in pairs if after[other - 1] != head)
+        places = browser.value(WORDS)
+        browser.drag(places[other - 1], places[head - 1])
+        browser.wait("Page.loadEventFired")
+        assert browser.value("document.querySelector('[name=heads]').value") == f"1.{child}=0 1.{other}={head}"
+        final = browser.value(HEADS)
+        assert (final[child - 1], final[other - 1]) == (0, head)
+        assert browser.value("document.querySelectorAll('.draggable .given').length") == 2
+        browser.picture(tmp_path / "page.png")
+        assert (tmp_path / "page.png").stat().st_size > 10_000
+
+        browser.value("document.querySelector('button[name=forget]').click()")
+        browser.wait("Page.loadEventFired")
+        assert browser.value(HEADS) == before
 
 
 def test_json_is_plain(client):

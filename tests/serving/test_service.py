@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from parser.commands.serve import name_of
@@ -10,8 +12,10 @@ from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.serving import service as module
+from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 from parser.text.tokenizer import Tokenizer
+from tests.forgery import small_linear_model
 from tests.serving.documents import WORD, document, job, model_of_kind, parsed
 from tests.text import fake_udpipe
 
@@ -185,3 +189,44 @@ def test_input_without_tags_is_refused():
 def test_names(tmp_path):
     assert name_of(tmp_path / "hu" / "model") == name_of(tmp_path / "hu") == "hu"
     assert name_of(tmp_path / "hu" / "2026-01-02_03-04-05-678901" / "model") == "hu"
+
+
+def with_heads(service: Service, data: str, heads: str) -> str | ValueError:
+    fields = {"data": data, "allow_missing_columns": "", "heads": heads}
+    [answer] = service.answers([TimedRequest(page_request(service, fields))])
+    return answer
+
+
+@pytest.mark.parametrize("kind", ["plain", "text"])
+def test_given_heads_are_kept_by_the_page(kind):
+    service = Service(model_of_kind(kind), "toy")
+    assert service.keeps_heads
+    answer = with_heads(service, "a b é a\nb a", "1.2=4 2.1=0")
+    assert isinstance(answer, str)
+    heads = [line.split("\t")[6] for line in answer.splitlines() if line[:1].isdigit()]
+    assert (heads[1], heads[4], len(heads)) == ("4", "0", 6)
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ("1.5=1", "the head of word 5 of sentence 1 is given, and there is no such word"),
+        ("3.1=1", "the head of word 1 of sentence 3 is given, and there is no such word"),
+        ("1.1=9", r"the head 9 is outside 0\.\.4"),
+        ("1.1=2 1.2=1", "a cycle"),
+        ("1.1=0 1.2=0", "several roots"),
+        ("1.1=3 1.2=4", "is lost: system=arc_standard"),
+    ],
+)
+def test_heads_that_cannot_be_given_are_named(heads, message):
+    answer = with_heads(Service(model_of_kind(), "toy"), "a b é a\nb a", heads)
+    assert isinstance(answer, ValueError)
+    assert re.search(message, str(answer))
+
+
+def test_what_is_no_head_is_refused_and_what_keeps_none_says_so():
+    with pytest.raises(RequestError, match=r"heads=1:2 is not SENTENCE\.WORD=HEAD"):
+        page_request(Service(model_of_kind(), "toy"), {"data": "a", "heads": "1:2"})
+    linear = Service(small_linear_model(), "toy")
+    assert not linear.keeps_heads
+    assert "cannot keep given heads" in str(with_heads(linear, "a b", "1.1=2"))
