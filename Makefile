@@ -58,7 +58,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): EXTRAS = dev
-$(EXTRAS_READY): EXTRAS = dev,ray,spacy,subwords,sweeps
+$(EXTRAS_READY): EXTRAS = dev,pretrained,ray,spacy,sweeps
 $(READY) $(EXTRAS_READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v < (3, 14) and "Python 3.11 to 3.13 is needed, $(PYTHON) is %d.%d; name another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(@D)
