@@ -103,7 +103,7 @@ class BiLSTM(ContextualRepresentation):
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, lengths, dropping)[grid.elements]
+        read = self._embed(values, dropping, lengths)[grid.elements]
         tag_scores: dict[str, Tensor] = {}
         for layer in range(self.spec.layers):
             if layer and dropping and self.spec.dropout:
@@ -121,7 +121,7 @@ class BiLSTM(ContextualRepresentation):
         if self.tagger is None:
             return {}
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, lengths, dropping)[grid.elements]
+        read = self._embed(values, dropping, lengths)[grid.elements]
         for layer in range(self.tagger.spec.layer):
             if layer and dropping and self.spec.dropout:
                 read = read * bernoulli_mask(read[:1], self.spec.dropout)
@@ -143,8 +143,11 @@ class BiLSTM(ContextualRepresentation):
             read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
         return tagger.scores(read)
 
-    def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
-        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, and the pretrained ones."""
+    def _embed(self, values: Tensor, dropping: bool, lengths: np.ndarray | None = None) -> Tensor:
+        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, and the pretrained ones.
+
+        ``lengths``: of the sentences; None: there is one.
+        """
         matrices = self.inputs.matrices()
         subwords = matrices.pop(SUBWORDS, None)
         parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices.values())]
@@ -155,7 +158,8 @@ class BiLSTM(ContextualRepresentation):
         if self.characters is not None:
             parts.append(self.characters(further[:, : self.characters.spec.longest]))
         if self.pretrained is not None:
-            parts.append(self.pretrained(values[:, -Pieces.longest :], lengths, dropping))
+            of_sentences = np.array([len(values)]) if lengths is None else lengths
+            parts.append(self.pretrained(values[:, -Pieces.longest :], of_sentences, dropping))
         if dropping and self.spec.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)

@@ -63,7 +63,8 @@ def windows(sizes: np.ndarray, room: int) -> list[_Window]:
         room: pieces of a window.
     """
     ends, n = np.cumsum(sizes), len(sizes)
-    spans, first = [], 0
+    spans: list[tuple[int, int]] = []
+    first = 0
     while True:
         before = int(ends[first] - sizes[first]) if n else 0
         last = int(np.searchsorted(ends, before + room, side="right"))
@@ -314,6 +315,7 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
                 trust_remote_code=False,
                 local_files_only=True,
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # they are told, too
             )
         except Exception as error:  # of any model that transformers knows
             raise PretrainedError(f"{folder}: transformers cannot load this encoder ({error})") from error
@@ -322,9 +324,10 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
             if shown:
                 said.enable_progress_bar()
     missing = [name for name in info["missing_keys"] if "pooler" not in name]
-    if missing or info["mismatched_keys"]:
-        what = missing[0] if missing else "a tensor of the right shape"
-        raise PretrainedError(f"{folder}: {what} is missing in the weights; is {CONFIG} that of another model?")
+    wrong = [f"{name} is missing" for name in missing]
+    wrong += [f"{name} has another size" for name, *_ in info["mismatched_keys"]]
+    if wrong:
+        raise PretrainedError(f"{folder}: {wrong[0]} in the weights; is {CONFIG} that of another model?")
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # of the whole sentence
     config = model.config
