@@ -34,15 +34,16 @@ def package() -> Any:
     """The module ``transformers``, loaded on the first call.
 
     Raises:
-        PretrainedError: it, or ``tokenizers``, is not installed.
+        PretrainedError: it, or ``tokenizers``, or torch is not installed.
     """
     try:
-        import tokenizers  # noqa: F401 - transformers could be there without it
+        import tokenizers  # noqa: F401 - transformers could be there without the others
+        import torch  # noqa: F401
         import transformers
     except ImportError as error:
         raise PretrainedError(
-            f"a pretrained encoder needs the packages transformers and tokenizers ({error}); pip install transformers "
-            "tokenizers, or pip install '.[pretrained]' in a checkout"
+            f"a pretrained encoder needs the packages transformers, tokenizers and torch ({error}); pip install transformers "
+            "tokenizers torch, or pip install '.[pretrained]' in a checkout"
         ) from error
     return transformers
 

@@ -27,6 +27,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
 from parser.data.sentences import Sentences
@@ -275,11 +276,12 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
         if found is None:
             with replacing(path) as temporary:
                 written = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=shape)
-                for first, last in part.spans(1000):
-                    some = part.span(first, last)
-                    start = part.offsets[first]
-                    of_some = encoder.vectors(some.values[-encoder.pieces.longest :], some.offsets)
-                    written[start : start + len(of_some)] = of_some
+                with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
+                    for first, last in part.spans(1000):
+                        some, start = part.span(first, last), part.offsets[first]
+                        of_some = encoder.vectors(some.values[-encoder.pieces.longest :], some.offsets)
+                        written[start : start + len(of_some)] = of_some
+                        bar.update(len(of_some))
                 written.flush()
                 del written  # Windows renames no file that is mapped
             found = _read(path, shape)

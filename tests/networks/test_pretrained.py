@@ -256,5 +256,5 @@ def test_an_encoder_that_is_not_there(tmp_path, folder):
 
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers, or pip install '\.\[pretrained\]'"):
+    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
         Pieces.of(str(tmp_path))
