@@ -255,6 +255,22 @@ def read_vocabularies(
         return Vocabularies(attributes, characters, tags, lemmas, subwords), Vocabulary(vocabularies["relations"])
 
 
+def read_needed_encoder(settings: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """What settings.json says of the pretrained encoder that a model needs: its name, and the sums of its files.
+
+    Raises:
+        KeyError, TypeError: something is missing, or cannot be.
+    """
+    found = settings["pretrained"]
+    check_type(found, dict, "pretrained")
+    name, sums = found["name"], found["sha256"]
+    check_type(name, str, "pretrained.name")
+    check_type(sums, dict, "pretrained.sha256")
+    for file, digest in sums.items():
+        check_type(digest, str, f"pretrained.sha256.{file}")
+    return name, sums
+
+
 def _read_subwords(folder: Path, digest: str) -> Subwords:
     """How forms are segmented; ``digest``: the SHA-256 of the file that says so."""
     path = _part(folder, SUBWORD_TOKENIZER)

@@ -69,6 +69,7 @@ _UNITS = between(1, 65_536, "the number of units of a layer")
 _LENGTH = between(1, 65_536, "the length of a vector")
 _EMBEDDING = between(1, 10_000, "the length of a vector")
 _DROPPED = between(0, 1, "a share of numbers", below=True)
+_LAYERS = between(1, 1000, "the number of layers")
 
 # The functions of hidden units. kernels/active_units.py knows them by their places here, networks/layers.py their derivatives.
 ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
@@ -268,6 +269,32 @@ class LemmaSpec(Spec):
 
 
 @dataclass
+class PretrainedSpec(Spec):
+    """How the vectors of a pretrained encoder are read (networks/pretrained.py).
+
+    Attributes:
+        width: length of its vectors.
+        layers: how many of its layers are mixed, the last ones.
+        size: length of the vectors that are made of them.
+        tuned: whether training changes the encoder; then the model folder holds it.
+    """
+
+    width: int = field(metadata=_LENGTH)
+    layers: int = field(metadata=_LAYERS)
+    size: int = field(metadata=_EMBEDDING)
+    tuned: bool
+
+    def shapes(self) -> Shapes:
+        """Those of the parameters, but for the encoder's own."""
+        return {
+            "mix": (self.layers,),
+            "scale": (1,),
+            "projection.weight": (self.size, self.width),
+            "projection.bias": (self.size,),
+        }
+
+
+@dataclass
 class BiLSTMSpec(Spec):
     """An encoder of sentences (networks/bilstm.py).
 
@@ -303,18 +330,22 @@ class BiLSTMSpec(Spec):
         """Length of a token's vector."""
         return 2 * self.hidden
 
-    def shapes(self, inputs: Mapping[str, tuple[int, ...]], counts: Counts) -> Shapes:
+    def shapes(self, inputs: Mapping[str, tuple[int, ...]], counts: Counts, pretrained: PretrainedSpec | None = None) -> Shapes:
         """Those of the parameters, but for what every contextual representation has.
 
         Args:
             inputs: by attribute that is read, the shape of the table of its vectors.
             counts: how many characters, tags, relations and rules there are.
+            pretrained: how the vectors of a pretrained encoder are read; None if they are not.
         """
         found: Shapes = {f"inputs.vectors.{name}": shape for name, shape in inputs.items()}
         widths = [sum(shape[1] for shape in inputs.values()), *[self.size] * (self.layers - 1)]
         if self.characters is not None:
             found |= _under("characters.", self.characters.shapes(counts.characters))
             widths[0] += self.characters.size
+        if pretrained is not None:
+            found |= _under("pretrained.", pretrained.shapes())
+            widths[0] += pretrained.size
         if self.tagger is not None:
             found |= _under("tagger.", self.tagger.shapes(self.size, counts.tags))
             widths[self.tagger.layer] += self.tagger.size * len(counts.tags)
@@ -370,10 +401,12 @@ class ClassifierSpec(MlpSpec):
     Attributes:
         embeddings: by attribute, how it is embedded; with an encoder, as the encoder's input, but for the relation.
         encoder: that of a contextual token representation; None for a static one.
+        pretrained: a pretrained encoder whose vectors are the encoder's input, too; None: there is none.
     """
 
     embeddings: dict[str, Embedding]
     encoder: BiLSTMSpec | None = None
+    pretrained: PretrainedSpec | None = None
 
 
 @dataclass(frozen=True)

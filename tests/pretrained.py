@@ -1,11 +1,14 @@
-"""The folder of a pretrained encoder, as far as subwords need it: a tokenizer of some fifty pieces and random embeddings."""
+"""The folders of pretrained encoders: one as far as subwords need it, with a tokenizer of some fifty pieces and random
+embeddings, and a tiny one that transformers can load."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import save_file
 
 from parser.data.subwords import TOKENIZER, WEIGHTS
@@ -39,4 +42,30 @@ def write_encoder(folder: Path, model: str = "Unigram", table: str = "embeddings
     made.save(str(folder / TOKENIZER))
     vectors = np.random.default_rng(0).normal(1.0, 2.0, (len(pieces) + 2, SIZE)).astype(np.float16)
     save_file({table: vectors, "encoder.weight": np.ones((2, 2), np.float32)}, folder / WEIGHTS)
+    return folder
+
+
+def transformers():
+    """The package; a test that needs it is skipped where it is not installed."""
+    tokenizers()
+    return pytest.importorskip("transformers", reason="transformers is not installed (extra pretrained)")
+
+
+def write_transformer(folder: Path, seed: int = 0, window: int = 24, **settings: Any) -> Path:
+    """Writes a BERT of two layers of 12 units with random weights, which reads so many pieces at a time."""
+    package = transformers()
+    write_encoder(folder)
+    tokenizer = tokenizers().Tokenizer.from_file(str(folder / TOKENIZER))
+    ends = tokenizers().processors.TemplateProcessing(single="<s> $A <s>", special_tokens=[("<s>", 0)])
+    tokenizer.post_processor = ends
+    tokenizer.save(str(folder / TOKENIZER))
+    sizes = {"hidden_size": SIZE, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = package.BertConfig(vocab_size=60, max_position_embeddings=window, **sizes | settings)
+    (folder / WEIGHTS).unlink()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = package.BertModel(config, add_pooling_layer=False)
+        for weights in model.parameters():
+            torch.nn.init.normal_(weights, std=0.5)
+        model.save_pretrained(folder)
     return folder

@@ -21,6 +21,7 @@ from typing import Any
 from tqdm import tqdm
 
 from parser.data.download import DownloadError, download, shown_in
+from parser.data.pretrained import HELD
 from parser.model.loading import load
 from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
 from parser.storage.atomic import replacing_folder
@@ -107,6 +108,10 @@ def _unpack(pack: Path, folder: Path) -> None:
             if sum(member.file_size for member in files.infolist()) > _MOST:
                 raise ValueError(f"it is larger than {_MOST:,} bytes")
             for member in files.infolist():
-                (folder / plain_name(member.filename)).write_bytes(files.read(member))
+                inside, name = folder, member.filename
+                if name.startswith(f"{HELD}/"):  # a pretrained encoder
+                    inside, name = folder / HELD, name.removeprefix(f"{HELD}/")
+                    inside.mkdir(exist_ok=True)
+                (inside / plain_name(name)).write_bytes(files.read(member))
     except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error

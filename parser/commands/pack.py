@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -21,12 +22,13 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from parser.data.pretrained import HELD
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model_folder import CARD, INDEX, MODEL, TENSORS, find_model, plain_name
+from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, find_model, plain_name, read_json
 from parser.storage.atomic import replacing, write_json
 from parser.storage.versions import sha256_of
 
@@ -46,6 +48,11 @@ def main() -> None:
     model = find_model(given.run)
     if not (model / CARD).is_file():
         raise ValueError(f"{model / CARD}: there is no card to say what the model was trained on; train it with this version")
+    if "pretrained" in read_json(model, SETTINGS) and not (model / HELD).is_dir():
+        raise ValueError(
+            f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy the "
+            f"encoder's folder as {model / HELD}"
+        )
     load_kernels_directly()
     dev = given.dev or _dev_of(model)
     half, bits = False, "32 bits"
@@ -82,6 +89,8 @@ def _halved(model: Path, dev: Path) -> bool:
         for part in model.iterdir():
             if part.is_file() and part.name != TENSORS:
                 (Path(folder) / part.name).write_bytes(part.read_bytes())
+        if (model / HELD).is_dir():
+            shutil.copytree(model / HELD, Path(folder) / HELD)
         (Path(folder) / TENSORS).write_bytes(_in_16_bits(model))
         return _parsed(model, dev) == _parsed(Path(folder), dev)
 
@@ -108,3 +117,5 @@ def _write(model: Path, target: Path, half: bool) -> None:
         for part in sorted(path for path in model.iterdir() if path.is_file() and not path.name.startswith(".")):
             content = _in_16_bits(model) if half and part.name == TENSORS else part.read_bytes()
             pack.writestr(zipfile.ZipInfo(part.name, _DATE), content, zipfile.ZIP_DEFLATED)
+        for part in sorted((model / HELD).glob("[!.]*")):
+            pack.writestr(zipfile.ZipInfo(f"{HELD}/{part.name}", _DATE), part.read_bytes(), zipfile.ZIP_DEFLATED)

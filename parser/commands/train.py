@@ -31,6 +31,7 @@ from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, read_json
 from parser.settings import (
+    ENCODER,
     FILES,
     FOLDERS,
     PRETRAINED,
@@ -243,6 +244,8 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
     def mapped(value: Any) -> Any:
         if isinstance(value, Mapping):
             return {name: mapped(inner) for name, inner in value.items()}
+        if key == ENCODER and not Path(absolute(value)).exists():
+            return escaped(value)  # of the hub
         return escaped(absolute(value)) if isinstance(value, str) else [*map(mapped, value)]
 
     for key in (*FILES, *FOLDERS, *PRETRAINED):

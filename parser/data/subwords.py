@@ -82,6 +82,13 @@ class Subwords:
         found = self._tokenizer.encode(form, add_special_tokens=False)
         return found.ids, found.tokens
 
+    def special_tokens(self) -> tuple[list[int], list[int]]:
+        """The places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
+        found = self._tokenizer.encode("a", add_special_tokens=True)
+        ordinary = [place for place, special in enumerate(found.special_tokens_mask) if not special]
+        first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(found.ids), len(found.ids))
+        return found.ids[:first], found.ids[last + 1 :]
+
     def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """int32[longest, tokens]: the pieces of the forms of sentences, a root before each.
 

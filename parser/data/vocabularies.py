@@ -27,6 +27,7 @@ from parser.data.sentences import Sentences
 
 if TYPE_CHECKING:
     from parser.data.lemmas import Lemmas
+    from parser.data.pretrained import Pieces
     from parser.data.subwords import Subwords
 
 # Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
@@ -280,6 +281,7 @@ class Vocabularies:
         tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
         lemmas: what is known of lemmas, where they are predicted.
         subwords: those of forms, where they are read.
+        pretrained: how a pretrained encoder segments forms, where there is one.
 
     Attributes:
         treebank: of a model of several treebanks, that which sentences are from that do not say theirs; at first the first one.
@@ -292,12 +294,14 @@ class Vocabularies:
         tags: dict[str, Vocabulary] | None = None,
         lemmas: Lemmas | None = None,
         subwords: Subwords | None = None,
+        pretrained: Pieces | None = None,
     ) -> None:
         self.by_attribute = by_attribute
         self.characters = characters
         self.tags = tags or {}
         self.lemmas = lemmas
         self.subwords = subwords
+        self.pretrained = pretrained
         self.treebank = next(iter(self.treebanks), "")
 
     @property
@@ -318,11 +322,11 @@ class Vocabularies:
     @property
     def _parts(self) -> list[Subwords | Characters]:
         """What is read of parts of forms, in the order of ``Sentences.values``."""
-        return [parts for parts in (self.subwords, self.characters) if parts is not None]
+        return [parts for parts in (self.subwords, self.characters, self.pretrained) if parts is not None]
 
     @property
     def n_rows(self) -> int:
-        """Rows of ``Sentences.values``: the attributes, and the places of subwords and characters."""
+        """Rows of ``Sentences.values``: the attributes, and the places of parts of forms."""
         return len(self.by_attribute) + sum(parts.longest for parts in self._parts)
 
     @property
@@ -356,7 +360,7 @@ class Vocabularies:
         ]
         of_column = Vocabularies(by_attribute)
         if of_forms:
-            of_column.characters, of_column.subwords = self.characters, self.subwords
+            of_column.characters, of_column.subwords, of_column.pretrained = self.characters, self.subwords, self.pretrained
         of_column.treebank = self.treebank
         return of_column, np.array(rows, np.int64)
 

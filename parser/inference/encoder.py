@@ -18,18 +18,21 @@ import numpy as np
 
 from parser.data.attributes import SUBWORDS
 from parser.data.lemmas import RuleScores, affixes
+from parser.data.pretrained import Pieces
 from parser.data.sentences import Sentences
 from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.biaffine import SLOPE
 from parser.inference.precomputed_tokens import SignatureRows
-from parser.inference.weights import EncoderWeights
+from parser.inference.weights import EncoderWeights, PretrainedVectors
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
 
 # Signatures that are computed together.
 _SIGNATURES_TOGETHER = 256
+# Tokens whose pretrained vectors are in memory at a time: with 13 layers of 1,024 numbers, 27 MB.
+_TOKENS_TOGETHER = 1000
 
 # tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
@@ -61,7 +64,9 @@ class FrozenEncoder:
         self._embeddings = [matrix for name, matrix in weights.inputs.items() if name != SUBWORDS]
         self._subwords = weights.inputs.get(SUBWORDS)
         self._characters = None if spec.characters is None else _FrozenCharacters(weights)
-        self._first = SinglePrecision().matrix(first.inputs, first.bias)
+        self._pretrained = None if weights.pretrained is None else _FrozenPretrained(weights, weights.pretrained, first.inputs)
+        n_pretrained = 0 if self._pretrained is None else self._pretrained.size
+        self._first = SinglePrecision().matrix(first.inputs[:, : first.inputs.shape[1] - n_pretrained], first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
         if spec.tagger is not None and weights.tag_outputs:
@@ -70,6 +75,7 @@ class FrozenEncoder:
         self._lemmas = None if weights.lemma_outputs is None else _FrozenLemmas(weights, weights.lemma_outputs)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
         n_rows += 0 if self._subwords is None else Subwords.longest
+        self._n_rows = n_rows
         self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
@@ -85,9 +91,11 @@ class FrozenEncoder:
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and of their tags the scores, and, where
         layers read them, the probabilities."""
-        signatures, inputs = self._of_signatures(sentences.values)
-        read = self._layers[0](inputs, signatures, sentences.offsets)
+        signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
         tokens = np.arange(len(signatures), dtype=np.int32)
+        if self._pretrained is not None:
+            signatures, inputs = tokens, inputs[signatures] + self._pretrained(sentences)
+        read = self._layers[0](inputs, signatures, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
         shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
@@ -140,6 +148,41 @@ class _FrozenCharacters:
         read = self._layer(self._inputs, characters[characters != ABSENT], offsets)
         hidden = self._layer.hidden
         return np.concatenate([read[offsets[1:] - 1, :hidden], read[offsets[:-1], hidden:]], axis=1)
+
+
+class _FrozenPretrained:
+    """What a pretrained encoder brings to the inputs of the first layer.
+
+    Args:
+        weights: those of the encoder that reads its vectors.
+        encoder: the pretrained encoder.
+        inputs: float32[8 * hidden, width], what the first layer multiplies its input by, of which its vectors are the end.
+
+    Attributes:
+        size: length of what is made of its vectors.
+    """
+
+    def __init__(self, weights: EncoderWeights, encoder: PretrainedVectors, inputs: np.ndarray) -> None:
+        mix, scale, projection, bias = (
+            weights.tensors[f"pretrained.{name}"] for name in ("mix", "scale", "projection.weight", "projection.bias")
+        )
+        self._encoder, self.size = encoder, len(bias)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+            self._mix = _softmax(mix[None])[0][:, None] * scale
+        single = SinglePrecision()
+        self._projection = single.matrix(projection, bias)
+        self._inputs = single.matrix(np.ascontiguousarray(inputs[:, -self.size :]))
+
+    def __call__(self, sentences: Sentences) -> np.ndarray:
+        """float32[tokens, 8 * hidden]."""
+        made = np.empty((int(sentences.offsets[-1]), self._inputs.outputs), np.float32)
+        for first, last in sentences.spans(_TOKENS_TOGETHER):
+            some = sentences.span(first, last)
+            by_layer = self._encoder.vectors(some.values[-Pieces.longest :], some.offsets)
+            with np.errstate(over="ignore", invalid="ignore"):
+                mixed = (by_layer.astype(np.float32) * self._mix).sum(axis=1)
+            made[sentences.offsets[first] : sentences.offsets[last]] = self._inputs(self._projection(mixed))
+        return made
 
 
 class _FrozenTagger:

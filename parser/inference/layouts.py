@@ -13,7 +13,7 @@ import numpy as np
 from parser.data.subwords import Subwords
 from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.encoder import FrozenEncoder
-from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
+from parser.inference.weights import ClassifierWeights, EncoderWeights, PretrainedVectors, SlotLayout, under
 from parser.kernels.active_units import activation_number
 from parser.network_spec import ClassifierSpec, Counts, Shapes, ValueCounts
 from parser.transitions.features import RELATION, TOKEN, Slot
@@ -66,16 +66,19 @@ class Layout:
             of_tokens["reserved"] = N_RESERVED, encoder.size
             n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
             counts = Counts(n_characters, len(relations.symbols), value_counts(self._tags), rule_counts(self._rules))
-            of_tokens |= encoder.shapes({name: tables[name] for name in self._inputs}, counts)
+            of_tokens |= encoder.shapes({name: tables[name] for name in self._inputs}, counts, spec.pretrained)
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
         self.shapes |= {_TOKENS + name: shape for name, shape in of_tokens.items()}
 
-    def weights(self, tensors: Mapping[str, np.ndarray], int8: bool = False) -> ClassifierWeights:
+    def weights(
+        self, tensors: Mapping[str, np.ndarray], int8: bool = False, pretrained: PretrainedVectors | None = None
+    ) -> ClassifierWeights:
         """The weights, given tensors of these ``shapes``.
 
         Args:
             tensors: by name.
             int8: whether an encoder's vectors are stored and multiplied in 8 bits.
+            pretrained: the pretrained encoder, where the classifier has one.
 
         Raises:
             Int8Error: they cannot be.
@@ -86,7 +89,7 @@ class Layout:
         }
         encoder = None
         if self._spec.encoder is not None:
-            encoder = FrozenEncoder(self._encoder_weights(tensors), int8)
+            encoder = FrozenEncoder(self._encoder_weights(tensors, pretrained), int8)
             vectors[TOKEN] = tensors[f"{_TOKENS}reserved"]
         made = ClassifierWeights(
             self._spec.activation,
@@ -101,7 +104,7 @@ class Layout:
         )
         return made.rounded_by(encoder) if int8 and encoder is not None else made
 
-    def _encoder_weights(self, tensors: Mapping[str, np.ndarray]) -> EncoderWeights:
+    def _encoder_weights(self, tensors: Mapping[str, np.ndarray], pretrained: PretrainedVectors | None) -> EncoderWeights:
         assert self._spec.encoder is not None, "see weights()"
         of_tokens = under(_TOKENS, tensors)
         inputs = {name: value_vectors(of_tokens[f"inputs.vectors.{name}"], values) for name, values in self._inputs.items()}
@@ -114,10 +117,10 @@ class Layout:
             for side in ("outputs", "inputs")
         )
         if self._rules is None:
-            return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read)
+            return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, pretrained=pretrained)
         for_rules = {task: tag_vectors(under(f"lemmas.inputs.{task}.", of_tokens), tags) for task, tags in self._tags.items()}
         rules = tag_vectors(under("lemmas.outputs.", of_tokens), self._rules)
-        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, for_rules, rules)
+        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read, for_rules, rules, pretrained)
 
 
 def n_vectors(values: Vocabulary | Subwords) -> int:

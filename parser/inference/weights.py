@@ -136,6 +136,14 @@ class TaggingEncoder(SentenceEncoder, Protocol):
         ...
 
 
+class PretrainedVectors(Protocol):
+    """A pretrained encoder that reads the sentences first; thread-safe."""
+
+    def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """float16[tokens, layers, width], of int32[longest, tokens] pieces, in sentences with these int64[sentences + 1]."""
+        ...
+
+
 @dataclass(frozen=True)
 class ArcScores:
     """A biaffine scorer beside a classifier, where each feature row is an arc that a transition would make.
@@ -213,6 +221,7 @@ class EncoderWeights:
         tag_inputs: by task, float32[values, size], where the layers above read tags.
         lemma_inputs: by task, float32[values, units], what rules for lemmas are scored from, where they are predicted.
         lemma_outputs: float32[rules, units], the vectors of the rules; None where they are not predicted.
+        pretrained: what reads the sentences first; None: nothing does.
     """
 
     spec: BiLSTMSpec
@@ -222,6 +231,7 @@ class EncoderWeights:
     tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     lemma_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     lemma_outputs: np.ndarray | None = None
+    pretrained: PretrainedVectors | None = None
 
     def layer(self, number: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The weights of a layer, forwards and backwards."""

@@ -35,6 +35,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from parser.conllu.checks import shortened
+from parser.data.pretrained import HELD
 from parser.data.vocabularies import UD_ROOT
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
@@ -97,7 +98,7 @@ def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]
 
 
 # The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
-_PART = re.compile(r"\w+\.(json|safetensors)")
+_PART = re.compile(rf"({HELD}/)?[\w-]+(\.safetensors\.index)?\.(json|safetensors)")
 PROBABILITY = "arc_probability"
 
 if not Token.has_extension(PROBABILITY):
@@ -219,8 +220,9 @@ class OptimalStep(Pipe):
         parts: dict[str, np.ndarray] = {}
         if self._has_model:
             with self._model_folder() as folder:
-                found = [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
-                parts = {path.name: np.frombuffer(path.read_bytes(), np.uint8) for path in found}
+                paths = {path.relative_to(folder).as_posix(): path for path in (*folder.iterdir(), *(folder / HELD).glob("*"))}
+                found = {name: path for name, path in paths.items() if _PART.fullmatch(name)}
+                parts = {name: np.frombuffer(path.read_bytes(), np.uint8) for name, path in found.items()}
         written: bytes = save(parts)  # in which a stranger can put no code, as he can in a pickle
         return written
 
@@ -261,6 +263,7 @@ class OptimalStep(Pipe):
             return
         with TemporaryDirectory() as folder:
             for name, content in self._parts.items():
+                (Path(folder) / name).parent.mkdir(exist_ok=True)
                 (Path(folder) / name).write_bytes(content)
             yield Path(folder)
 

@@ -3,7 +3,9 @@
 The folder: ``settings.json`` (the format's number, the features, the classifier's spec, versions), ``vocabularies.json``
 (the values of every attribute, the relations; characters, tags and lemmas where the model has them) and
 ``classifier.safetensors`` (weights and word vectors); ``subwords.json`` where it reads subwords. That is all that parsing
-needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
+needs: no training data, no gensim, and nothing that is unpickled or that names code to run. But where a pretrained encoder
+reads the sentences first, settings.json has the sums of its files, and the folder holds it, as ``pretrained/``, only where it
+was tuned or that was asked for.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
 arrays (inference/weights.py), so that it begins at once.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import copy
 import logging
 import reprlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -26,6 +29,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
 from parser.data.attributes import SUBWORDS
+from parser.data.pretrained import HELD, Pieces
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
@@ -47,6 +51,7 @@ from parser.model_folder import (
     find_model,
     read_header,
     read_json,
+    read_needed_encoder,
     read_tensors,
     read_vocabularies,
     scores_older_lemmas,
@@ -60,9 +65,12 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
+    from parser.networks.pretrained import PretrainedEncoder
 
 log = logging.getLogger(__name__)
 
+# The tensors of a pretrained encoder that is tuned.
+TRANSFORMER = "tokens.pretrained.transformer."
 _SUBWORD_VECTORS = f"tokens.inputs.vectors.{SUBWORDS}"
 
 
@@ -84,6 +92,7 @@ class Model:
             choices.
         int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
             saved.
+        holds_pretrained: whether its folder holds the pretrained encoder, even where that is not tuned.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -98,6 +107,7 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
     int8: bool = False
+    holds_pretrained: bool = False
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.spec.encoder is None else [TOKEN]
@@ -106,6 +116,7 @@ class Model:
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
         self._frozen: ClassifierWeights | None = None
+        self._pretrained: PretrainedEncoder | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.system.name}, {len(self.relations.symbols)} relations)"
@@ -141,7 +152,9 @@ class Model:
             import torch  # see the beginning of this file
 
             made = self._new_classifier()
-            made.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()})
+            # A pretrained encoder has its weights already.
+            of_encoder = {name: tensor for name, tensor in made.state_dict().items() if name.startswith(TRANSFORMER)}
+            made.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()} | of_encoder)
             self._classifier, self._tensors = made, {}  # when it is complete: other threads may ask for the weights
         return self._classifier
 
@@ -153,7 +166,20 @@ class Model:
     def _new_classifier(self) -> Classifier:
         from parser.networks.classifier import new_classifier
 
-        return new_classifier(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
+        of_model = self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs
+        return new_classifier(*of_model, self.pretrained_encoder())
+
+    def pretrained_encoder(self) -> PretrainedEncoder | None:
+        """What reads the sentences first, loaded on the first call; None: nothing does.
+
+        Raises:
+            PretrainedError: it cannot be loaded, or a package is not installed.
+        """
+        if self._pretrained is None and self.spec.pretrained is not None and self.vocabularies.pretrained is not None:
+            from parser.networks.pretrained import PretrainedEncoder  # it loads torch
+
+            self._pretrained = PretrainedEncoder(self.vocabularies.pretrained, self.spec.pretrained.layers)
+        return self._pretrained
 
     def _layout(self) -> Layout:
         return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
@@ -185,7 +211,7 @@ class Model:
         if self._frozen is not None:
             return self._frozen
         if self._classifier is None:
-            weights = self._layout().weights(self._tensors, self.int8)
+            weights = self._layout().weights(self._tensors, self.int8, self.pretrained_encoder())
         else:
             weights = self._classifier.weights(self.int8)
         ends = [Slot(position, TOKEN) for position in self.system.arc_positions]
@@ -210,7 +236,7 @@ class Model:
             **({"transition_options": self.system.options} if self.system.options else {}),
             **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
             "slots": [str(slot) for slot in self.slots],
-            "classifier": asdict(self.spec),
+            "classifier": {name: value for name, value in asdict(self.spec).items() if name != "pretrained" or value},
         }
         vocabularies: dict[str, Any] = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
@@ -239,18 +265,37 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
+            if self.vocabularies.pretrained is not None:
+                settings["pretrained"] = self._save_pretrained(self.vocabularies.pretrained, temporary / HELD)
             searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
             beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
             further = {"calibration": asdict(self.calibration), "versions": versions()}
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
-            tensors = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.items()}
+            tensors = {
+                name: tensor.detach().cpu().contiguous().numpy()
+                for name, tensor in state.items()
+                if not name.startswith(TRANSFORMER)
+            }
             if (subwords := self.vocabularies.subwords) is not None:
                 (temporary / SUBWORD_TOKENIZER).write_bytes(subwords.description.encode())
                 # They have 16 bits, and training does not change them.
                 tensors[_SUBWORD_VECTORS] = tensors[_SUBWORD_VECTORS].astype(np.float16)
             (temporary / TENSORS).write_bytes(save(tensors))
+
+    def _save_pretrained(self, pieces: Pieces, folder: Path) -> dict[str, Any]:
+        """Writes the pretrained encoder where the model's folder holds it; what settings.json says of it."""
+        sums = pieces.sums
+        if self.spec.pretrained is not None and self.spec.pretrained.tuned:
+            encoder = self.pretrained_encoder()
+            assert encoder is not None, "the vocabularies have its pieces"
+            sums = encoder.save(folder)
+        elif self.holds_pretrained:
+            folder.mkdir()
+            for name in sums:
+                shutil.copyfile(pieces.folder / name, folder / name)
+        return {"name": pieces.name, "sha256": sums}
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", int8: bool = False) -> Model:
@@ -264,6 +309,7 @@ class Model:
         Raises:
             ModelError: a part is missing or damaged, or the format is another one.
             Int8Error: products of 8 bits are not there for a model without an encoder.
+            PretrainedError: the pretrained encoder that it needs is not there.
         """
         folder = find_model(folder)
         settings = read_json(folder, SETTINGS)
@@ -293,6 +339,10 @@ class Model:
         vocabularies, relations = read_vocabularies(
             folder, longest, [*tasks, "lemmas"] if older_lemmas else tasks, SUBWORDS in spec.embeddings
         )
+        if spec.pretrained is not None:
+            with errors_named(folder / SETTINGS):
+                name, sums = read_needed_encoder(settings)
+            vocabularies.pretrained = Pieces.needed_by(folder, name, sums)
         if older_lemmas:
             vocabularies.lemmas = None
             fix = "train it again, or go on with it, by start= of optimal-step train"
@@ -304,6 +354,7 @@ class Model:
             system = transitions.create_for(relations, settings.get("transition_system", "arc_standard"), options)
             lookahead = settings.get("lattice", {}).get("lookahead")
             model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead, int8)
+            model.holds_pretrained = vocabularies.pretrained is not None and vocabularies.pretrained.held
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):
             check_tensors(header, expected)

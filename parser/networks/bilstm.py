@@ -1,10 +1,10 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
-A token goes in as the vectors of its attributes, of its subwords and of its characters, side by side; the artificial root is
-the first token of its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the
-outputs of one of the layers; the next one reads the expected tags beside them (tasks.py). In training, whole attributes of
-tokens are dropped, and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani
-2016).
+A token goes in as the vectors of its attributes, of its subwords and of its characters, and that of a pretrained encoder
+(pretrained.py), side by side; the artificial root is the first token of its sentence. Each layer reads the outputs of the one
+below, in both directions. A tagger may read the outputs of one of the layers; the next one reads the expected tags beside them
+(tasks.py). In training, whole attributes of tokens are dropped, and of what goes from layer to layer the same numbers are
+dropped all through a sentence (Gal and Ghahramani 2016).
 
 Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
 LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed sequences
@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.attributes import SUBWORDS
+from parser.data.pretrained import Pieces
 from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT, SetVocabulary, Vocabulary
 from parser.inference.encoder import FrozenEncoder
@@ -28,6 +29,7 @@ from parser.inference.layouts import rule_counts, value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
 from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, lstm
+from parser.networks.pretrained import PretrainedInput
 from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
 from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
 
@@ -44,6 +46,7 @@ class BiLSTM(ContextualRepresentation):
         n_relations: relations that ``spec.heads`` tells apart.
         rules: those that ``spec.lemmas`` chooses among.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
+        pretrained: what reads with a pretrained encoder; None: there is none.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class BiLSTM(ContextualRepresentation):
         n_relations: int = 0,
         rules: SetVocabulary | None = None,
         input_dropout: float = 0.0,
+        pretrained: PretrainedInput | None = None,
     ) -> None:
         super().__init__(embeddings, spec.size)
         self.spec = spec
@@ -67,12 +71,14 @@ class BiLSTM(ContextualRepresentation):
         self.tagger = Tagger(spec.tagger, spec.size, tags) if spec.tagger is not None and tags else None
         self.heads = None if spec.heads is None else BiaffineScorer(spec.heads, spec.size, n_relations)
         counts = Counts(n_characters, n_relations, value_counts(tags or {}), rule_counts(rules))
-        shapes = spec.shapes({name: tuple(vectors.shape) for name, vectors in inputs.vectors.items()}, counts)
+        tables = {name: tuple(vectors.shape) for name, vectors in inputs.vectors.items()}
+        shapes = spec.shapes(tables, counts, None if pretrained is None else pretrained.spec)
         self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(spec.layers))
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
         self.lemmas = None
         if spec.lemmas is not None and rules is not None:
             self.lemmas = LemmaScorer(spec.lemmas, tags or {}, rules)
+        self.pretrained = pretrained
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.inputs.set_vectors(attribute, matrix)
@@ -92,11 +98,12 @@ class BiLSTM(ContextualRepresentation):
             {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
             {} if self.lemmas is None else {task: _array(values()) for task, values in self.lemmas.inputs.items()},
             None if self.lemmas is None else _array(self.lemmas.outputs()),
+            None if self.pretrained is None else self.pretrained.encoder,
         )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping)[grid.elements]
+        read = self._embed(values, dropping, lengths)[grid.elements]
         tag_scores: dict[str, Tensor] = {}
         for layer in range(self.spec.layers):
             if layer and dropping and self.spec.dropout:
@@ -114,7 +121,7 @@ class BiLSTM(ContextualRepresentation):
         if self.tagger is None:
             return {}
         grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping)[grid.elements]
+        read = self._embed(values, dropping, lengths)[grid.elements]
         for layer in range(self.tagger.spec.layer):
             if layer and dropping and self.spec.dropout:
                 read = read * bernoulli_mask(read[:1], self.spec.dropout)
@@ -136,8 +143,11 @@ class BiLSTM(ContextualRepresentation):
             read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
         return tagger.scores(read)
 
-    def _embed(self, values: Tensor, dropping: bool) -> Tensor:
-        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, side by side."""
+    def _embed(self, values: Tensor, dropping: bool, lengths: np.ndarray | None = None) -> Tensor:
+        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, and the pretrained ones.
+
+        ``lengths``: of the sentences; None: there is one.
+        """
         matrices = self.inputs.matrices()
         subwords = matrices.pop(SUBWORDS, None)
         parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices.values())]
@@ -146,7 +156,10 @@ class BiLSTM(ContextualRepresentation):
             pieces, further = further[:, : Subwords.longest], further[:, Subwords.longest :]
             parts.append(nn.functional.embedding_bag(pieces.contiguous(), subwords, mode="mean", padding_idx=ABSENT))
         if self.characters is not None:
-            parts.append(self.characters(further))
+            parts.append(self.characters(further[:, : self.characters.spec.longest]))
+        if self.pretrained is not None:
+            of_sentences = np.array([len(values)]) if lengths is None else lengths
+            parts.append(self.pretrained(values[:, -Pieces.longest :], of_sentences, dropping))
         if dropping and self.spec.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)

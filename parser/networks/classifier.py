@@ -24,6 +24,7 @@ from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLay
 from parser.network_spec import ClassifierSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import ACTIVATIONS, dropout_mask
+from parser.networks.pretrained import PretrainedEncoder, PretrainedInput
 from parser.networks.representation import AttributeEmbeddings, Embeddings, TokenRepresentation
 from parser.transitions.features import RELATION, TOKEN, FeatureTable, Slot
 
@@ -218,17 +219,29 @@ def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
 
 
 def new_classifier(
-    spec: ClassifierSpec, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
+    spec: ClassifierSpec,
+    slots: Sequence[Slot],
+    vocabularies: Vocabularies,
+    relations: Vocabulary,
+    n_outputs: int,
+    pretrained: PretrainedEncoder | None = None,
 ) -> Classifier:
-    """The classifier that a spec describes, with fresh weights, drawn from torch's global generator."""
+    """The classifier that a spec describes, with fresh weights, drawn from torch's global generator.
+
+    ``pretrained``: the pretrained encoder that ``spec.pretrained`` is of.
+    """
     n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.embedded.items()} | {RELATION: len(relations)}
-    tokens = _representation(spec, vocabularies, n_values, len(relations.symbols))
+    tokens = _representation(spec, vocabularies, n_values, len(relations.symbols), pretrained)
     layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
 
 
 def _representation(
-    spec: ClassifierSpec, vocabularies: Vocabularies, n_values: dict[str, int], n_relations: int
+    spec: ClassifierSpec,
+    vocabularies: Vocabularies,
+    n_values: dict[str, int],
+    n_relations: int,
+    pretrained: PretrainedEncoder | None,
 ) -> TokenRepresentation:
     elements = {
         name: vocabulary.elements
@@ -241,7 +254,11 @@ def _representation(
     of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
     n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
     rules = None if vocabularies.lemmas is None else vocabularies.lemmas.rules
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, n_characters, vocabularies.tags, n_relations, rules)
+    of_pretrained = None
+    if spec.pretrained is not None and pretrained is not None:
+        of_pretrained = PretrainedInput(spec.pretrained, pretrained)
+    numbers = n_characters, vocabularies.tags, n_relations, rules
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, *numbers, pretrained=of_pretrained)
 
 
 def check_device(name: str) -> None:

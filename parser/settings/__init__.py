@@ -21,6 +21,7 @@ from parser.settings.overrides import path_settings
 from parser.settings.paths import unresolved
 
 __all__ = [
+    "ENCODER",
     "FILES",
     "FOLDERS",
     "PRETRAINED",
@@ -42,6 +43,7 @@ __all__ = [
 # The settings that name files and folders; some may name several, see numbered().
 FILES = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.FILE)
 FOLDERS = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.MODEL)
+ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
 PRETRAINED = tuple(key for key, setting in path_settings().items() if setting.kind is PathKind.PRETRAINED)
 
 

@@ -43,6 +43,8 @@ from parser.settings.choices import (
 _EPOCHS = 100_000
 _NETWORK = "model=mlp or model=bilstm"
 _OWN_PASSES = "start=null or beam.training=null"
+_PRETRAINED = "encoder.pretrained=FOLDER"
+_TUNED = "pretrained.tune=true or start=RUN_FOLDER"
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
@@ -179,8 +181,22 @@ class EncoderSettings(BiLSTMSpec):
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
+    pretrained: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED))
     max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
+
+
+@dataclass
+class PretrainedSettings:
+    """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
+
+    layers: int = number(1, 1000, "the number of layers", read=_PRETRAINED)
+    size: int = number(1, 10_000, "the length of a vector", read=_PRETRAINED)
+    tune: bool = setting(read=_PRETRAINED)
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_TUNED)
+    warmup: int = number(0, 1e9, "the number of updates", read=_TUNED)
+    save: bool = setting(read=f"{_PRETRAINED} or start=RUN_FOLDER")
+    cache: str | None = setting(None, path=PathSetting(PathKind.FOLDER), read=f"{_PRETRAINED} or start=RUN_FOLDER")
 
 
 @dataclass
@@ -375,6 +391,7 @@ class BiLSTMSettings(Settings):
     """Those of model=bilstm."""
 
     encoder: EncoderSettings = MISSING
+    pretrained: PretrainedSettings = field(default_factory=PretrainedSettings)
 
 
 @dataclass

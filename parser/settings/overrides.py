@@ -168,7 +168,9 @@ def _lacking(settings: Settings, conditions: str) -> str | None:
         found = _select(settings, key.rstrip("!"))
         if wanted.partition(" ")[0].isupper():
             return found is not None
-        return (("null" if found is None else str(found)) == wanted) is not key.endswith("!")
+        words = {None: "null", True: "true", False: "false"}
+        said = words[found] if found is None or isinstance(found, bool) else str(found)
+        return (said == wanted) is not key.endswith("!")
 
     return next((one for one in conditions.split(_AND) if one and not any(map(is_so, one.split(" or ")))), None)
 

@@ -225,6 +225,29 @@ class SubwordPlan:
 
 
 @dataclass(frozen=True)
+class PretrainedPlan:
+    """How a pretrained encoder is read, and trained.
+
+    Attributes:
+        name: its folder, or its name on the Hugging Face hub; None: there is none, but that of ``Plan.start``.
+        layers, size, tuned: see network_spec.PretrainedSpec.
+        learning_rate: the highest one of the encoder's own weights; its schedule is that of all others.
+        warmup: updates of a pass in which its learning rate rises to that.
+        save: whether the model folder holds it.
+        cache: the folder of its vectors; None: one for all runs of the user.
+    """
+
+    name: str | None
+    layers: int
+    size: int
+    tuned: bool
+    learning_rate: float
+    warmup: int
+    save: bool
+    cache: str | None
+
+
+@dataclass(frozen=True)
 class NetworkPlan:
     """A classifier over learned representations, model=mlp or model=bilstm.
 
@@ -234,6 +257,7 @@ class NetworkPlan:
         spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
         subwords: the same.
+        pretrained: how a pretrained encoder is read; None with model=mlp.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
         tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
@@ -250,6 +274,7 @@ class NetworkPlan:
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
     subwords: SubwordPlan | None = None
+    pretrained: PretrainedPlan | None = None
     lemma_epochs: int = 0
 
 

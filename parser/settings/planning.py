@@ -47,6 +47,7 @@ from parser.settings.plan import (
     OptimizerPlan,
     PassPlan,
     Plan,
+    PretrainedPlan,
     Span,
     StructuredPlan,
     SubwordPlan,
@@ -166,7 +167,14 @@ def _network(made: Settings) -> NetworkPlan:
         heads_weight=0.0 if heads is None else heads.weight,
         lemma_epochs=0 if lemmas is None else lemmas.epochs,
         subwords=None if (folder := made.vectors.subwords) is None else SubwordPlan(folder, made.vectors.components),
+        pretrained=_pretrained(made) if isinstance(made, BiLSTMSettings) else None,
     )
+
+
+def _pretrained(made: BiLSTMSettings) -> PretrainedPlan:
+    wanted = made.pretrained
+    of_training = wanted.learning_rate, wanted.warmup, wanted.save, wanted.cache
+    return PretrainedPlan(made.encoder.pretrained, wanted.layers, wanted.size, wanted.tune, *of_training)
 
 
 def _vectors(made: Settings) -> VectorPlan:

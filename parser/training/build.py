@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from parser.model.extension import difference, take_over
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
+from parser.networks.pretrained import remember, vector_cache
 from parser.settings.choices import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
@@ -32,6 +34,8 @@ from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLin
 from parser.training.passes.training_pass import RunContext, TrainingPass
 from parser.transitions.features import RELATION
 
+log = logging.getLogger(__name__)
+
 
 def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
     """A new model, and the passes that train it, one after the other."""
@@ -47,11 +51,14 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     torch.manual_seed(plan.seed)
     model = fresh()
     model.classifier.to(plan.device)
+    model.holds_pretrained = network.pretrained is not None and network.pretrained.save
     if plan.start is not None:
         old = Model.load(Path(plan.start))
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
         take_over(model, old)
+        model.holds_pretrained |= old.holds_pretrained
+    _remember(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
     passes: list[TrainingPass] = []
     for one in plan.passes:
@@ -88,6 +95,10 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         raise SettingsError(f"start={plan.start}: that model tells no treebanks apart; give treebank.train a list of files")
     if network.subwords is not None:
         raise SettingsError(f"start={plan.start}: a model keeps the subwords that it has; leave out vectors.subwords")
+    if network.pretrained is not None and network.pretrained.name is not None:
+        raise SettingsError(
+            f"start={plan.start}: a model keeps the pretrained encoder that it has; leave out encoder.pretrained"
+        )
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
             f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
@@ -98,6 +109,19 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; its weights are of use only where "
             "features, layers and system are the same: give the settings of its run, and others only for training"
         )
+
+
+def _remember(model: Model, network: NetworkPlan, context: RunContext) -> None:
+    """Computes what a pretrained encoder makes of the sentences, once, where training does not change it."""
+    spec, corpus, encoder = model.spec.pretrained, context.corpus, model.pretrained_encoder()
+    if spec is None or network.pretrained is None or encoder is None or spec.tuned:
+        return
+    folder = vector_cache() if network.pretrained.cache is None else Path(network.pretrained.cache)
+    log.info("computing the vectors of the pretrained encoder, but for those in %s", folder)
+    parts = [corpus.vocabularies.encode(corpus.train.sentences)]
+    parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
+    with context.stopwatch("pretrained"):
+        remember(encoder, parts, folder)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
@@ -111,6 +135,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
+    spec = replace(spec, pretrained=corpus.pretrained)
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:

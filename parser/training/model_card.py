@@ -129,12 +129,16 @@ def _taught(manifest: Manifest) -> str:
 
 
 def _pretrained(manifest: Manifest) -> str:
-    """A sentence on the pretrained encoder that the vectors of subwords are from, if it has any."""
-    folder = manifest.settings.get("vectors", {}).get("subwords")
-    if folder is None:
-        return ""
-    digest = manifest.files.get(f"vectors.subwords/{WEIGHTS}", "not there")
-    return f" Its vectors of subwords are from {Path(folder).name} (SHA-256 of its weights: `{digest}`)."
+    """Sentences on the pretrained encoder that vectors of subwords are from, and on that which reads the sentences first."""
+    said = ""
+    for group, key, what in (
+        ("vectors", "subwords", "Its vectors of subwords are from"),
+        ("encoder", "pretrained", "What it reads is read first by"),
+    ):
+        if (folder := manifest.settings.get(group, {}).get(key)) is not None:
+            digest = manifest.files.get(f"{group}.{key}/{WEIGHTS}", "in several files")
+            said += f" {what} {Path(folder).name} (SHA-256 of its weights: `{digest}`)."
+    return said
 
 
 def _licence(path: Path) -> str:

@@ -15,9 +15,10 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from parser.data.pretrained import files_of, find_encoder
 from parser.data.subwords import FILES
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import FOLDERS, PRETRAINED, Settings, named_files
+from parser.settings import ENCODER, FOLDERS, PRETRAINED, Settings, named_files
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.locks import LockedError, locked
 from parser.storage.versions import sha256_of
@@ -57,7 +58,9 @@ class Manifest:
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         for key, pretrained in named_files(settings, PRETRAINED).items():
-            paths |= {f"{key}/{name}": Path(pretrained) / name for name in FILES}
+            folder = find_encoder(pretrained, download=True) if key == ENCODER else Path(pretrained)
+            names = files_of(folder) if key == ENCODER else FILES
+            paths |= {f"{key}/{name}": folder / name for name in names}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Manifest) -> str | None:

@@ -24,6 +24,7 @@ TRAIN, DEV, RUN, SWEEP = "treebank.train", "treebank.dev", "hydra.run.dir", "hyd
 PATHS = {
     *(f"{group}.{part}" for group in ("treebank", "lattice") for part in ("train", "dev", "test")),
     *("vectors.file", "vectors.subwords", "paths.treebanks", "start", "distillation.teacher"),
+    *("encoder.pretrained", "pretrained.cache"),
 }
 
 

@@ -20,6 +20,7 @@ EXACT = f"{BILSTM} system=arc_hybrid beam=exact encoder.slots.token=[s0,b0] enco
 GLOBAL = "recipe=accurate beam=global start=runs/some"
 LINEAR = "model=linear beam=global"
 LATTICE = "lattice.train=a.conllul"
+TUNED = "recipe=text encoder.pretrained=FOLDER pretrained.tune=true"
 TAUGHT = "distillation.teacher=runs/taught"
 
 
@@ -182,7 +183,14 @@ REFUSED = [
     ("recipe=text encoder.characters.longest=10000", "encoder.characters.longest=10000 1 256"),
     ("recipe=text encoder.heads.weight=0", "encoder.heads.weight=0.0 0 1,000,000"),
     ("recipe=text vectors.subwords=FOLDER vectors.components=0", "vectors.components=0 1 10,000"),
+    ("recipe=text encoder.pretrained=FOLDER pretrained.layers=0", "pretrained.layers=0 1 1,000"),
+    ("recipe=text encoder.pretrained=FOLDER pretrained.size=0", "pretrained.size=0 1 10,000"),
+    (f"{TUNED} pretrained.learning_rate=0", "pretrained.learning_rate=0.0 0 1,000,000"),
+    (f"{TUNED} pretrained.warmup=-1", "pretrained.warmup=-1 0 1,000,000,000"),
     # What is given, but not read.
+    ("recipe=text pretrained.size=9", "pretrained.size=9 encoder.pretrained=FOLDER"),
+    ("recipe=text pretrained.save=true", "pretrained.save=true encoder.pretrained=FOLDER start=RUN_FOLDER"),
+    ("recipe=text encoder.pretrained=FOLDER pretrained.warmup=9", "pretrained.warmup=9 pretrained.tune=true"),
     ("model=linear classifier.hidden=9", "classifier.hidden=9 model=mlp model=bilstm"),
     ("model=linear optimizer.momentum=0.9", "optimizer.momentum=0.9 model=mlp model=bilstm"),
     ("model=linear column=2", "column=2 model=mlp model=bilstm"),
@@ -337,6 +345,8 @@ def test_a_file_without_a_key(tmp_path):
         "recipe=text model=mlp",
         "recipe=text model=bilstm",
         "recipe=text vectors.subwords=FOLDER vectors.components=384",
+        "recipe=text encoder.pretrained=FOLDER pretrained.layers=12 pretrained.save=true pretrained.cache=cache",
+        f"{TUNED} pretrained.learning_rate=1e-4 pretrained.warmup=9",
         f"{EXACT} beam.training=null",
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import SUBWORDS, TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
+from parser.data.pretrained import Pieces
 from parser.data.sentences import NO_NODE
 from parser.data.subwords import Subwords, read_pretrained
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
@@ -35,6 +36,7 @@ from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
+from parser.network_spec import PretrainedSpec
 from parser.settings.choices import SettingsError, TrainingTrees
 from parser.settings.plan import NetworkPlan, Plan, VectorPlan
 from parser.training.examples.examples import TrainingSentences
@@ -64,6 +66,7 @@ class Corpus:
         lattices: by part (train, dev, test), its word lattices, where there are any.
         subword_vectors: float16 or float32[subwords, size], where subwords are read.
         vector_length: of the word vectors, those of a model to begin with included; None if there are none.
+        pretrained: how a pretrained encoder is read; None if there is none.
     """
 
     train: Treebank
@@ -78,6 +81,7 @@ class Corpus:
     lattices: dict[str, LatticePart] = field(default_factory=dict)
     subword_vectors: np.ndarray | None = None
     vector_length: int | None = None
+    pretrained: PretrainedSpec | None = None
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -151,8 +155,10 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
             length = start.spec.embeddings[network.vectors.attribute].size
         tensors = start.classifier.state_dict()
         subword_vectors = None if vocabularies.subwords is None else tensors[f"tokens.inputs.vectors.{SUBWORDS}"].numpy()
-        return Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length)
+        found = Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length)
+        return replace(found, pretrained=start.spec.pretrained)
     wanted, vectors, subword_vectors, by_attribute = None if network is None else network.vectors, None, None, {}
+    pretrained: PretrainedSpec | None = None
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
@@ -171,7 +177,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         tags = _tags(network, known)
         lemmas = Lemmas.of(known, list(tags)) if network.lemma_epochs else None
         subwords, subword_vectors = _subwords(network, known)
-        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas, subwords)
+        pieces, pretrained = _pretrained(network)
+        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas, subwords, pieces)
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
@@ -179,7 +186,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
     length = None if vectors is None else vectors.matrix.shape[1]
     parts = train, known, dev_made, test_made
-    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length)
+    made = Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length)
+    return replace(made, pretrained=pretrained)
 
 
 def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
@@ -208,7 +216,7 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     if found is not None:
         lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
-    vocabularies = Vocabularies(by_attribute, characters, tags, lemmas, before.subwords)
+    vocabularies = Vocabularies(by_attribute, characters, tags, lemmas, before.subwords, before.pretrained)
     counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
     counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
     if characters is not None and before.characters is not None:
@@ -242,6 +250,16 @@ def _subwords(network: NetworkPlan, known: list[Sentence]) -> tuple[Subwords | N
     subwords, vectors = read_pretrained(Path(wanted.folder), chain.from_iterable(s.forms for s in known), wanted.components)
     log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
     return subwords, vectors
+
+
+def _pretrained(network: NetworkPlan) -> tuple[Pieces | None, PretrainedSpec | None]:
+    """How the pretrained encoder segments forms, and how it is read, if there is one."""
+    wanted = network.pretrained
+    if wanted is None or wanted.name is None:
+        return None, None
+    log.info("%s: reading the tokenizer of the pretrained encoder", wanted.name)
+    pieces = Pieces.of(wanted.name, download=True)
+    return pieces, PretrainedSpec(pieces.width, wanted.layers, wanted.size, wanted.tuned)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:

@@ -28,6 +28,8 @@ _SCHEDULES = {
     "linear": lambda done: 1 - done,
 }
 
+_STEPS = "steps"
+
 # An epoch whose mean loss is this many times that of guessing has diverged: its classifier is sure of what is wrong. The first
 # updates can cost much and the later ones little; a whole epoch does not.
 _TIMES_GUESSING = 10
@@ -181,32 +183,62 @@ class Trainer:
         self._optimizer.restore(tensors)
 
 
+@dataclass(frozen=True)
+class Tuning:
+    """How the parameters of a pretrained encoder are trained beside all others.
+
+    Attributes:
+        prefix: of their names.
+        rate: their learning rate, relative to that of the others.
+        warmup: steps of the optimizer in which theirs rises from 0 to that.
+    """
+
+    prefix: str
+    rate: float
+    warmup: int
+
+
 class TorchOptimizer:
     """One of torch's optimizers over the trained parameters of a module, whose gradients autograd has left there.
 
     Args:
         module: the module.
         plan: which optimizer, and how.
-        max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to; None for none.
+        max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to; None for none. Gradients of a
+            pretrained encoder have a norm of their own.
+        tuning: of a pretrained encoder; None: there is none, or it is not trained.
     """
 
-    def __init__(self, module: nn.Module, plan: OptimizerPlan, max_grad_norm: float | None = None) -> None:
-        self._parameters = [p for p in module.parameters() if p.requires_grad]
-        self._optimizer = _torch_optimizer(self._parameters, plan)
-        self._max_grad_norm = max_grad_norm
+    def __init__(
+        self, module: nn.Module, plan: OptimizerPlan, max_grad_norm: float | None = None, tuning: Tuning | None = None
+    ) -> None:
+        named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        prefix = None if tuning is None else tuning.prefix
+        tuned = [p for name, p in named if prefix is not None and name.startswith(prefix)]
+        others = [p for name, p in named if prefix is None or not name.startswith(prefix)]
+        self._parameters = [*others, *tuned]
+        self._groups = [others] if tuning is None else [others, tuned]
+        self._optimizer = _torch_optimizer([{"params": group} for group in self._groups], plan)
+        self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
         """See Optimizer."""
         if self._max_grad_norm is not None:
-            nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
+            for of_group in self._groups:
+                nn.utils.clip_grad_norm_(of_group, self._max_grad_norm)
+        self._steps += 1
+        rates = [rate]
+        if self._tuning is not None:
+            rates.append(rate * self._tuning.rate * min(1.0, self._steps / max(1, self._tuning.warmup)))
+        for group, its_rate in zip(self._optimizer.param_groups, rates, strict=True):
+            group["lr"] = its_rate
         self._optimizer.step()
 
     def state(self) -> dict[str, Tensor]:
-        """See Optimizer; ``NUMBER_OF_PARAMETER.NAME``."""
+        """See Optimizer; ``NUMBER_OF_PARAMETER.NAME``, and how many steps it has taken where that matters."""
         state = self._optimizer.state_dict()["state"]
-        return {
+        steps = {} if self._tuning is None else {_STEPS: torch.tensor(self._steps)}
+        return steps | {
             f"{p}.{name}": torch.as_tensor(value).cpu()
             for p, values in state.items()
             for name, value in values.items()
@@ -218,6 +250,9 @@ class TorchOptimizer:
         state: dict[int, dict[str, Tensor]] = {}
         groups = self._optimizer.state_dict()["param_groups"]
         for key, tensor in tensors.items():
+            if key == _STEPS:
+                self._steps = int(tensor)
+                continue
             number, _, name = key.partition(".")
             parameter = self._parameters[int(number)]
             # torch's fused optimizers take it for granted that moments lie in memory as their parameter does.
@@ -226,7 +261,7 @@ class TorchOptimizer:
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 
-def _torch_optimizer(parameters: list[nn.Parameter], plan: OptimizerPlan) -> torch.optim.Optimizer:
+def _torch_optimizer(parameters: list[dict[str, Any]], plan: OptimizerPlan) -> torch.optim.Optimizer:
     decay, rate = plan.weight_decay, plan.learning_rate
     if plan.name == "sgd":
         return torch.optim.SGD(

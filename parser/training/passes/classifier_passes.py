@@ -20,7 +20,7 @@ import oracles
 from oracles import BoundOracle
 from parser.beam_settings import Exact, Search
 from parser.inference.precomputed import Scorer
-from parser.model.model import Model
+from parser.model.model import TRANSFORMER, Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.settings.choices import Policy
 from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
@@ -35,7 +35,7 @@ from parser.training.fitting.exact_objective import ExactObjective
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
-from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
+from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.fitting.word_dropout import WordDropout
 from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
@@ -93,7 +93,11 @@ class TrainedClassifier:
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """One of torch's, for gradients of autograd."""
-        return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm)
+        wanted, spec = self.plan.pretrained, self.model.spec.pretrained
+        tuning = None
+        if wanted is not None and spec is not None and spec.tuned:
+            tuning = Tuning(TRANSFORMER, wanted.learning_rate / plan.learning_rate, wanted.warmup)
+        return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
 
     def weights(self) -> dict[str, Tensor]:
         """Copies of the trained weights, on the CPU."""

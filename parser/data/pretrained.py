@@ -1,0 +1,186 @@
+"""A pretrained encoder beside a model: which files it is, where they are, and how its tokenizer segments forms.
+
+It is a folder in the layout of transformers, with ``config.json``, ``tokenizer.json`` and safetensors; of the last two kinds no
+other format is read, above all no pickle. A model folder says which encoder it needs by the SHA-256 sums of these files, and
+may hold them itself. networks/pretrained.py computes vectors with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from parser.data.subwords import TOKENIZER, SubwordError, Subwords
+from parser.data.vocabularies import N_RESERVED, UNKNOWN
+from parser.storage.versions import sha256_of
+
+CONFIG = "config.json"
+HELD = "pretrained"
+"""The folder of the encoder within that of a model."""
+
+_INDEX = "model.safetensors.index.json"
+_WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
+_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
+
+
+class PretrainedError(ValueError):
+    """A pretrained encoder cannot be used, or not without a package that is not there; the message says why, and the fix."""
+
+
+def package() -> Any:
+    """The module ``transformers``, loaded on the first call.
+
+    Raises:
+        PretrainedError: it, or ``tokenizers``, or torch is not installed.
+    """
+    try:
+        import tokenizers  # noqa: F401 - transformers could be there without the others
+        import torch  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise PretrainedError(
+            f"a pretrained encoder needs the packages transformers, tokenizers and torch ({error}); pip install transformers "
+            "tokenizers torch, or pip install '.[pretrained]' in a checkout"
+        ) from error
+    return transformers
+
+
+def find_encoder(name: str, *, download: bool = False) -> Path:
+    """The folder of a pretrained encoder.
+
+    Args:
+        name: a folder, or the name of a model on the Hugging Face hub.
+        download: whether to fetch from there what has not been fetched before.
+
+    Raises:
+        PretrainedError: there is no such folder, and no such model.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    if not _HUB_NAME.fullmatch(name):
+        raise PretrainedError(
+            f"{name}: there is no such folder; name one with {CONFIG}, {TOKENIZER} and model.safetensors in it"
+        )
+    package()
+    from huggingface_hub import snapshot_download
+
+    wanted = [CONFIG, TOKENIZER, "model.safetensors", "model-*.safetensors", _INDEX]
+    try:
+        return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not download))
+    except Exception as error:  # of the network, of the hub, of the disk
+        tried = "the hub does not give it" if download else f"it has not been fetched (hf download {name})"
+        raise PretrainedError(f"{name}: there is no such folder, and {tried}: {str(error).splitlines()[0]}") from error
+
+
+def files_of(folder: Path) -> list[str]:
+    """The names of the files that are the encoder.
+
+    Raises:
+        PretrainedError: one that is needed is not there.
+    """
+    weights = sorted(path.name for path in folder.iterdir() if _WEIGHTS.fullmatch(path.name)) if folder.is_dir() else []
+    found = [CONFIG, TOKENIZER, *weights, *([_INDEX] if (folder / _INDEX).is_file() else [])]
+    missing = [name for name in (CONFIG, TOKENIZER) if not (folder / name).is_file()]
+    if missing or not weights:
+        what = {CONFIG: "of transformers", TOKENIZER: "of a fast tokenizer"}
+        said = f"{missing[0]} {what[missing[0]]}" if missing else "model.safetensors"
+        raise PretrainedError(
+            f"{folder}: this is no folder of a pretrained encoder, it lacks {said}; in Python, "
+            "AutoModel.from_pretrained(NAME).save_pretrained(FOLDER) and AutoTokenizer.from_pretrained(NAME)"
+            ".save_pretrained(FOLDER) write one"
+        )
+    return found
+
+
+def sums_of(folder: Path) -> dict[str, str]:
+    """By name, the SHA-256 sums of the files; see files_of()."""
+    return {name: sha256_of(folder / name) for name in files_of(folder)}
+
+
+class Pieces(Subwords):
+    """How a pretrained encoder segments forms.
+
+    Args:
+        folder: of the encoder.
+        name: as settings call it, to find it again.
+        sums: of its files.
+        held: whether the folder is within that of a model.
+
+    Attributes:
+        folder, name, sums, held: as given.
+        before, after: the numbers of the special tokens that a sentence begins and ends with.
+
+    Raises:
+        PretrainedError: a package is not installed, or the tokenizer cannot be used.
+    """
+
+    longest: ClassVar[int] = 16
+    """Pieces of a form that are read, the first ones."""
+
+    def __init__(self, folder: Path, name: str, sums: Mapping[str, str], held: bool = False) -> None:
+        package()
+        self.folder, self.name, self.sums, self.held = folder, name, dict(sums), held
+        try:
+            description = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
+            whole = Subwords(json.dumps(description))
+            # Special tokens are not looked for in forms.
+            super().__init__(json.dumps(description | {"added_tokens": []}))
+        except (OSError, TypeError, SubwordError, ValueError) as error:
+            raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
+        self.before, self.after = whole.special_tokens()
+        # The pieces of a byte-level tokenizer begin with the blank before a word.
+        kinds = [description.get("pre_tokenizer") or {}]
+        kinds += kinds[0].get("pretokenizers", [])
+        self._blank = any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds)
+
+    @property
+    def width(self) -> int:
+        """Length of the encoder's vectors."""
+        try:
+            config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
+            return int(config.hidden_size)
+        except (OSError, ValueError, AttributeError) as error:
+            raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
+
+    @classmethod
+    def of(cls, name: str, *, download: bool = False) -> Pieces:
+        """Those of an encoder; see find_encoder()."""
+        package()
+        folder = find_encoder(name, download=download)
+        return cls(folder, str(folder.absolute()) if Path(name).is_dir() else name, sums_of(folder))
+
+    @classmethod
+    def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> Pieces:
+        """Those of the encoder that a model needs: the one that it holds, or else the one that it was trained with.
+
+        Args:
+            model: its folder.
+            name, sums: what that says of the encoder.
+
+        Raises:
+            PretrainedError: it is not there, or is another one.
+        """
+        held = model / HELD
+        try:
+            folder = held if held.is_dir() else find_encoder(name)
+            found = sums_of(folder)
+        except PretrainedError as error:
+            raise PretrainedError(
+                f"{model}: the pretrained encoder that this model reads with is not there ({error}); copy its folder, or make "
+                f"a link to it, as {held}"
+            ) from error
+        if found != sums:
+            differing = sorted(one for one in {*found, *sums} if found.get(one) != sums.get(one))
+            raise PretrainedError(
+                f"{folder}: this is not the pretrained encoder that {model} was trained with, the SHA-256 sum of "
+                f"{differing[0]} differs; copy the right one, or make a link to it, as {held}"
+            )
+        return cls(folder, name, sums, folder == held)
+
+    def _numbers(self, form: str) -> list[int]:
+        pieces, _ = self.pieces(f"{' ' * self._blank}{form}".encode("utf-8", "replace").decode())
+        return [N_RESERVED + piece for piece in pieces[: self.longest]] if form and pieces else [UNKNOWN]

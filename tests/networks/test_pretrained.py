@@ -1,0 +1,260 @@
+"""What a pretrained encoder makes of sentences: against transformers, word by word, window by window."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from parser.data.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_encoder, sums_of
+from parser.data.sentences import Sentences
+from parser.data.subwords import TOKENIZER, WEIGHTS
+from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
+from parser.networks.pretrained import PretrainedEncoder, remember, windows
+from tests.pretrained import SIZE, transformers, write_transformer
+from tests.toy import sentence
+
+SENTENCES = [["the", "w1", "nost"], ["w1"], [], ["a", "", "☃", "λβ", "the"]]
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(5, 20))
+def test_windows_cover_each_word_once_and_none_is_too_long(sizes, room):
+    found = windows(np.array(sizes, np.int64), room)
+    assert [word for window in found for word in range(window.kept, window.end)] == [*range(len(sizes))]
+    for window in found:
+        assert window.first <= window.kept <= window.end <= window.last
+        assert sum(sizes[window.first : window.last]) <= room
+    if sum(sizes) <= room:
+        assert len(found) == 1
+
+
+def test_words_far_from_the_ends_of_a_sentence_are_far_from_those_of_their_window():
+    for window in windows(np.ones(100, np.int64), 20)[1:-1]:
+        assert window.kept - window.first >= 4
+        assert window.last - window.end >= 4
+
+
+extras = pytest.mark.extras
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    transformers()
+    return write_transformer(tmp_path_factory.mktemp("pretrained") / "encoder")
+
+
+@pytest.fixture
+def encoder(folder) -> PretrainedEncoder:
+    return PretrainedEncoder(Pieces.of(str(folder)), 3)
+
+
+def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
+    offsets = np.cumsum([0, *(len(some) + 1 for some in forms)])
+    return Sentences(encoder.pieces.encode(forms), offsets)
+
+
+def expected(encoder: PretrainedEncoder, forms: list[str]) -> np.ndarray:
+    """float32[tokens, layers, width], word by word from what transformers makes of the whole sentence."""
+    pieces = [encoder.pieces.pieces(form)[0][: Pieces.longest] if form else [] for form in forms]
+    read = [*encoder.pieces.before, *(one for some in pieces for one in some), *encoder.pieces.after]
+    with torch.no_grad():
+        layers = encoder.transformer(torch.tensor([read]), output_hidden_states=True).hidden_states
+    by_piece = torch.stack(layers, dim=2)[0].numpy()
+    vectors, place = [by_piece[0]], len(encoder.pieces.before)
+    for some in pieces:
+        vectors.append(by_piece[place : place + len(some)].mean(axis=0) if some else np.zeros_like(by_piece[0]))
+        place += len(some)
+    stacked = np.stack(vectors)
+    centred = stacked - stacked.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
+
+
+@extras
+def test_a_word_has_the_mean_of_its_pieces_in_each_layer(encoder):
+    sentences = encoded(encoder, SENTENCES)
+    found = encoder.vectors(sentences.values, sentences.offsets)
+    assert found.shape == (sentences.offsets[-1], 3, SIZE)
+    assert found.dtype == np.float16
+    of_words = np.concatenate([expected(encoder, forms) for forms in SENTENCES])
+    np.testing.assert_allclose(found, of_words, atol=2e-3)
+    assert not found[6].any() or found[6].shape == (3, SIZE)
+
+
+@extras
+def test_pieces_of_forms(encoder):
+    first, *_ = encoder.pieces.encode([["the", "", "☃", "w" * 99, "\ud800"]])
+    assert first[0] == ROOT
+    assert first[2] == UNKNOWN
+    assert (first[[1, 3, 4]] >= N_RESERVED).all()
+    assert (encoder.pieces.before, encoder.pieces.after) == ([0], [0])
+    assert (encoder.pieces.encode([["w" * 99]])[:, 1] >= N_RESERVED).all()
+
+
+@extras
+def test_vectors_depend_on_the_sentence_alone_and_not_on_threads(encoder):
+    together = encoded(encoder, SENTENCES * 3)
+    found = encoder.vectors(together.values, together.offsets)
+    before = torch.get_num_threads()
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            one_by_one = [encoded(encoder, [forms]) for forms in SENTENCES * 3]
+            alone = np.concatenate([encoder.vectors(some.values, some.offsets) for some in one_by_one])
+            assert alone.tobytes() == found.tobytes()
+            assert torch.get_num_threads() == n
+    finally:
+        torch.set_num_threads(before)
+
+
+@extras
+def test_padding_changes_nothing_but_rounding(encoder):
+    sentences = encoded(encoder, SENTENCES)
+    with torch.no_grad():
+        found = encoder.compute(torch.from_numpy(sentences.values), np.diff(sentences.offsets))
+    np.testing.assert_allclose(found, encoder.vectors(sentences.values, sentences.offsets), atol=2e-3)
+
+
+@extras
+def test_a_long_sentence_is_read_in_windows(encoder):
+    forms = ["the", "w1", "a"] * 20
+    sentences = encoded(encoder, [forms])
+    found = encoder.vectors(sentences.values, sentences.offsets)
+    sizes = (sentences.values[:, 1:] >= N_RESERVED).sum(axis=0)
+    parts = windows(sizes, 22)
+    assert len(parts) > 2
+    for window in parts:
+        of_window = expected(encoder, forms[window.first : window.last])[1:]
+        kept = of_window[window.kept - window.first : window.end - window.first]
+        np.testing.assert_allclose(found[1 + window.kept : 1 + window.end], kept, atol=2e-3)
+    np.testing.assert_allclose(found[0], expected(encoder, forms[: parts[0].last])[0], atol=2e-3)
+
+
+@extras
+def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_path, monkeypatch):
+    parts = [encoded(encoder, SENTENCES), encoded(encoder, SENTENCES[:1])]
+    without = encoder.vectors(parts[0].values, parts[0].offsets)
+    remember(encoder, parts, tmp_path / "cache")
+    files = {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()}
+    assert len(files) == 2
+    other = PretrainedEncoder(Pieces.of(str(folder)), 3)
+    monkeypatch.setattr(other, "compute", None)
+    remember(other, parts, tmp_path / "cache")
+    assert other.vectors(parts[0].values, parts[0].offsets).tobytes() == without.tobytes()
+    assert {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()} == files
+    fewer = PretrainedEncoder(Pieces.of(str(folder)), 2)
+    remember(fewer, parts, tmp_path / "cache")
+    assert len([*(tmp_path / "cache").iterdir()]) == 4
+
+
+@extras
+def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
+    parts = [encoded(encoder, SENTENCES)]
+    remember(encoder, parts, tmp_path)
+    [path] = tmp_path.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:50])
+    encoder.known.clear()
+    remember(encoder, parts, tmp_path)
+    assert path.read_bytes() == whole
+
+
+@extras
+def test_pieces_stand_after_all_other_values(encoder):
+    words = sentence([0, 1])
+    words.forms = ["the", "w1"]
+    both = Vocabularies({"form": Vocabulary(["w1"])}, Characters(["a"], 3), pretrained=encoder.pieces)
+    values = both.encode([words]).values
+    assert both.n_rows == len(values) == 1 + 3 + Pieces.longest
+    np.testing.assert_array_equal(values[4:], encoder.pieces.encode([words.forms]))
+
+
+@extras
+def test_a_byte_level_tokenizer_reads_the_blank_before_a_word(folder, tmp_path):
+    write_transformer(tmp_path / "bytes")
+    package = transformers() and sys.modules["tokenizers"]
+    made = package.Tokenizer(package.models.BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))
+    made.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.save(str(tmp_path / "bytes" / TOKENIZER))
+    pieces = Pieces.of(str(tmp_path / "bytes"))
+    assert pieces.encode([["a"]])[0, 1] == N_RESERVED + 2
+    assert (pieces.before, pieces.after) == ([], [])
+
+
+def _without(name: str):
+    return lambda folder: (folder / name).unlink()
+
+
+def _config(**changed):
+    def change(folder):
+        config = json.loads((folder / CONFIG).read_text())
+        (folder / CONFIG).write_text(json.dumps(config | changed))
+
+    return change
+
+
+def _lacking(folder):
+    tensors = load_file(folder / WEIGHTS)
+    tensors.pop("encoder.layer.0.output.dense.weight")
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+FAULTS = {
+    "no config": (_without(CONFIG), rf"lacks {CONFIG}"),
+    "no tokenizer": (_without(TOKENIZER), rf"lacks {TOKENIZER} of a fast tokenizer"),
+    "no weights": (_without(WEIGHTS), rf"lacks {WEIGHTS}"),
+    "a pickle alone": (lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"), rf"lacks {WEIGHTS}"),
+    "a tensor is missing": (_lacking, r"encoder\.layer\.0\.output\.dense\.weight is missing in the weights"),
+    "sizes that the weights cannot have": (_config(hidden_size=10**12), r"hidden_size=1,000,000,000,000 is more than"),
+    "layers without end": (_config(num_hidden_layers=1000), r"num_hidden_layers=1,000 is more than"),
+    "another kind of model": (_config(model_type="no such"), r"cannot load this encoder|knows no such encoder"),
+    "code of its own": (
+        _config(model_type="own", auto_map={"AutoModel": "code.Own", "AutoConfig": "code.Config"}),
+        r"cannot load this encoder|knows no such encoder",
+    ),
+    "quantized": (_config(quantization_config={}), r"its weights are quantized"),
+    "other sizes": (_config(max_position_embeddings=12), r"position_embeddings\.weight has another size in the weights"),
+    "a short window": (lambda folder: write_transformer(folder, window=12), r"it reads only 12 pieces"),
+    "weights that are none": (lambda folder: (folder / WEIGHTS).write_bytes(b"no"), r"cannot be read"),
+    "a tokenizer that is none": (lambda folder: (folder / TOKENIZER).write_text("{"), TOKENIZER),
+}
+
+
+@extras
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
+    change, message = FAULTS[fault]
+    change(write_transformer(tmp_path / "encoder"))
+    with pytest.raises(PretrainedError, match=message):
+        PretrainedEncoder(Pieces.of(str(tmp_path / "encoder")), 2)
+
+
+@extras
+def test_more_layers_than_there_are(folder):
+    with pytest.raises(PretrainedError, match=r"choose pretrained\.layers=3"):
+        PretrainedEncoder(Pieces.of(str(folder)), 4)
+
+
+@extras
+def test_an_encoder_that_is_not_there(tmp_path, folder):
+    with pytest.raises(PretrainedError, match="there is no such folder"):
+        find_encoder(str(tmp_path / "no"))
+    with pytest.raises(PretrainedError, match=r"it has not been fetched \(hf download no-such/model\)"):
+        find_encoder("no-such/model")
+    sums = sums_of(folder)
+    assert Pieces.needed_by(tmp_path, str(folder), sums).folder == folder
+    with pytest.raises(PretrainedError, match=rf"is not there .* make a link to it, as .*{HELD}"):
+        Pieces.needed_by(tmp_path, str(tmp_path / "no"), sums)
+    with pytest.raises(PretrainedError, match=rf"the SHA-256 sum of {WEIGHTS} differs"):
+        Pieces.needed_by(tmp_path, str(folder), sums | {WEIGHTS: "0"})
+
+
+def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
+        Pieces.of(str(tmp_path))
