@@ -137,12 +137,11 @@ class Pieces(Subwords):
         kinds += kinds[0].get("pretokenizers", [])
         self._blank = any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds)
 
-    @property
-    def width(self) -> int:
-        """Length of the encoder's vectors."""
+    def sizes(self) -> tuple[int, int]:
+        """Of the encoder: the length of its vectors, and how many layers it has, that of the pieces among them."""
         try:
             config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
-            return int(config.hidden_size)
+            return int(config.hidden_size), int(config.num_hidden_layers) + 1
         except (OSError, ValueError, AttributeError) as error:
             raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
 

@@ -190,7 +190,7 @@ class EncoderSettings(BiLSTMSpec):
 class PretrainedSettings:
     """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
 
-    layers: int = number(1, 1000, "the number of layers", read=_PRETRAINED)
+    layers: int | None = number(1, 1000, "the number of layers", default=None, read=_PRETRAINED)
     size: int = number(1, 10_000, "the length of a vector", read=_PRETRAINED)
     tune: bool = setting(read=_PRETRAINED)
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_TUNED)

@@ -230,7 +230,8 @@ class PretrainedPlan:
 
     Attributes:
         name: its folder, or its name on the Hugging Face hub; None: there is none, but that of ``Plan.start``.
-        layers, size, tuned: see network_spec.PretrainedSpec.
+        layers: how many of its layers are mixed, the last ones; None: all.
+        size, tuned: see network_spec.PretrainedSpec.
         learning_rate: the highest one of the encoder's own weights; its schedule is that of all others.
         warmup: updates of a pass in which its learning rate rises to that.
         save: whether the model folder holds it.
@@ -238,7 +239,7 @@ class PretrainedPlan:
     """
 
     name: str | None
-    layers: int
+    layers: int | None
     size: int
     tuned: bool
     learning_rate: float

@@ -39,7 +39,7 @@ SMALL = [
     "encoder.heads.relation_size=4", "encoder.lemmas=null", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1",
     "first_pass.epochs=1", "second_pass.epochs=2",
 ]  # fmt: skip
-OWN = ["pretrained.layers=3", "pretrained.size=5"]
+OWN = ["pretrained.size=5"]
 TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3"]
 FROZEN, TUNING = "frozen", "tuned"
 

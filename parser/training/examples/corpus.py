@@ -259,7 +259,8 @@ def _pretrained(network: NetworkPlan) -> tuple[Pieces | None, PretrainedSpec | N
         return None, None
     log.info("%s: reading the tokenizer of the pretrained encoder", wanted.name)
     pieces = Pieces.of(wanted.name, download=True)
-    return pieces, PretrainedSpec(pieces.width, wanted.layers, wanted.size, wanted.tuned)
+    width, layers = pieces.sizes()
+    return pieces, PretrainedSpec(width, wanted.layers or layers, wanted.size, wanted.tuned)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
