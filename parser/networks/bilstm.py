@@ -33,6 +33,9 @@ from parser.networks.pretrained import PretrainedInput
 from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
 from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
 
+# Parts of the forms of a batch, by length, each of which is padded by itself.
+_LENGTHS = 3
+
 
 class BiLSTM(ContextualRepresentation):
     """From the attributes of tokens to vectors of tokens in their sentences.
@@ -186,14 +189,19 @@ class CharacterEncoder(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
         forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
+        order = np.argsort((forms != ABSENT).sum(axis=1), kind="stable")
+        read = [self._read(forms[some], characters.device) for some in np.array_split(order, min(_LENGTHS, len(order)))]
+        return torch.cat(read)[torch.from_numpy(np.argsort(order)[numbers.reshape(-1)]).to(characters.device)]
+
+    def _read(self, forms: np.ndarray, device: torch.device) -> Tensor:
+        """float32[forms, size] from int32[forms, longest]."""
         lengths = (forms != ABSENT).sum(axis=1)
-        grid = Grid.of(lengths, characters.device)
-        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
+        grid = Grid.of(lengths, device)
+        flat = torch.from_numpy(forms[forms != ABSENT]).to(device)
         read = nn.functional.embedding(flat, self.vectors)[grid.elements]
-        ends = grid.cells[torch.from_numpy(np.cumsum(lengths) - 1).to(characters.device)]
+        ends = grid.cells[torch.from_numpy(np.cumsum(lengths) - 1).to(device)]
         sides = [self.forwards(read)[0], self.backwards(grid.reverse(read))[0]]
-        of_forms = torch.cat([side.flatten(0, 1)[ends] for side in sides], dim=1)
-        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
+        return torch.cat([side.flatten(0, 1)[ends] for side in sides], dim=1)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
