@@ -107,6 +107,8 @@ def folder(tmp_path_factory) -> Path:
     trained = shlex.join(["optimal-step", "train", "hydra.run.dir=RUN_FOLDER"])
     assert trained in COMMANDS
     start("train", ["hydra.run.dir=RUN_FOLDER", f"treebank.train={folder}/a.conllu", f"treebank.dev={folder}/b.conllu"], folder)
+    batch = ["RUN_FOLDER", "input.conllu", "-o", "batch.conllu"]
+    forked.script("scripts/annotate.py", *batch, folder=folder).check_returncode()
     forked.script("scripts/pack.py", "RUN_FOLDER", "-o", "packs/hu-szeged-2.2.zip", folder=folder).check_returncode()
     random_text_model().save(folder / "TEXT_FOLDER" / "model")
     return folder

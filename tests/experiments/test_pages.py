@@ -29,6 +29,7 @@ TRAINED = [
     ("lattices", "lattices", []),
     ("comparison", "online", []),
     *(("nonprojectivity", "nonprojectivity", [f"recipe={recipe}"]) for recipe in ("accurate", "paper_tuned")),
+    ("partial_trees", "partial_trees", []),
     ("recombination", "recombination", []),
     ("comparison", "systems", []),
     ("comparison", "systems_bilstm", []),
