@@ -254,6 +254,23 @@ def test_an_encoder_that_is_not_there(tmp_path, folder):
         Pieces.needed_by(tmp_path, str(folder), sums | {WEIGHTS: "0"})
 
 
+@extras
+def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkeypatch):
+    asked = []
+
+    def snapshot_download(name, *, allow_patterns, local_files_only):
+        asked.append((name, local_files_only))
+        assert not any("bin" in pattern or "py" in pattern for pattern in allow_patterns)
+        return str(folder)
+
+    transformers()
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    pieces = Pieces.of("some/model", download=True)
+    assert (pieces.name, pieces.folder) == ("some/model", folder)
+    assert Pieces.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
+    assert asked == [("some/model", False), ("some/model", True)]
+
+
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):

@@ -135,6 +135,10 @@ def test_names_and_places(files, tmp_path):
     taught = settings("distillation.teacher=[runs/t,runs/u]")
     _make_paths_absolute(taught, tmp_path)
     assert list(taught.distillation.teacher) == [f"{tmp_path}/runs/t", f"{tmp_path}/runs/u"]
+    for name, expected in (("a.conllu", f"{tmp_path}/a.conllu"), ("some/model", "some/model")):  # of the hub
+        reading = settings("recipe=text", f"encoder.pretrained={name}")
+        _make_paths_absolute(reading, tmp_path)
+        assert reading.encoder.pretrained == expected
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == HOME / "data" / "sample" / "sample-ud-train.conllu"
