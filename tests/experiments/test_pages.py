@@ -35,6 +35,7 @@ TRAINED = [
     ("comparison", "systems", []),
     ("comparison", "systems_bilstm", []),
     ("comparison", "subwords", []),
+    ("comparison", "pretrained", []),
     *(("table7", "table7", [f"recipe={recipe}"]) for recipe in ("paper", "paper_literal", "paper_tuned")),
     ("text", "text", []),
 ]
