@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 from experiments import hiding
@@ -40,7 +41,7 @@ class Annotation(Trainings):
     """What to measure; configs/experiments/annotation.yaml says what each key is for."""
 
     sentences: int
-    words: int
+    words: list[int]
     rounds: int
     sure: float
     epochs: int
@@ -50,22 +51,24 @@ class Annotation(Trainings):
         """Settings of the trainings that go on."""
         return "treebank.partial=true", f"second_pass.epochs={self.epochs}"
 
-    @property
-    def amounts(self) -> tuple[str, ...]:
-        """Those of a row's key."""
-        return str(self.sentences), str(self.words)
-
 
 def cells(wanted: Annotation) -> list[Cell]:
     """Both strategies of a treebank and seed share a job, as they begin with the same parser."""
-    for key in ("sentences", "words", "rounds", "epochs"):
+    for key in ("sentences", "rounds", "epochs"):
         check_at_least(key, getattr(wanted, key), 1)
+    for words in wanted.words:
+        check_at_least("words", words, 1)
     check(wanted, ("train", "dev", "test"))
     settings = Training.of(wanted, "", 1, wanted.overrides).described
     return [
-        Cell((strategy, language, *wanted.amounts, str(number), str(seed)), settings, f"{language} seed {seed}")
+        Cell(
+            (strategy, language, str(wanted.sentences), str(words), str(number), str(seed)),
+            settings,
+            f"{language} {words} words seed {seed}",
+        )
         for seed in range(1, wanted.seeds + 1)
         for language in wanted.languages
+        for words in wanted.words
         for strategy in STRATEGIES
         for number in range(wanted.rounds + 1)
     ]
@@ -73,9 +76,9 @@ def cells(wanted: Annotation) -> list[Cell]:
 
 def measure(wanted: Annotation, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains, asks, and goes on."""
-    _, treebank, *_, seed = group[0].key
+    _, treebank, sentences, words, _, seed = group[0].key
     training = Training.of(wanted, treebank, seed)
-    name = f"{treebank}-{'-'.join(wanted.amounts)}-epochs{wanted.epochs}-seed{seed}"
+    name = f"{treebank}-{sentences}-{words}-epochs{wanted.epochs}-seed{seed}"
     folder, gold = (Path(wanted.runs) / name).absolute(), hiding.read(training.part("train"))
     known = hiding.known_words(FEW, [wanted.sentences, 0, 0], [len(sentence) for sentence in gold], int(seed))
     first = folder / "first.conllu"
@@ -89,28 +92,28 @@ def measure(wanted: Annotation, group: list[Cell]) -> Iterator[tuple[Key, dict[s
         for number in range(wanted.rounds + 1):
             if number > 0:
                 batch = folder / f"{strategy}{number}.conllu"
-                text, pool, asked = ask(Parser.load(model), pool, strategy, wanted, f"{seed} {number}")
+                text, pool, asked = ask(Parser.load(model), pool, strategy, int(words), wanted.sure, f"{seed} {number}")
                 write(batch, text)
                 files, corrected = [*files, str(batch)], corrected + asked
                 on = replace(training, overrides=wanted.overrides, files=(override("treebank.train", files),))
                 metrics = run_training(on, folder / f"{strategy}{number}", model / "model", wanted.fresh)
                 model = folder / f"{strategy}{number}"
             scores = [*formatted(metrics["test"], "las", "uas"), *formatted(metrics["dev"], "las")]
-            key = strategy, treebank, *wanted.amounts, str(number), seed
+            key = strategy, treebank, sentences, words, str(number), seed
             yield key, dict(zip(MEASURED, [str(corrected), *scores], strict=True))
 
 
 def ask(
-    parser: Parser, pool: list[RawSentence], strategy: str, wanted: Annotation, seed: str
+    parser: Parser, pool: list[RawSentence], strategy: str, most: int, sure: float, seed: str
 ) -> tuple[str, list[RawSentence], int]:
     """CoNLL-U of the sentences of some words, which are corrected; the other sentences; how many words there are."""
     columns = [[*zip(*(one.column(number) for number in (FORM, UPOS, XPOS, FEATS)), strict=True)] for one in pool]
     parsed = parser.parse(columns)
-    asked = least_certain(parsed, wanted.words) if strategy == UNCERTAINTY else any_words(parsed, wanted.words, seed)
+    asked = least_certain(parsed, most) if strategy == UNCERTAINTY else any_words(parsed, most, seed)
     by_sentence: dict[int, set[int]] = {}
     for one in asked:
         by_sentence.setdefault(one.sentence, set()).add(one.word)
-    texts = [corrected(pool[s], parsed[s], words, wanted.sure) for s, words in sorted(by_sentence.items())]
+    texts = [corrected(pool[s], parsed[s], words, sure) for s, words in sorted(by_sentence.items())]
     return "".join(texts), [one for s, one in enumerate(pool) if s not in by_sentence], len(asked)
 
 
@@ -137,29 +140,30 @@ def corrected(gold: RawSentence, parsed: ParsedSentence, words: set[int], sure: 
 
 
 def page(rows: list[Row], wanted: Annotation) -> str:
-    """LAS on test by treebank and corrected words."""
+    """LAS on test by treebank, words of a round, and corrected words."""
     parts = []
-    rows = chosen(rows, **dict(zip(KEY[2:4], wanted.amounts, strict=True)))
-    for treebank in names_of(rows, "treebank", wanted.languages):
-        own = chosen(rows, treebank=treebank)
+    for treebank, words in product(
+        names_of(rows, "treebank", wanted.languages), sorted({row["words"] for row in rows}, key=int)
+    ):
+        own = chosen(rows, treebank=treebank, words=words)
         numbers = sorted({row["corrected"] for row in own}, key=int)
         _, lines = grid(own, ("corrected", numbers), ("strategy", STRATEGIES), lambda found: score(found, "las", "uas"))
-        parts.append(f"## {treebank}\n\n{markdown(['words corrected', *STRATEGIES], lines)}")
+        parts.append(f"## {treebank}, {words} words a round\n\n{markdown(['words corrected', *STRATEGIES], lines)}")
     return wanted.head() + "\n".join(parts)
 
 
 def draw(rows: list[Row], wanted: Annotation, folder: Path) -> None:
     """LAS against corrected words, a plot for each treebank."""
-    rows = chosen(rows, **dict(zip(KEY[2:4], wanted.amounts, strict=True)))
     names = names_of(rows, "treebank")
     figure, plots = panels(len(names), share_y=False)
     for plot, treebank in zip(plots, names, strict=True):
-        for strategy, colour in _COLOURS.items():
+        for (strategy, colour), words in product(_COLOURS.items(), sorted({row["words"] for row in rows}, key=int)):
             found: dict[int, list[float]] = {}
-            for row in sorted(chosen(rows, treebank=treebank, strategy=strategy), key=lambda row: int(row["corrected"])):
+            of_line = chosen(rows, treebank=treebank, strategy=strategy, words=words)
+            for row in sorted(of_line, key=lambda row: int(row["corrected"])):
                 found.setdefault(int(row["corrected"]), []).append(float(row["las"]))
             means = [sum(scores) / len(scores) for scores in found.values()]
-            plot.plot([*found], means, marker="o", color=colour, label=strategy)
+            plot.plot([*found], means, marker="o", color=colour, label=f"{strategy}, {words} a round")
         plot.set(title=treebank, xlabel="words corrected", ylabel="LAS on test (percent)")
         plot.legend(loc="lower right")
     save(figure, folder / "annotation.svg")

@@ -170,7 +170,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
         network = SegmenterNetwork(how.spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
         optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
-        for _ in range(epochs):
+        for epoch in range(1, epochs + 1):
             for batch in _batches(list(_windows(values, ends, how.window)), how):
                 loss = _loss(network, *batch, how.unknown)
                 optimizer.zero_grad()
@@ -178,6 +178,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
                 nn.utils.clip_grad_norm_(network.parameters(), 5.0)
                 optimizer.step()
             schedule.step()
+            log.info("segmenter, epoch %d of %d", epoch, epochs)
     return Segmenter(network.tensors(), how.spec, vocabularies, _THRESHOLDS[0])
 
 

@@ -11,7 +11,9 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from parser.child_process import end_with_parent
@@ -71,23 +73,36 @@ def train_tokenizer_apart(
         UdpipeError: UDPipe is not installed, or cannot train on this.
         ChildProcessError: the process failed; the message is what it said.
     """
-    log.info("training UDPipe's tokenizer, which takes minutes: %s", target)
+    with tokenizer_in_training(train, dev, target, options) as finish:
+        finish()
+
+
+@contextmanager
+def tokenizer_in_training(
+    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
+) -> Iterator[Callable[[], None]]:
+    """The same while something else is done: yields what waits for the tokenizer, and logs. Without waiting, it is given up."""
+    log.info("training UDPipe's tokenizer in a process of its own, which takes minutes")
     request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
     # -P: a file parser.py in the folder where the user stands is not ours.
     command = [sys.executable, "-P", "-m", "parser.text.tokenizer_training", json.dumps(request)]
-    said = ""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
         try:
-            for raw in process.stderr:
-                line = raw.decode(errors="replace").strip()
-                if line.startswith("Epoch "):
-                    log.info("tokenizer, e%s", line.removeprefix("E"))
-                elif line:
-                    said += f"{line}\n"
-            status = process.wait()
+            yield partial(_finish, process)
         finally:
             process.kill()
+
+
+def _finish(process: subprocess.Popen[bytes]) -> None:
+    said = ""
+    assert process.stderr is not None
+    for raw in process.stderr:
+        line = raw.decode(errors="replace").strip()
+        if line.startswith("Epoch "):
+            log.info("tokenizer, e%s", line.removeprefix("E"))
+        elif line:
+            said += f"{line}\n"
+    status = process.wait()
     if status == _REFUSED:
         raise UdpipeError(said.splitlines()[-1])
     if status:

@@ -7,6 +7,7 @@ train(settings, folder)
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
   Run.learn_lemmas()    where the encoder predicts them
   Evaluation.finish()   calibration
+  _tokenizer_beside()   UDPipe's tokenizer, meanwhile
 
 So beam=global is a GlobalPlan, of which GlobalPass makes a BeamObjective; the Trainer draws batches of it, which it searches to
 leave gradients, and the optimizer takes a step (fitting/trainer.py).
@@ -16,7 +17,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -42,12 +45,13 @@ from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings
-from parser.settings.plan import NetworkPlan, Plan, TokenizerPlan
+from parser.settings.plan import NetworkPlan, Plan
 from parser.settings.planning import check_files, plan
+from parser.storage.atomic import replacing
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
-from parser.text.tokenizer_training import train_tokenizer_apart
+from parser.text.tokenizer_training import tokenizer_in_training
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
@@ -97,14 +101,14 @@ def train(
             run = Run(planned, manifest, folder, everyone, vectors)
             if planned.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
                 log.warning("tokenizer=udpipe: this model reads %s, which text lacks; recipe=text needs none", tags)
-            run.train()
-            run.learn_lemmas()
-            metrics = run.metrics()
-            log.info("finishing: calibration, if there is a dev part, and saving")
-            metrics |= run.evaluation.finish(planned.search)
-            run.model.save(folder / MODEL)
-            if planned.tokenizer is not None:
-                _train_tokenizer(planned, planned.tokenizer, folder / MODEL / TOKENIZER)
+            with _tokenizer_beside(planned) as finish_tokenizer:
+                run.train()
+                run.learn_lemmas()
+                metrics = run.metrics()
+                log.info("finishing: calibration, if there is a dev part, and saving")
+                metrics |= run.evaluation.finish(planned.search)
+                run.model.save(folder / MODEL)
+                finish_tokenizer(folder / MODEL / TOKENIZER)
             _read_back(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
@@ -122,12 +126,29 @@ def _read_back(folder: Path) -> None:
         model_tokenizer(folder)
 
 
-def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:
-    with TemporaryDirectory() as folder:
-        train, dev = plan.files.train.as_files(plan.files.dev, Path(folder))
-        train_tokenizer_apart(train, dev, target)
-        if wanted.segmenter:
-            train_segmenter(train, dev, target, plan.seed)
+@contextmanager
+def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
+    """Trains UDPipe's tokenizer, if one is wanted, while the parser is trained, where there is another processor.
+
+    Yields what waits for it, writes it to a file, and trains a segmenter.
+    """
+    if (wanted := plan.tokenizer) is None:
+        yield lambda target: None
+        return
+    with TemporaryDirectory() as place:
+        train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
+        made = Path(place) / TOKENIZER
+        with tokenizer_in_training(train, dev, made) as finish:
+
+            def finish_into(target: Path) -> None:
+                log.info("waiting for the tokenizer: %s", target)
+                finish()
+                with replacing(target) as temporary:
+                    shutil.copyfile(made, temporary)
+                if wanted.segmenter:
+                    train_segmenter(train, dev, target, plan.seed)
+
+            yield finish_into
 
 
 class Run:

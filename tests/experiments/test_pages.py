@@ -20,6 +20,7 @@ from tests.toy import ROOT
 TRAINED = [
     ("comparison", "accurate", []),
     ("comparison", "unseen", []),
+    ("annotation", "annotation", []),
     ("beam", "beam", []),
     ("choices", "choices", []),
     ("choices", "ablation", []),

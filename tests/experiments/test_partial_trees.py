@@ -131,15 +131,15 @@ def test_the_loop_goes_on_with_all_files(tmp_path, monkeypatch):
         trained.append((folder.name, first_pass and first_pass.parent.name, training.files[-1].count(".conllu")))
         return METRICS
 
-    def ask(parser, pool, strategy, wanted, seed):
+    def ask(parser, pool, strategy, most, sure, seed):
         asked.append((strategy, len(pool)))
-        return "", pool[1:], wanted.words
+        return "", pool[1:], most
 
     monkeypatch.setattr(annotation, "run_training", train)
     monkeypatch.setattr(annotation, "ask", ask)
     monkeypatch.setattr(annotation.Parser, "load", lambda folder: None)
     monkeypatch.chdir(ROOT)
-    wanted = settings_of(Annotation, "annotation", [f"runs={tmp_path}", "languages=[sample]", "sentences=10", "rounds=2"])
+    wanted = settings_of(Annotation, "annotation", [f"runs={tmp_path}", "languages=[sample]", "sentences=10", "words=[100]"])
     cells = annotation.cells(wanted)
     found = list(annotation.measure(wanted, cells))
     assert [key for key, _ in found] == [cell.key for cell in cells]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from parser.conllu.checks import COLUMN_NAMES
 from parser.text import tokenizer_training
-from parser.text.tokenizer_training import train_tokenizer, train_tokenizer_apart
+from parser.text.tokenizer_training import tokenizer_in_training, train_tokenizer, train_tokenizer_apart
 from parser.text.udpipe import UdpipeError
 from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
@@ -48,6 +50,25 @@ def test_what_is_refused_there_is_refused_here(tmp_path):
     assert not (tmp_path / "made.udpipe").exists()
 
 
+def test_it_is_given_up_where_nobody_waits_for_it(tmp_path, monkeypatch):
+    started = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Noted)
+    train_tiny_tokenizer(tmp_path / "here.udpipe")
+    with (
+        pytest.raises(ZeroDivisionError),
+        tokenizer_in_training([tmp_path / "here.conllu"], None, tmp_path / "made.udpipe", TINY | {"epochs": 10**6}),
+    ):
+        raise ZeroDivisionError
+    assert started[0].returncode is not None
+    assert not (tmp_path / "made.udpipe").exists()
+
+
 def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
     started = []
 
@@ -66,17 +87,30 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("segmenter", ["bilstm", "none"])
 def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, caplog, segmenter):
-    asked = []
+    asked, happened = [], []
+
+    @contextmanager
+    def beside(train: list[str], dev: str, made: Path) -> Iterator[Callable[[], int]]:
+        asked.append((train, dev))
+        happened.append("begun")
+        yield lambda: happened.append("waited") or made.write_bytes(b"tokenizer")
+        happened.append("ended")
+
     monkeypatch.setattr(training_run, "train_segmenter", lambda *arguments: asked.append(arguments))
-    monkeypatch.setattr(training_run, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
+    monkeypatch.setattr(training_run, "tokenizer_in_training", beside)
+    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
+    monkeypatch.setattr(
+        training_run.Run, "train", lambda run, train=training_run.Run.train: happened.append("parser") or train(run)
+    )
     path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
     training_run.train(
         settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", f"segmenter={segmenter}"), tmp_path / "run"
     )
-    trained = [path], path, tmp_path / "run/model/tokenizer.udpipe"
-    assert asked == [trained, *([(*trained, 1)] if segmenter == "bilstm" else [])]
-    assert (tmp_path / "run/model").is_dir()
+    target = tmp_path / "run/model/tokenizer.udpipe"
+    assert asked == [([path], path), *([([path], path, target, 1)] if segmenter == "bilstm" else [])]
+    assert happened == ["begun", "parser", "waited", "ended"]
+    assert target.read_bytes() == b"tokenizer"
     assert "tokenizer=udpipe: this model reads UPOS, which text lacks; recipe=text needs none" in caplog.messages
 
 
@@ -97,8 +131,14 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
         assert all("global.columns" not in text and "\tO\n" not in text for text in texts)
         read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
 
+    @contextmanager
+    def beside(train: list[str], dev: str, made: Path) -> Iterator[Callable[[], None]]:
+        trained(train, dev)
+        yield made.touch
+
     monkeypatch.setattr(training_run, "train_segmenter", trained)
-    monkeypatch.setattr(training_run, "train_tokenizer_apart", trained)
+    monkeypatch.setattr(training_run, "tokenizer_in_training", beside)
+    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
     word = "{}\ta{}\ta\tX\t_\t_\t{}\t{}\t_\t_\n"
     tree = word.format(1, 1, 0, "root") + word.format(2, 2, 1, "dep")
     faulty = tree.replace("\t1\t", "\t5\t") if "skip" in given else ""
