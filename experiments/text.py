@@ -147,7 +147,7 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
             written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
             with replacing(written[-1]) as temporary, temporary.open("wb") as target:
                 parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
-        of_input = () if model.vocabularies.tags else _OF_TAGS
+        of_input: tuple[str, ...] = () if model.vocabularies.tags else _OF_TAGS
         of_input += () if model.vocabularies.lemmas else _OF_LEMMAS
         yield cell.key, _scores(gold, written, of_input, seconds)
 
@@ -189,7 +189,7 @@ def page(rows: list[Row], wanted: Text) -> str:
 def _cells(rows: list[Row]) -> Iterator[str]:
     for name in (*_METRICS, *_RAW_METRICS):
         values = numbers(rows, name)
-        yield mean_and_deviation(values) if values else ("–" if rows else NOT_RUN)
+        yield mean_and_deviation(values) if values else ("-" if rows else NOT_RUN)
 
 
 # Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
