@@ -3,8 +3,8 @@
     python experiments/comparison.py --config-name=accurate paths.treebanks=../shared/ud-v2.2
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
 
-NAME.yaml of --config-name says what is compared: accurate, unseen, systems, systems_bilstm, subwords, pretrained, online,
-distillation.
+NAME.yaml of --config-name says what is compared: accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained,
+online, distillation.
 UDPipe's lines need the extra ``compare``; without it, name the others. A claim is the sum of the LAS of some variants minus
 that of others, positive if it holds. It is estimated from pairs, trainings on the same treebank with the same seed; the
 interval is Student's, 95%, over the pairs of a treebank, and over those of all treebanks together. A claim is open if its

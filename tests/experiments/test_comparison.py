@@ -90,7 +90,9 @@ def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, mo
     assert measured[0]["cpu_seconds"] == measured[1]["cpu_seconds"]
 
 
-@pytest.mark.parametrize("config", ["online", "systems", "systems_bilstm", "subwords", "pretrained", "distillation"])
+@pytest.mark.parametrize(
+    "config", ["online", "systems", "systems_bilstm", "systems_text", "subwords", "pretrained", "distillation"]
+)
 def test_variants_differ_and_every_claim_names_variants(config):
     found = wanted(config)
     settings = [found.settings_of(name) for name in found.all_variants]

@@ -34,6 +34,7 @@ TRAINED = [
     ("recombination", "recombination", []),
     ("comparison", "systems", []),
     ("comparison", "systems_bilstm", []),
+    ("comparison", "systems_text", []),
     ("comparison", "subwords", []),
     ("comparison", "pretrained", []),
     *(("table7", "table7", [f"recipe={recipe}"]) for recipe in ("paper", "paper_literal", "paper_tuned")),
