@@ -59,3 +59,12 @@ def test_no_more_is_read_than_is_looked_at():
     stream = io.BytesIO(words(1) + words(100_000, upos="_"))
     next(refuse_missing_columns(read_chunks(stream, 100), MODEL, "file"))
     assert stream.tell() <= 200
+
+
+def test_what_one_of_several_treebanks_lacks_is_not_missing():
+    several = MODEL | {"treebank": Vocabulary(["hu", "da"])}
+    without_feats, untagged = words(2000, feats="_"), words(500, feats="_", upos="_")
+    read = refuse_missing_columns(read_chunks(io.BytesIO(without_feats), 1000), several, "file")
+    assert b"".join(chunk.content for chunk in read) == without_feats
+    with pytest.raises(MissingColumnsError, match="file: UPOS is _"):
+        refuse_missing_columns(read_chunks(io.BytesIO(untagged), 1000), several, "file")

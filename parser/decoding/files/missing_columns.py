@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError, counted, describe_file
+from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, XPOS, ConlluError, counted, describe_file
 from parser.conllu.chunks import Chunk
-from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS
+from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS, TREEBANK
 from parser.data.vocabularies import Vocabulary
 
 # A column is looked at in this many words at the beginning of the input.
@@ -31,7 +31,8 @@ def refuse_missing_columns(
 ) -> Iterator[Chunk]:
     """The same chunks, after a look at the words in the first of them.
 
-    A column is missing where it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there.
+    A column is missing where it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there. Of
+    several treebanks that a model was trained on, one may lack XPOS or FEATS: there, what training saw is not missing.
 
     Args:
         chunks: the input.
@@ -87,7 +88,8 @@ def check_columns(
             known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
         ]
         never_empty = column != FORM and any(EMPTY not in known for known in of_column)
-        if n_words >= _BY_CHANCE or (n_words and never_empty):
+        lacked = TREEBANK in vocabularies and column in (XPOS, FEATS) and not never_empty
+        if (n_words >= _BY_CHANCE and not lacked) or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
