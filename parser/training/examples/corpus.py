@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -155,10 +155,12 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
             length = start.spec.embeddings[network.vectors.attribute].size
         tensors = start.classifier.state_dict()
         subword_vectors = None if vocabularies.subwords is None else tensors[f"tokens.inputs.vectors.{SUBWORDS}"].numpy()
-        found = Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length)
-        return replace(found, pretrained=start.spec.pretrained)
+        pretrained = start.spec.pretrained
+        return Corpus(
+            *parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length, pretrained
+        )
     wanted, vectors, subword_vectors, by_attribute = None if network is None else network.vectors, None, None, {}
-    pretrained: PretrainedSpec | None = None
+    pretrained = None
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
@@ -186,8 +188,9 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
     length = None if vectors is None else vectors.matrix.shape[1]
     parts = train, known, dev_made, test_made
-    made = Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length)
-    return replace(made, pretrained=pretrained)
+    return Corpus(
+        *parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length, pretrained
+    )
 
 
 def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
