@@ -4,8 +4,8 @@
 
 A parser learns from some whole sentences. Then, in rounds, words of the other sentences of the training part are chosen: those
 that it is least sure of (parser/commands/annotate.py), or any. They get their gold heads and relations; what the parser is sure
-of is filled in, right or wrong, unless that makes no tree with them; the rest is not known. The parser goes on with all of that
-(start=), and the next round begins, with sentences that were not asked about.
+of is filled in, right or wrong, unless that makes no tree with them. The rest it parses again, with a beam, and keeps what is
+there. It goes on with all of that (start=), and the next round begins, with sentences that were not asked about.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from experiments.command import Trainings, check_at_least
 from experiments.engine import Cell, Experiment, check
 from experiments.figures import BLUE, GREY, panels, save
 from experiments.hiding import FEW, write
+from experiments.partial_trees import complete
 from experiments.tables import Key, Row, chosen, grid, markdown, names_of, score
 from experiments.trainings import Training, formatted, run_training
 from parser.commands.annotate import AskedWord, annotated, least_certain
@@ -44,6 +45,7 @@ class Annotation(Trainings):
     words: list[int]
     rounds: int
     sure: float
+    beam: int
     epochs: int
 
     @property
@@ -54,7 +56,7 @@ class Annotation(Trainings):
 
 def cells(wanted: Annotation) -> list[Cell]:
     """Both strategies of a treebank and seed share a job, as they begin with the same parser."""
-    for key in ("sentences", "rounds", "epochs"):
+    for key in ("sentences", "rounds", "beam", "epochs"):
         check_at_least(key, getattr(wanted, key), 1)
     for words in wanted.words:
         check_at_least("words", words, 1)
@@ -91,10 +93,11 @@ def measure(wanted: Annotation, group: list[Cell]) -> Iterator[tuple[Key, dict[s
         metrics, corrected = start, 0
         for number in range(wanted.rounds + 1):
             if number > 0:
-                batch = folder / f"{strategy}{number}.conllu"
+                batch, completed = (folder / f"{strategy}{number}{name}.conllu" for name in ("", "-completed"))
                 text, pool, asked = ask(Parser.load(model), pool, strategy, int(words), wanted.sure, f"{seed} {number}")
                 write(batch, text)
-                files, corrected = [*files, str(batch)], corrected + asked
+                complete(model / "model", batch, completed, wanted.beam)
+                files, corrected = [*files, str(completed)], corrected + asked
                 on = replace(training, overrides=wanted.overrides, files=(override("treebank.train", files),))
                 metrics = run_training(on, folder / f"{strategy}{number}", model / "model", wanted.fresh)
                 model = folder / f"{strategy}{number}"
