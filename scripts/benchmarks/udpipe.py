@@ -35,6 +35,7 @@ PARSER = {
 # One model for all tags, and one for lemmas: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tagger
 TAGGER = {
     "models": 2,
+    "templates_1": "lemmatizer",  # its features; as in a tagger that is one model
     "provide_lemma_1": 0,
     "iterations_1": 10,
     "templates_2": "lemmatizer",
