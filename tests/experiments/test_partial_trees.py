@@ -124,7 +124,7 @@ def test_words_that_are_asked_about_are_corrected_and_the_rest_stays_sure_or_unk
 
 
 def test_the_loop_goes_on_with_all_files(tmp_path, monkeypatch):
-    trained, asked = [], []
+    trained, asked, completed = [], [], []
 
     def train(training, folder, first_pass=None, fresh=False):
         training.settings()
@@ -137,6 +137,9 @@ def test_the_loop_goes_on_with_all_files(tmp_path, monkeypatch):
 
     monkeypatch.setattr(annotation, "run_training", train)
     monkeypatch.setattr(annotation, "ask", ask)
+    monkeypatch.setattr(
+        annotation, "complete", lambda model, given, target, beam: completed.append((model.parent.name, given.name))
+    )
     monkeypatch.setattr(annotation.Parser, "load", lambda folder: None)
     monkeypatch.chdir(ROOT)
     wanted = settings_of(Annotation, "annotation", [f"runs={tmp_path}", "languages=[sample]", "sentences=10", "words=[100]"])
@@ -152,5 +155,7 @@ def test_the_loop_goes_on_with_all_files(tmp_path, monkeypatch):
             for n, before in ((1, "first"), (2, "{}1"))
         ),
     ]
+    before_each = [before for _, before, _ in trained if before]
+    assert completed == [*zip(before_each, (f"{name}.conllu" for name, before, _ in trained if before), strict=True)]
     others = len(hiding.read(SAMPLE)) - 10
     assert asked == [(one, others - n) for one in (UNCERTAINTY, RANDOM) for n in (0, 1)]
