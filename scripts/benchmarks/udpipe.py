@@ -32,8 +32,8 @@ PARSER = {
     "use_gold_tags": 1,
 }
 
-# One model for tags and lemmas, as by default. With two, as in the manual's examples, lemmas are 1.1 better on hu, and FEATS 1.0
-# worse, which costs the parser 1.4 LAS.
+# One model for tags and lemmas, as by default. With two, as in the manual's examples, lemmas are 1.1 better on hu, and FEATS
+# 1.0 worse, which costs the parser 1.4 LAS.
 TAGGER = {"models": 1, "iterations_1": 10}
 
 

@@ -142,7 +142,9 @@ def test_the_loop_goes_on_with_all_files(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(annotation.Parser, "load", lambda folder: None)
     monkeypatch.chdir(ROOT)
-    wanted = settings_of(Annotation, "annotation", [f"runs={tmp_path}", "languages=[sample]", "sentences=10", "words=[100]"])
+    wanted = settings_of(
+        Annotation, "annotation", [f"runs={tmp_path}", "languages=[sample]", "sentences=10", "words=[100]", "seeds=1"]
+    )
     cells = annotation.cells(wanted)
     found = list(annotation.measure(wanted, cells))
     assert [key for key, _ in found] == [cell.key for cell in cells]
