@@ -1,0 +1,192 @@
+"""How much of a pretrained encoder's accuracy faster parsers learn from it, and how many words a second they still parse.
+
+    python experiments/compression.py paths.treebanks=../shared/ud-v2.2
+    python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
+
+The parser with the pretrained encoder parses new sentences, which scripts/recombine.py makes of the treebank's, and parsers
+without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without
+any encoder learn its distributions besides (parser/training/examples/teacher.py). Every system is a command line of
+``optimal-step parse``: what it writes is evaluated, and the processor time of its processes is measured, all systems by turns.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from experiments.command import OUTPUT, Trainings, check_at_least, check_known
+from experiments.engine import Cell, Experiment, check
+from experiments.tables import Key, Row, lines_of, markdown, names_of, numbers, score
+from experiments.text import tokenized
+from experiments.trainings import Training, run_training
+from parser.commands import recombine
+from parser.evaluation import evaluate_files
+from parser.settings.paths import override
+from parser.storage.atomic import replacing
+from scripts.benchmarks.measurements import cpu_seconds_of_children
+from scripts.benchmarks.parsing import parse_command
+
+_END = b"\n\n"  # of a sentence
+
+
+@dataclass
+class System:
+    """A parser.
+
+    Attributes:
+        training: settings on top of the recipe.
+        parsing: options of ``optimal-step parse``.
+        trees: whether it learns from the new sentences, too.
+        distributions: whether it learns the teacher's distributions, too.
+    """
+
+    training: list[str] = field(default_factory=list)
+    parsing: list[str] = field(default_factory=list)
+    trees: bool = False
+    distributions: bool = False
+
+
+@dataclass
+class Compression(Trainings):
+    """What to measure; configs/experiments/compression.yaml says what each key is for."""
+
+    systems: list[str]
+    all_systems: dict[str, System]
+    teacher: str
+    copies: int
+    rounds: int
+    tokenizers: str = field(metadata=OUTPUT)
+
+    def training(self, name: str, treebank: str, seed: int | str) -> Training:
+        """That of a system, without the files that it learns from."""
+        return Training.of(self, treebank, seed, self.all_systems[name].training)
+
+    def folder(self, training: Training) -> Path:
+        """The run folder, which systems of the same training share."""
+        return (Path(self.runs) / f"{training.treebank}-seed{training.seed}-{training.folder}").absolute()
+
+    def command(self, name: str, folder: Path) -> list[str]:
+        """The command that parses its standard input by the model of a run folder as a system does."""
+        return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
+
+
+def cells(wanted: Compression) -> list[Cell]:
+    """One for each system; those of a treebank and seed share a job, in which their speed is measured by turns."""
+    known = [*wanted.all_systems]
+    check_known("systems", wanted.systems, known)
+    check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].trees])
+    check_at_least("copies", wanted.copies, 1)
+    check_at_least("rounds", wanted.rounds, 1)
+    check(wanted, ("train", "dev", "test"))
+    found = []
+    for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
+        system = wanted.all_systems[name]
+        of_teacher = [f"copies={wanted.copies}", f"teacher={wanted.teacher}"] if system.trees else []
+        settings = " ".join([wanted.training(name, language, seed).described, *of_teacher, *system.parsing])
+        found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
+    return found
+
+
+def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains all systems, then parses with them."""
+    _, treebank, seed = group[0].key
+    folders: dict[str, Path] = {}
+    seconds: dict[str, float] = {}
+    names = [cell.key[0] for cell in group]
+    for name in sorted(names, key=lambda name: wanted.all_systems[name].trees):  # the teacher first
+        training = wanted.training(name, treebank, seed)
+        folders[name] = wanted.folder(training)
+        if wanted.all_systems[name].trees:
+            training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name].distributions))
+        seconds[name] = run_training(training, folders[name], fresh=wanted.fresh)["cpu_seconds"]
+    plain = Training.of(wanted, treebank, seed)
+    dev, test = plain.part("dev"), plain.part("test")
+    text = tokenized(plain, Path(wanted.tokenizers), segmenter=True)
+    commands = {name: wanted.command(name, folder) for name, folder in folders.items()}
+    parsed, speeds = by_turns(commands, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
+    for cell in group:
+        name = cell.key[0]
+        found = []
+        for part, gold, content in zip(("dev", "test", "text"), (dev, test, test), parsed[name], strict=True):
+            written = folders[name] / f"{name.replace(' ', '_')}.{part}.conllu"
+            written.write_bytes(content)
+            found.append(evaluate_files(gold, written))
+        on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in found)
+        values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[name]:.1f}"
+        yield cell.key, dict(zip(MEASURED, values, strict=True))
+
+
+def taught_by(wanted: Compression, treebank: str, seed: str, distributions: bool) -> tuple[str, ...]:
+    """Trains the teacher, lets it parse new sentences, unless that is done, and says where these are."""
+    training = wanted.training(wanted.teacher, treebank, seed)
+    teacher, train = wanted.folder(training), str(training.part("train"))
+    run_training(training, teacher)
+    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{wanted.copies}-seed{seed}"
+    new, parsed = (stem.with_name(f"{stem.name}.{what}.conllu") for what in ("new", "parsed"))
+    if wanted.fresh or not parsed.exists():
+        recombine.main([train, "-o", str(new), "--copies", str(wanted.copies), "--seed", seed])
+        with replacing(parsed) as temporary:
+            temporary.write_bytes(output(wanted.command(wanted.teacher, teacher), new.read_bytes()))
+    found = (override("treebank.train", [train, parsed]),)
+    return (*found, override("distillation.teacher", teacher)) if distributions else found
+
+
+def output(command: list[str], content: bytes) -> bytes:
+    """What a command writes of its input."""
+    return subprocess.run(command, input=content, stdout=subprocess.PIPE, check=True).stdout
+
+
+def by_turns(
+    commands: Mapping[str, list[str]], contents: Sequence[bytes], rounds: int
+) -> tuple[dict[str, list[bytes]], dict[str, float]]:
+    """What the commands make of some files, all at once, and how many words a second of the processor time of a whole process.
+
+    Args:
+        commands: of each parser; they take turns, and of the speeds of ``rounds`` the median counts.
+        contents: CoNLL-U.
+    """
+    everything = b"".join(contents)
+    words = sum(line.split(b"\t", 1)[0].isdigit() for line in everything.splitlines())
+    outputs: dict[str, bytes] = {}
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            before = cpu_seconds_of_children()
+            outputs[name] = output(command, everything)
+            seconds[name].append(cpu_seconds_of_children() - before)
+    speeds = {name: words / median(found) for name, found in seconds.items()}
+    return {name: _split(found, [content.count(_END) for content in contents]) for name, found in outputs.items()}, speeds
+
+
+def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """Parts of CoNLL-U of some numbers of sentences."""
+    sentences = iter(content.split(_END))
+    return [b"".join(sentence + _END for sentence in islice(sentences, size)) for size in sizes]
+
+
+def page(rows: list[Row], wanted: Compression) -> str:
+    """The page about all treebanks that were asked for or that there are rows of."""
+    head = ["treebank", "parser", "LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second", "training, CPU seconds"]
+
+    def cells_of(found: list[Row]) -> list[str]:
+        speed, seconds = (f"{np.mean(numbers(found, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
+        return [score(found, "las", "uas"), score(found, "dev_las"), score(found, "raw_las"), speed, seconds]
+
+    values = {"treebank": names_of(rows, "treebank", wanted.languages), "system": [*wanted.all_systems]}
+    return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
+
+
+# Official LAS of CoNLL 2018 in percent, no tags of the input: on the words of test, with UAS, of dev, and from the raw text of
+# test; words of all three by the processor time of whole processes; processor time of the training.
+MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
+KEY = ("system", "treebank", "seed")
+EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page)
+
+if __name__ == "__main__":
+    EXPERIMENT.run(__doc__)
