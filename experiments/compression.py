@@ -7,6 +7,7 @@ The parser with the pretrained encoder parses new sentences, which scripts/recom
 without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without
 any encoder learn its distributions besides (parser/training/examples/teacher.py). Every system is a command line of
 ``optimal-step parse``: what it writes is evaluated, and the processor time of its processes is measured, all systems by turns.
+The plot also has the parsers of others that experiments/peers has rows of, and leaves out what has none.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from experiments.command import OUTPUT, Trainings, check_at_least, check_known
+from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.tables import Key, Row, lines_of, markdown, names_of, numbers, score
+from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, panels, read_csv, save
+from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
 from parser.commands import recombine
@@ -62,6 +66,7 @@ class Compression(Trainings):
     copies: int
     rounds: int
     tokenizers: str = field(metadata=OUTPUT)
+    peers: str = field(metadata=OUTPUT)
 
     def training(self, name: str, treebank: str, seed: int | str) -> Training:
         """That of a system, without the files that it learns from."""
@@ -182,11 +187,85 @@ def page(rows: list[Row], wanted: Compression) -> str:
     return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
 
 
+# By family of systems, whose names go on with what is different: what the plot calls it, and its colour.
+_FAMILIES = {
+    "mlp": ("MLP", GREEN),
+    "text": ("recipe=text", BLUE),
+    "text, subwords": ("with subwords", SKY),
+    "pretrained": ("with the pretrained encoder", ORANGE),
+}
+_TAUGHT, _RERANKED = "taught", "reranked"
+
+
+def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
+    """LAS against words per second, a panel for each treebank that there are rows of."""
+    treebanks = [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
+    figure, plots = panels(len(treebanks), width=4.6, height=3.8, share_y=False)
+    path = ROOT / wanted.peers
+    peers = read_csv(path) if path.exists() else []
+    for treebank, plot in zip(treebanks, plots, strict=True):
+        ours = {name: _point(chosen(rows, treebank=treebank, system=name)) for name in wanted.all_systems}
+        others = {name: _point(chosen(peers, treebank=treebank, peer=name)) for name in names_of(peers, "peer")}
+        _draw_treebank(plot, ours, others)
+        plot.set_title(treebank)
+    plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
+    handles = {
+        "greedy": Line2D([], [], marker="o", color=GREY, markerfacecolor="white"),
+        "beam of 8, reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
+        "taught by the one with the encoder": Line2D([], [], marker="o", linestyle="", color=GREY),
+        "others": Line2D([], [], marker="x", linestyle="", color=BLACK),
+    }
+    plots[0].legend(handles.values(), handles.keys(), loc="lower left")
+    save(figure, folder / "compression.svg")
+
+
+def _point(rows: list[Row]) -> tuple[float, float] | None:
+    """Words per second and LAS, means over seeds; None: there are no rows."""
+    if not rows:
+        return None
+    speed, las = (float(np.mean(numbers(rows, name))) for name in ("words_per_second", "las"))
+    return speed, las
+
+
+def _draw_treebank(
+    plot: Axes, ours: dict[str, tuple[float, float] | None], others: dict[str, tuple[float, float] | None]
+) -> None:
+    for family, (label, colour) in _FAMILIES.items():
+        for taught in ("", f", {_TAUGHT}"):
+            line = [ours.get(family + taught + ending) for ending in ("", f", {_RERANKED}")]
+            points = [point for point in line if point is not None]
+            fill = colour if taught else "white"
+            if points:
+                plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
+            for point, marker in zip(line, "os", strict=True):
+                if point is not None:
+                    plot.plot(*point, marker, color=colour, markerfacecolor=fill, markersize=6)
+        begin, end = ours.get(family), ours.get(f"{family}, {_TAUGHT}")
+        if begin is not None and end is not None:
+            plot.annotate("", end, begin, arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 5, "shrinkB": 5})
+        if begin is not None:
+            _label(plot, label, begin, colour, above=family == "text, subwords")
+    for name, point in others.items():
+        if point is not None:
+            plot.plot(*point, "x", color=BLACK, markersize=6)
+            _label(plot, name, point)
+    plot.set_xscale("log")
+    plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    plot.set_xlabel("words per second of CPU time")
+    plot.margins(0.18, 0.1)
+
+
+def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, above: bool = False) -> None:
+    """Beside a point, below the line to what is slower and better."""
+    shift, where = (4, "bottom") if above else (-4, "top")
+    plot.annotate(text, point, (7, shift), textcoords="offset points", color=colour, va=where)
+
+
 # Official LAS of CoNLL 2018 in percent, no tags of the input: on the words of test, with UAS, of dev, and from the raw text of
 # test; words of all three by the processor time of whole processes; processor time of the training.
 MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
 KEY = ("system", "treebank", "seed")
-EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page)
+EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page, draw=draw)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)
