@@ -46,13 +46,13 @@ class System:
     Attributes:
         training: settings on top of the recipe.
         parsing: options of ``optimal-step parse``.
-        trees: whether it learns from the new sentences, too.
+        copies: how many new sentences for each of the treebank it learns from, too.
         distributions: whether it learns the teacher's distributions, too.
     """
 
     training: list[str] = field(default_factory=list)
     parsing: list[str] = field(default_factory=list)
-    trees: bool = False
+    copies: int = 0
     distributions: bool = False
 
 
@@ -63,7 +63,6 @@ class Compression(Trainings):
     systems: list[str]
     all_systems: dict[str, System]
     teacher: str
-    copies: int
     rounds: int
     tokenizers: str = field(metadata=OUTPUT)
     peers: str = field(metadata=OUTPUT)
@@ -85,14 +84,13 @@ def cells(wanted: Compression) -> list[Cell]:
     """One for each system; those of a treebank and seed share a job, in which their speed is measured by turns."""
     known = [*wanted.all_systems]
     check_known("systems", wanted.systems, known)
-    check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].trees])
-    check_at_least("copies", wanted.copies, 1)
+    check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].copies])
     check_at_least("rounds", wanted.rounds, 1)
     check(wanted, ("train", "dev", "test"))
     found = []
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
         system = wanted.all_systems[name]
-        of_teacher = [f"copies={wanted.copies}", f"teacher={wanted.teacher}"] if system.trees else []
+        of_teacher = [f"copies={system.copies}", f"teacher={wanted.teacher}"] if system.copies else []
         settings = " ".join([wanted.training(name, language, seed).described, *of_teacher, *system.parsing])
         found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
     return found
@@ -104,11 +102,11 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
     folders: dict[str, Path] = {}
     seconds: dict[str, float] = {}
     names = [cell.key[0] for cell in group]
-    for name in sorted(names, key=lambda name: wanted.all_systems[name].trees):  # the teacher first
+    for name in sorted(names, key=lambda name: wanted.all_systems[name].copies):  # the teacher first
         training = wanted.training(name, treebank, seed)
         folders[name] = wanted.folder(training)
-        if wanted.all_systems[name].trees:
-            training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name].distributions))
+        if wanted.all_systems[name].copies:
+            training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name]))
         seconds[name] = run_training(training, folders[name], fresh=wanted.fresh)["cpu_seconds"]
     plain = Training.of(wanted, treebank, seed)
     dev, test = plain.part("dev"), plain.part("test")
@@ -127,19 +125,19 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
         yield cell.key, dict(zip(MEASURED, values, strict=True))
 
 
-def taught_by(wanted: Compression, treebank: str, seed: str, distributions: bool) -> tuple[str, ...]:
+def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> tuple[str, ...]:
     """Trains the teacher, lets it parse new sentences, unless that is done, and says where these are."""
     training = wanted.training(wanted.teacher, treebank, seed)
     teacher, train = wanted.folder(training), str(training.part("train"))
     run_training(training, teacher)
-    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{wanted.copies}-seed{seed}"
+    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}"
     new, parsed = (stem.with_name(f"{stem.name}.{what}.conllu") for what in ("new", "parsed"))
     if wanted.fresh or not parsed.exists():
-        recombine.main([train, "-o", str(new), "--copies", str(wanted.copies), "--seed", seed])
+        recombine.main([train, "-o", str(new), "--copies", str(system.copies), "--seed", seed])
         with replacing(parsed) as temporary:
             temporary.write_bytes(output(wanted.command(wanted.teacher, teacher), new.read_bytes()))
     found = (override("treebank.train", [train, parsed]),)
-    return (*found, override("distillation.teacher", teacher)) if distributions else found
+    return (*found, override("distillation.teacher", teacher)) if system.distributions else found
 
 
 def output(command: list[str], content: bytes) -> bytes:

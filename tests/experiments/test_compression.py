@@ -20,8 +20,8 @@ COPY = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buf
 def wanted_of(*overrides: str) -> Compression:
     wanted = settings_of(Compression, "compression", ["languages=[sample]", "seeds=1", "rounds=1", *overrides])
     wanted.all_systems = {
-        "mlp, taught": System(["model=mlp", "distillation.over=all"], trees=True, distributions=True),
-        "text, taught": System(["second_pass.epochs=7"], trees=True),
+        "mlp, taught": System(["model=mlp", "distillation.over=all"], copies=1, distributions=True),
+        "text, taught": System(["second_pass.epochs=7"], copies=1),
         "pretrained": System(["encoder.lemmas=null"]),
         "pretrained, reranked": System(["encoder.lemmas=null"], ["--beam", "8"]),
     }
@@ -45,7 +45,7 @@ def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
     monkeypatch.setattr(compression, "run_training", train)
     monkeypatch.setattr(Compression, "command", command)
     monkeypatch.setattr(compression, "tokenized", lambda training, runs, segmenter: training.part("test").read_bytes())
-    wanted = wanted_of(f"runs={tmp_path}", "copies=1")
+    wanted = wanted_of(f"runs={tmp_path}")
     cells = compression.cells(wanted)
     teacher = wanted.folder(wanted.training("pretrained", "sample", 1))
     measured = dict(compression.measure(wanted, cells))
@@ -68,7 +68,7 @@ def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
 
 def test_a_row_says_what_its_system_is_taught_by_and_how_it_parses():
     settings = {cell.key[0]: cell.settings for cell in compression.cells(wanted_of())}
-    assert settings["text, taught"] == "recipe=text second_pass.epochs=7 copies=3 teacher=pretrained, reranked"
+    assert settings["text, taught"] == "recipe=text second_pass.epochs=7 copies=1 teacher=pretrained, reranked"
     assert settings["pretrained, reranked"] == "recipe=text encoder.lemmas=null --beam 8"
 
 
