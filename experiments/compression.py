@@ -174,15 +174,19 @@ def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
 
 
 def page(rows: list[Row], wanted: Compression) -> str:
-    """The page about all treebanks that were asked for or that there are rows of."""
+    """The page about the treebanks that there are rows of."""
     head = ["treebank", "parser", "LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second", "training, CPU seconds"]
 
     def cells_of(found: list[Row]) -> list[str]:
         speed, seconds = (f"{np.mean(numbers(found, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
         return [score(found, "las", "uas"), score(found, "dev_las"), score(found, "raw_las"), speed, seconds]
 
-    values = {"treebank": names_of(rows, "treebank", wanted.languages), "system": [*wanted.all_systems]}
+    values = {"treebank": _treebanks(rows, wanted), "system": [*wanted.all_systems]}
     return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
+
+
+def _treebanks(rows: list[Row], wanted: Compression) -> list[str]:
+    return [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
 
 
 # By family of systems, whose names go on with what is different: what the plot calls it, and its colour.
@@ -197,7 +201,7 @@ _TAUGHT, _RERANKED = "taught", "reranked"
 
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     """LAS against words per second, a panel for each treebank that there are rows of."""
-    treebanks = [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
+    treebanks = _treebanks(rows, wanted)
     figure, plots = panels(len(treebanks), width=4.6, height=3.8, share_y=False)
     path = ROOT / wanted.peers
     peers = read_csv(path) if path.exists() else []
@@ -210,9 +214,11 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     handles = {
         "greedy": Line2D([], [], marker="o", color=GREY, markerfacecolor="white"),
         "beam of 8, reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
-        "taught by the one with the encoder": Line2D([], [], marker="o", linestyle="", color=GREY),
-        "others": Line2D([], [], marker="x", linestyle="", color=BLACK),
     }
+    if any(_TAUGHT in row["system"] for row in rows):
+        handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)
+    if peers:
+        handles["parsers of others"] = Line2D([], [], marker="x", linestyle="", color=BLACK)
     plots[0].legend(handles.values(), handles.keys(), loc="lower left")
     save(figure, folder / "compression.svg")
 
