@@ -311,7 +311,8 @@ class FrozenLSTM:
 
 
 @kernel(fastmath={"contract"}, error_model="numpy", inline="always")
-def _tanh(x):
+def tanh(x):
+    """The hyperbolic tangent of a float32, but for the last digits."""
     x = max(-_BOUND, min(_BOUND, x))
     y = x * x
     numerator = x * (_A1 + y * (_A3 + y * (_A5 + y * (_A7 + y * (_A9 + y * (_A11 + y * _A13))))))
@@ -367,14 +368,14 @@ def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cell
         output = outputs[token, hidden * side : hidden * (side + 1)]
         # Loops over few arrays each: compilers make vector instructions of no others. torch's order: in, forget, new, out.
         for j in range(2 * hidden):
-            gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
+            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
         for j in range(2 * hidden, 3 * hidden):
-            gates[j] = _tanh(of_state[j] + of_input[j])
+            gates[j] = tanh(of_state[j] + of_input[j])
         for j in range(3 * hidden, 4 * hidden):
-            gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
+            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
         for j in range(hidden):
             cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
         for j in range(hidden):
-            state[j] = gates[3 * hidden + j] * _tanh(cell[j]) * scale + zero
+            state[j] = gates[3 * hidden + j] * tanh(cell[j]) * scale + zero
         for j in range(hidden):
             output[j] = state[j]

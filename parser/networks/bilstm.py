@@ -6,10 +6,9 @@ below, in both directions. A tagger may read the outputs of one of the layers; t
 (tasks.py). In training, whole attributes of tokens are dropped, and of what goes from layer to layer the same numbers are
 dropped all through a sentence (Gal and Ghahramani 2016).
 
-Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
-LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed sequences
-cost three times as much. In which batch a sentence is read changes its vectors by no more than rounding: the products are the
-same, but the library that computes them may add up in another order.
+The tokens of a batch lie in the order in which LSTMs read them (lstm.py), and in that of their sentences before and after. In
+which batch a sentence is read changes its vectors by no more than rounding: the products are the same, but the library that
+computes them may add up in another order.
 """
 
 from __future__ import annotations
@@ -28,13 +27,11 @@ from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import rule_counts, value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
 from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
-from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, lstm
+from parser.networks.layers import bernoulli_mask, draw_vectors, lstm
+from parser.networks.lstm import Packing, read_sequences
 from parser.networks.pretrained import PretrainedInput
 from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
 from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
-
-# Parts of the forms of a batch, by length, each of which is padded by itself.
-_LENGTHS = 3
 
 
 class BiLSTM(ContextualRepresentation):
@@ -105,45 +102,41 @@ class BiLSTM(ContextualRepresentation):
         )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping, lengths)[grid.elements]
+        packing = Packing.of(lengths, values.device)
+        read = self._embed(values, dropping, lengths)[packing.elements]
         tag_scores: dict[str, Tensor] = {}
         for layer in range(self.spec.layers):
-            if layer and dropping and self.spec.dropout:
-                read = read * bernoulli_mask(read[:1], self.spec.dropout)
-            read = self._read(layer, read, grid)
+            read = self._read(layer, read, packing, dropping)
             if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
-                tag_scores = self._tag(self.tagger, read, dropping)
+                tag_scores = self._tag(self.tagger, read, packing, dropping)
                 if self.tagger.size:
-                    read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
-        by_token = {task: scores.flatten(0, 1)[grid.cells] for task, scores in tag_scores.items()}
-        return Encoded(read.flatten(0, 1)[grid.cells], by_token)
+                    read = torch.cat([read, self.tagger.expected(tag_scores)], dim=1)
+        return Encoded(read[packing.rows], {task: scores[packing.rows] for task, scores in tag_scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
         """See ContextualRepresentation; the layers above the tagger are not computed."""
         if self.tagger is None:
             return {}
-        grid = Grid.of(lengths, values.device)
-        read = self._embed(values, dropping, lengths)[grid.elements]
+        packing = Packing.of(lengths, values.device)
+        read = self._embed(values, dropping, lengths)[packing.elements]
         for layer in range(self.tagger.spec.layer):
-            if layer and dropping and self.spec.dropout:
-                read = read * bernoulli_mask(read[:1], self.spec.dropout)
-            read = self._read(layer, read, grid)
-        scores = self._tag(self.tagger, read, dropping)
-        return {task: of_task.flatten(0, 1)[grid.cells] for task, of_task in scores.items()}
+            read = self._read(layer, read, packing, dropping)
+        return {task: scores[packing.rows] for task, scores in self._tag(self.tagger, read, packing, dropping).items()}
 
     def rule_scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor]) -> Tensor | None:
         return None if self.lemmas is None else self.lemmas.scores(forms, tag_scores)
 
-    def _read(self, layer: int, read: Tensor, grid: Grid) -> Tensor:
-        """float32[longest, sentences, 2 * hidden]: what a layer makes of float32[longest, sentences, width]."""
-        from_end = self.backwards[layer](grid.reverse(read))[0]
-        return torch.cat([self.forwards[layer](read)[0], grid.reverse(from_end)], dim=2)
+    def _read(self, layer: int, read: Tensor, packing: Packing, dropping: bool) -> Tensor:
+        """float32[rows, 2 * hidden]: what a layer makes of float32[rows, width]."""
+        if layer and dropping and self.spec.dropout:
+            read = read * _sentence_mask(read, packing, self.spec.dropout)
+        sides = self.forwards[layer], self.backwards[layer]
+        return torch.cat([read_sequences(side, read, packing, side is sides[1]) for side in sides], dim=1)
 
-    def _tag(self, tagger: Tagger, read: Tensor, dropping: bool) -> dict[str, Tensor]:
-        """By task, float32[longest, sentences, values]."""
+    def _tag(self, tagger: Tagger, read: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
+        """By task, float32[rows, values]."""
         if dropping and tagger.spec.dropout:
-            read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
+            read = read * _sentence_mask(read, packing, tagger.spec.dropout)
         return tagger.scores(read)
 
     def _embed(self, values: Tensor, dropping: bool, lengths: np.ndarray | None = None) -> Tensor:
@@ -189,19 +182,23 @@ class CharacterEncoder(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
         forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
-        order = np.argsort((forms != ABSENT).sum(axis=1), kind="stable")
-        read = [self._read(forms[some], characters.device) for some in np.array_split(order, min(_LENGTHS, len(order)))]
-        return torch.cat(read)[torch.from_numpy(np.argsort(order)[numbers.reshape(-1)]).to(characters.device)]
-
-    def _read(self, forms: np.ndarray, device: torch.device) -> Tensor:
-        """float32[forms, size] from int32[forms, longest]."""
         lengths = (forms != ABSENT).sum(axis=1)
-        grid = Grid.of(lengths, device)
-        flat = torch.from_numpy(forms[forms != ABSENT]).to(device)
-        read = nn.functional.embedding(flat, self.vectors)[grid.elements]
-        ends = grid.cells[torch.from_numpy(np.cumsum(lengths) - 1).to(device)]
-        sides = [self.forwards(read)[0], self.backwards(grid.reverse(read))[0]]
-        return torch.cat([side.flatten(0, 1)[ends] for side in sides], dim=1)
+        packing = Packing.of(lengths, characters.device)
+        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
+        read = nn.functional.embedding(flat[packing.elements], self.vectors)
+        ends = torch.from_numpy(np.cumsum(lengths)).to(characters.device)
+        last, first = packing.rows[ends - 1], packing.rows[ends - torch.from_numpy(lengths).to(characters.device)]
+        forwards, backwards = (
+            read_sequences(self.forwards, read, packing, False),
+            read_sequences(self.backwards, read, packing, True),
+        )
+        of_forms = torch.cat([forwards[last], backwards[first]], dim=1)
+        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
+
+
+def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:
+    """float32[rows, width]: a mask that drops the same numbers all through a sentence."""
+    return bernoulli_mask(read.new_empty(packing.sizes[0], read.shape[1]), share)[packing.sequences]
 
 
 def _array(tensor: Tensor) -> np.ndarray:

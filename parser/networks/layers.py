@@ -60,12 +60,10 @@ class Grid:
 
     Attributes:
         elements: int64[longest, sequences], the element in each cell; of padding, any one.
-        reversed: int64[longest, sequences], the row to read instead of each, to reverse the sequences.
         cells: int64[elements], the cell of each element.
     """
 
     elements: Tensor
-    reversed: Tensor
     cells: Tensor
 
     @classmethod
@@ -76,14 +74,9 @@ class Grid:
         inside = rows < lengths
         starts = np.cumsum(lengths) - lengths
         elements = np.where(inside, starts + rows, 0)
-        from_end = np.where(inside, lengths - 1 - rows, rows)
         cells = np.empty(lengths.sum(), np.int64)
         cells[elements[inside]] = (rows * len(lengths) + columns)[inside]
-        return cls(*(torch.from_numpy(array).to(device) for array in (elements, from_end, cells)))
-
-    def reverse(self, read: Tensor) -> Tensor:
-        """float32[longest, sequences, width] with every sequence reversed, the padding left at its end."""
-        return read[self.reversed, torch.arange(self.reversed.shape[1], device=read.device)]
+        return cls(*(torch.from_numpy(array).to(device) for array in (elements, cells)))
 
 
 def dropout_mask(values: Tensor, share: float) -> Tensor | None:

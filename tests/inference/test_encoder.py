@@ -18,7 +18,7 @@ from parser.decoding.greedy.batched import BatchedParser
 from parser.decoding.parsers import parser_of
 from parser.inference import encoder as frozen_encoder
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.inference.encoder import FrozenEncoder, FrozenLSTM, _tanh
+from parser.inference.encoder import FrozenEncoder, FrozenLSTM, tanh
 from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
 from parser.model.loading import load_for_parsing
@@ -34,7 +34,7 @@ def models(sentences) -> list[Model]:
 
 @given(st.floats(-30, 30, width=32))
 def test_tanh_is_exact_but_for_the_last_digits(x):
-    assert float(_tanh(np.float32(x))) == pytest.approx(np.tanh(x), rel=1e-6, abs=1e-7)
+    assert float(tanh(np.float32(x))) == pytest.approx(np.tanh(x), rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("together", [7, 256])
