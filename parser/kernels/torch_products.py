@@ -19,13 +19,13 @@ _ONEDNN = _has_onednn()
 
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-    """float32[m, n]: ``a @ b.T + bias``, contiguous, without a gradient to follow.
+    """float32[m, n]: ``a @ b.T + bias``, contiguous, without a gradient to follow (other types are torch.mm's).
 
     Args:
         a: float32[m, k], rows or columns contiguous (a transposed matrix is as good as any).
         b: float32[n, k], the same.
         bias: float32[n].
     """
-    if _ONEDNN and a.is_cpu:
+    if _ONEDNN and a.is_cpu and a.dtype == torch.float32:
         return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
     return a @ b.t() if bias is None else torch.addmm(bias, a, b.t())

@@ -3,8 +3,8 @@
 The rows of a batch are the first tokens of all sequences, the longest sequence first, then their second tokens, and so on:
 those of a step lie one after the other, and there is no padding. torch has the same order in its PackedSequence, but on a CPU
 reads such a batch in a dozen small operations a step; for padded batches, which have more to compute, it has oneDNN. Here
-products are torch's, into matrices that are there already, and all else of a step is one kernel. torch's own LSTM is the
-reference implementation, and what reads on other devices.
+products of a step are torch's, into matrices that are there already, and all else of it is one kernel; the large products, of
+all steps at once, are oneDNN's. torch's own LSTM is the reference implementation, and what reads on other devices.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from parser.inference.encoder import tanh
 from parser.kernels import kernel
+from parser.kernels.torch_products import product
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 
@@ -96,7 +97,7 @@ class _Direction(torch.autograd.Function):
         sizes: Sequence[int],
         from_end: bool,
     ) -> Tensor:
-        gates = torch.addmm(bias + other_bias, inputs, of_inputs.t())
+        gates = product(inputs, of_inputs, bias + other_bias)
         states, cells, squashed = (gates.new_empty(len(inputs), of_states.shape[1]) for _ in range(3))
         arrays = [tensor.numpy() for tensor in (gates, cells, squashed, states)]
         recurrent = of_states.t().contiguous()
@@ -121,7 +122,7 @@ class _Direction(torch.autograd.Function):
             if m:
                 by_state[before : before + m].addmm_(by_gate[start : start + m], of_states)
         by_bias = by_gate.sum(0)
-        by_input = by_gate @ of_inputs if ctx.needs_input_grad[0] else None
+        by_input = product(by_gate, of_inputs.t()) if ctx.needs_input_grad[0] else None
         return by_input, by_gate.t() @ inputs, by_gate.t() @ earlier, by_bias, by_bias, None, None
 
 
