@@ -6,8 +6,9 @@ A peer runs in a Python of its own, as a command line: it learns on the training
 test part without their tags and, where it can, its raw text. configs/experiments/peers.yaml has their commands, and
 experiments/peers.md says how their Pythons are made. One thread.
 
-What has been trained stays in the run folders: a command that has ended is not repeated there. A training that ends by its
-limit, or because somebody ends its process with SIGTERM, counts as stopped: its best model so far is measured.
+What has been trained stays in the run folders: a command that has ended is not repeated there; one that was interrupted with
+the experiment is started again, and its CPU time so far is not counted (fresh=true removes the folder). A training that ends by
+its limit, or because somebody ends its process with SIGTERM, counts as stopped: its best model so far is measured.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,10 +102,12 @@ def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
         name, language, _ = cell.key
         peer, files = wanted.all_peers[name], paths(language, wanted.paths.treebanks)
         run = Run(peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language))
+        if wanted.fresh and run.folder.exists():
+            shutil.rmtree(run.folder)
         run.folder.mkdir(parents=True, exist_ok=True)
         for part in ("train", "dev"):
             (run.folder / f"{part}.conllu").write_bytes(files[part].read_bytes())
-        trained = run.train(wanted.fresh)
+        trained = run.train()
         found = {"version": run.version(), "cpu_minutes": f"{sum(one['cpu_seconds'] for one in trained) / 60:.2f}"}
         found["stopped"] = str(any(one["stopped"] for one in trained)).lower()
         found["megabytes"] = f"{sum(map(size, map(run.folder.joinpath, peer.model))) / 1e6:.2f}"
@@ -161,10 +165,10 @@ class Run:
         # A link is not followed: a virtual environment is known by where it is.
         return [os.path.abspath(self.peer.python), *(word.format(**known) for word in shlex.split(command))]
 
-    def train(self, fresh: bool) -> list[dict[str, Any]]:
+    def train(self) -> list[dict[str, Any]]:
         """The commands of the training that have ended, with their CPU seconds; first those that have not are run."""
         log = self.folder / "trained.json"
-        done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() and not fresh else []
+        done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
         if self.peer.config:
             # JSON is YAML.
             (self.folder / "config.yaml").write_text(json.dumps(dict(self.peer.config), indent=2), encoding="utf-8")

@@ -74,9 +74,11 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
     again = dict(peers.measure(wanted, cells))[key]
     assert again["cpu_minutes"] == found["cpu_minutes"]
     assert (folder / "model").read_text() == "xx"  # it was not trained again
+    (folder / "of before").touch()
     wanted.fresh = True
     list(peers.measure(wanted, cells))
-    assert (folder / "model").read_text() == "xxxx"
+    assert (folder / "model").read_text() == "xx"
+    assert not (folder / "of before").exists()
 
 
 @pytest.mark.parametrize(
@@ -84,15 +86,15 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
 )
 def test_a_training_that_is_stopped_counts_with_what_it_has_saved(code, tmp_path):
     run = Run(peer(LEARN, code, LEARN, minutes=1 / 60), tmp_path, "xx")
-    assert [one["stopped"] for one in run.train(fresh=False)] == [False, True, False]
+    assert [one["stopped"] for one in run.train()] == [False, True, False]
     assert (tmp_path / "model").read_text() == "xxxx"
-    assert len(run.train(fresh=False)) == 3
+    assert len(run.train()) == 3
     assert (tmp_path / "model").read_text() == "xxxx"
 
 
 def test_a_peer_that_fails_is_an_error_that_names_its_log(tmp_path):
     with pytest.raises(ValueError, match=r"ended with 3; .*log.txt says why$"):
-        Run(peer("import sys; sys.exit(3)"), tmp_path, "xx").train(fresh=False)
+        Run(peer("import sys; sys.exit(3)"), tmp_path, "xx").train()
     assert not (tmp_path / "trained.json").exists()
 
 
@@ -100,7 +102,7 @@ def test_a_peer_finds_nothing_of_ours(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     code = "import os; open('model', 'w').write(str(os.environ.get('PYTHONPATH')) + os.environ['OMP_NUM_THREADS'])"
-    Run(peer(code), tmp_path, "xx").train(fresh=False)
+    Run(peer(code), tmp_path, "xx").train()
     assert (tmp_path / "model").read_text() == "None1"
 
 
