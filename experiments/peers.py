@@ -1,0 +1,248 @@
+"""Other parsers, trained on the same files with their own defaults and no pretrained input: accuracy, time, size.
+
+    python experiments/peers.py "peers=[spaCy]" "languages=[hu]" paths.treebanks=../shared/ud-v2.2
+
+A peer runs in a Python of its own, as a command line: it learns on the training part with the dev part, reads the words of the
+test part without their tags and, where it can, its raw text. configs/experiments/peers.yaml has their commands, and
+experiments/peers.md says how their Pythons are made. One thread.
+
+What has been trained stays in the run folders: a command that has ended is not repeated there; one that was interrupted with
+the experiment is started again, and its CPU time so far is not counted (fresh=true removes the folder). A training that ends by
+its limit, or because somebody ends its process with SIGTERM, counts as stopped: its best model so far is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.command import ROOT, Trainings, check_known
+from experiments.engine import Cell, Experiment, check
+from experiments.tables import NOT_RUN, Key, Row, chosen, names_of, plain_table
+from experiments.text import raw_text
+from experiments.treebanks import paths
+from parser.conllu.checks import FORM, ID
+from parser.conllu.files import open_input
+from parser.conllu.stream import read_raw_sentences
+from parser.evaluation import evaluate_files
+from scripts.benchmarks.measurements import cpu_seconds_of_children
+
+if sys.platform != "win32":
+    import resource
+
+_METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats"}
+_RAW_METRICS = {"raw_las": "las_universal", "raw_sentences": "sentences", "raw_words": "words"}
+
+
+@dataclass
+class Peer:
+    """A parser of others.
+
+    Attributes:
+        python: the Python that it is installed in.
+        package: its name on PyPI.
+        names: what it calls the treebanks' languages, where that is another name: {language} in its commands.
+        config: what is written into config.yaml in the run folder; nothing: no such file.
+        minutes: of CPU time after which each command of a training is stopped.
+        train: the arguments of its Python, command by command, in the run folder, where train.conllu and dev.conllu are.
+        parse: the same, from {input} to {output}; {scripts} is scripts/benchmarks.
+        reads_text: whether {input} may be text.
+        model: the files and folders that parsing needs, in the run folder.
+        lacks: of ``upos`` and ``ufeats``, what it does not predict.
+    """
+
+    python: str
+    package: str
+    names: dict[str, str]
+    config: dict[str, Any]
+    minutes: float
+    train: list[str]
+    parse: list[str]
+    reads_text: bool
+    model: list[str]
+    lacks: list[str]
+
+
+@dataclass
+class Peers(Trainings):
+    """What to compare; configs/experiments/peers.yaml says what each key is for."""
+
+    peers: list[str]
+    all_peers: dict[str, Peer]
+
+
+def cells(wanted: Peers) -> list[Cell]:
+    """One for each peer and treebank; the seed is that of their defaults."""
+    check_known("peers", wanted.peers, wanted.all_peers)
+    check(wanted, ("train", "dev", "test"))
+    if wanted.seeds != 1:
+        raise ValueError(f"seeds={wanted.seeds}: the peers are trained with the seeds of their defaults, so that there is one")
+    return [
+        Cell((name, language, "1"), " && ".join(wanted.all_peers[name].train), f"{language} {name}")
+        for language, name in product(wanted.languages, wanted.peers or wanted.all_peers)
+    ]
+
+
+def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains a peer on a treebank, and parses the test part and, for the speed, all parts."""
+    for cell in group:
+        name, language, _ = cell.key
+        peer, files = wanted.all_peers[name], paths(language, wanted.paths.treebanks)
+        run = Run(peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language))
+        if wanted.fresh and run.folder.exists():
+            shutil.rmtree(run.folder)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        for part in ("train", "dev"):
+            (run.folder / f"{part}.conllu").write_bytes(files[part].read_bytes())
+        trained = run.train()
+        found = {"version": run.version(), "cpu_minutes": f"{sum(one['cpu_seconds'] for one in trained) / 60:.2f}"}
+        found["stopped"] = str(any(one["stopped"] for one in trained)).lower()
+        found["megabytes"] = f"{sum(map(size, map(run.folder.joinpath, peer.model))) / 1e6:.2f}"
+        on_words, _ = run.parse("test.conllu", words_alone(files["test"]))
+        scores = evaluate_files(files["test"], on_words)
+        found |= {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items() if column not in peer.lacks}
+        if peer.reads_text:
+            scores = evaluate_files(files["test"], run.parse("test.txt", raw_text(files["test"]))[0])
+            found |= {column: f"{scores[metric].f1:.4f}" for column, metric in _RAW_METRICS.items()}
+        everything = "".join(words_alone(file) for file in files.values())
+        _, seconds = run.parse("all.conllu", everything)
+        words = len(re.findall(r"^\d+\t", everything, re.MULTILINE))
+        yield cell.key, found | {"words_per_second": f"{words / seconds:.1f}"}
+
+
+_NO_COLUMNS = "\t_" * 8 + "\n"
+
+
+def words_alone(path: Path) -> str:
+    """The words and multiword tokens of a file of CoNLL-U, without what is to be predicted and without comments."""
+    found = []
+    with open_input(path) as stream:
+        for sentence in read_raw_sentences(stream, str(path)):
+            for columns, words in sentence.surface_tokens():
+                if len(words) > 1:
+                    found.append(columns[ID : FORM + 1])
+                found += [sentence.columns[word][ID : FORM + 1] for word in words]
+            found.append([])
+    return "".join("\t".join(columns) + (_NO_COLUMNS if columns else "\n") for columns in found)
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, or of the files in a folder."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A peer in a folder of its own.
+
+    Attributes:
+        peer: whose commands are run.
+        folder: where.
+        language: what it is told.
+    """
+
+    peer: Peer
+    folder: Path
+    language: str
+
+    def arguments(self, command: str, **places: str) -> list[str]:
+        """A command as it is run."""
+        known = {"language": self.language, "scripts": str(ROOT / "scripts" / "benchmarks"), **places}
+        # A link is not followed: a virtual environment is known by where it is.
+        return [os.path.abspath(self.peer.python), *(word.format(**known) for word in shlex.split(command))]
+
+    def train(self) -> list[dict[str, Any]]:
+        """The commands of the training that have ended, with their CPU seconds; first those that have not are run."""
+        log = self.folder / "trained.json"
+        done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
+        if self.peer.config:
+            # JSON is YAML.
+            (self.folder / "config.yaml").write_text(json.dumps(dict(self.peer.config), indent=2), encoding="utf-8")
+        for command in self.peer.train[len(done) :]:
+            seconds, stopped = self._run(self.arguments(command), math.ceil(self.peer.minutes * 60))
+            done.append({"command": command, "cpu_seconds": seconds, "stopped": stopped})
+            log.write_text(json.dumps(done, indent=2), encoding="utf-8")
+        return done
+
+    def parse(self, name: str, content: str) -> tuple[Path, float]:
+        """Has some content parsed; the file of trees, and the CPU seconds of the whole processes."""
+        (self.folder / name).write_text(content, encoding="utf-8", newline="\n")
+        output = f"{name}.parsed.conllu"
+        seconds = sum(self._run(self.arguments(one, input=name, output=output))[0] for one in self.peer.parse)
+        return self.folder / output, seconds
+
+    def version(self) -> str:
+        """The version that is installed."""
+        code = f"from importlib.metadata import version; print(version('{self.peer.package}'))"
+        return subprocess.run([*self.arguments("-c"), code], check=True, capture_output=True, encoding="utf-8").stdout.strip()
+
+    def _run(self, arguments: list[str], limit: int | None = None) -> tuple[float, bool]:
+        """The CPU seconds of a process, and whether it was stopped; what it says goes to log.txt in the run folder."""
+        begun = cpu_seconds_of_children()
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # where ours may be
+        environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        with (self.folder / "log.txt").open("a", encoding="utf-8") as log:
+            code = subprocess.run(
+                arguments,
+                cwd=self.folder,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=partial(_limit, limit) if limit else None,
+            ).returncode
+        stopped = limit is not None and code in (-signal.SIGXCPU, -signal.SIGTERM)
+        if code and not stopped:
+            raise ValueError(f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why")
+        return cpu_seconds_of_children() - begun, stopped
+
+
+def _limit(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
+
+
+def page(rows: list[Row], wanted: Peers) -> str:
+    """Markdown: a table for each treebank that was asked for or that there are rows of."""
+    head = ["", "version", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "sentences", "words"]
+    head += ["training, CPU minutes", "words/s", "MB"]
+    parts = []
+    for language in names_of(rows, "treebank", wanted.languages):
+        lines = [[name, *_cells(chosen(rows, peer=name, treebank=language))] for name in wanted.all_peers]
+        parts.append(f"## {language}\n\n{plain_table(head, lines)}")
+    return wanted.head() + "\n".join(parts)
+
+
+def _cells(rows: list[Row]) -> Iterator[str]:
+    if not rows:
+        yield from [NOT_RUN] * (len(MEASURED) - 1)
+        return
+    (row,) = rows
+    yield row["version"]
+    for name in (*_METRICS, *_RAW_METRICS):
+        yield f"{float(row[name]):.2f}" if row[name] else "-"
+    yield f"{float(row['cpu_minutes']):.1f}{', stopped' if row['stopped'] == 'true' else ''}"
+    yield f"{float(row['words_per_second']):,.0f}"
+    yield f"{float(row['megabytes']):.1f}"
+
+
+# Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``cpu_minutes``:
+# of the training. ``stopped``: whether before its end. ``words_per_second``: of CPU time, whole processes, all parts.
+MEASURED = ("version", *_METRICS, *_RAW_METRICS, "cpu_minutes", "stopped", "words_per_second", "megabytes")
+KEY = ("peer", "treebank", "seed")
+EXPERIMENT = Experiment("peers", Peers, KEY, MEASURED, cells, measure, page)
+
+if __name__ == "__main__":
+    EXPERIMENT.run(__doc__)
