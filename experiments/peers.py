@@ -40,8 +40,12 @@ from parser.conllu.stream import read_raw_sentences
 from parser.evaluation import evaluate_files
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 
+# How a training ends that was stopped.
+_STOPPED: tuple[int, ...] = ()
 if sys.platform != "win32":
     import resource
+
+    _STOPPED = -signal.SIGXCPU, -signal.SIGTERM
 
 _METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats"}
 _RAW_METRICS = {"raw_las": "las_universal", "raw_sentences": "sentences", "raw_words": "words"}
@@ -204,14 +208,15 @@ class Run:
                 stderr=subprocess.STDOUT,
                 preexec_fn=partial(_limit, limit) if limit else None,
             ).returncode
-        stopped = limit is not None and code in (-signal.SIGXCPU, -signal.SIGTERM)
+        stopped = limit is not None and code in _STOPPED
         if code and not stopped:
             raise ValueError(f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why")
         return cpu_seconds_of_children() - begun, stopped
 
 
 def _limit(seconds: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
 
 
 def page(rows: list[Row], wanted: Peers) -> str:
