@@ -174,12 +174,12 @@ class Run:
         log = self.folder / "trained.json"
         done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
         if self.peer.config:
-            # JSON is YAML.
-            (self.folder / "config.yaml").write_text(json.dumps(dict(self.peer.config), indent=2), encoding="utf-8")
+            text = json.dumps(dict(self.peer.config), indent=2)  # JSON is YAML
+            (self.folder / "config.yaml").write_text(text, encoding="utf-8", newline="\n")
         for command in self.peer.train[len(done) :]:
             seconds, stopped = self._run(self.arguments(command), math.ceil(self.peer.minutes * 60))
             done.append({"command": command, "cpu_seconds": seconds, "stopped": stopped})
-            log.write_text(json.dumps(done, indent=2), encoding="utf-8")
+            log.write_text(json.dumps(done, indent=2), encoding="utf-8", newline="\n")
         return done
 
     def parse(self, name: str, content: str) -> tuple[Path, float]:
@@ -199,7 +199,7 @@ class Run:
         begun = cpu_seconds_of_children()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # where ours may be
         environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        with (self.folder / "log.txt").open("a", encoding="utf-8") as log:
+        with (self.folder / "log.txt").open("a", encoding="utf-8", newline="\n") as log:
             code = subprocess.run(
                 arguments,
                 cwd=self.folder,

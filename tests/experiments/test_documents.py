@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import choices, comparison, int8, speed, table7
+from experiments import choices, comparison, compression, int8, speed, table7
 from experiments.command import settings_of
 from experiments.engine import Experiment
 from experiments.table7 import CLAIMS, SECOND_PASS, interval_of, read_claims, read_printed
@@ -145,3 +145,13 @@ def test_what_8_bits_cost():
     for page in ("README.md", "eight_bits.md"):
         of_experiments = (EXPERIMENTS / page).read_text(encoding="utf-8").lower()
         assert f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed of cu" in of_experiments
+
+
+def test_what_a_faster_parser_learns_from_a_pretrained_encoder():
+    rows = rows_of(compression.EXPERIMENT, "compression")
+    systems = ("mlp", "mlp, taught", "text", "text, reranked", "text, subwords", "pretrained", "pretrained, reranked")
+    head = ["hu", "LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second"]
+    for (_, *cells), system in zip(table(EXPERIMENTS / "compression.md", head), systems, strict=True):
+        found = chosen(rows, system=system, treebank="hu")
+        speed = f"{np.mean(numbers(found, 'words_per_second')):,.0f}"
+        assert cells == [mean(found, "las", "uas"), mean(found, "dev_las"), mean(found, "raw_las"), speed]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments import speed
+from experiments import compression, speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import Training
@@ -25,12 +25,14 @@ TRAINED = [
     ("choices", "choices", []),
     ("choices", "ablation", []),
     ("choices", "paper_literal", ["languages=[hu,got]"]),
+    ("compression", "compression", []),
     ("comparison", "distillation", []),
     ("int8", "int8", []),
     ("lattices", "lattices", []),
     ("comparison", "online", []),
     *(("nonprojectivity", "nonprojectivity", [f"recipe={recipe}"]) for recipe in ("accurate", "paper_tuned")),
     ("partial_trees", "partial_trees", []),
+    ("peers", "peers", []),
     ("recombination", "recombination", []),
     ("comparison", "systems", []),
     ("comparison", "systems_bilstm", []),
@@ -138,4 +140,7 @@ def test_every_variant_can_be_trained(module, config, overrides):
         **{name: of for study in getattr(wanted, "all_studies", {}).values() for name, of in study.variants.items()},
     }
     for settings in variants.values():
+        if isinstance(settings, compression.System):
+            taught = ["distillation.teacher=RUN_FOLDER"] if settings.distributions else []
+            settings = [*settings.training, *taught]
         plan(Training.of(wanted, "hu", 1, settings).settings())

@@ -1,0 +1,275 @@
+"""How much of a pretrained encoder's accuracy faster parsers learn from it, and how many words a second they still parse.
+
+    python experiments/compression.py paths.treebanks=../shared/ud-v2.2
+    python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
+
+The parser with the pretrained encoder parses new sentences, which scripts/recombine.py makes of the treebank's, and parsers
+without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without
+any encoder learn its distributions besides (parser/training/examples/teacher.py). Every system is a command line of
+``optimal-step parse``: what it writes is evaluated, and the processor time of its processes is measured, all systems by turns.
+The plot also has the parsers of others that experiments/peers has rows of, and leaves out what has none.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known
+from experiments.engine import Cell, Experiment, check
+from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, panels, read_csv, save
+from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
+from experiments.text import tokenized
+from experiments.trainings import Training, run_training
+from parser.commands import recombine
+from parser.evaluation import evaluate_files
+from parser.settings.paths import override
+from parser.storage.atomic import replacing
+from scripts.benchmarks.measurements import cpu_seconds_of_children
+from scripts.benchmarks.parsing import parse_command
+
+_END = b"\n\n"  # of a sentence
+
+
+@dataclass
+class System:
+    """A parser.
+
+    Attributes:
+        training: settings on top of the recipe.
+        parsing: options of ``optimal-step parse``.
+        copies: how many new sentences for each of the treebank it learns from, too.
+        distributions: whether it learns the teacher's distributions, too.
+    """
+
+    training: list[str] = field(default_factory=list)
+    parsing: list[str] = field(default_factory=list)
+    copies: int = 0
+    distributions: bool = False
+
+
+@dataclass
+class Compression(Trainings):
+    """What to measure; configs/experiments/compression.yaml says what each key is for."""
+
+    systems: list[str]
+    all_systems: dict[str, System]
+    teacher: str
+    rounds: int
+    tokenizers: str = field(metadata=OUTPUT)
+    peers: str = field(metadata=OUTPUT)
+
+    def training(self, name: str, treebank: str, seed: int | str) -> Training:
+        """That of a system, without the files that it learns from."""
+        return Training.of(self, treebank, seed, self.all_systems[name].training)
+
+    def folder(self, training: Training) -> Path:
+        """The run folder, which systems of the same training share."""
+        return (Path(self.runs) / f"{training.treebank}-seed{training.seed}-{training.folder}").absolute()
+
+    def command(self, name: str, folder: Path) -> list[str]:
+        """The command that parses its standard input by the model of a run folder as a system does."""
+        return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
+
+
+def cells(wanted: Compression) -> list[Cell]:
+    """One for each system; those of a treebank and seed share a job, in which their speed is measured by turns."""
+    known = [*wanted.all_systems]
+    check_known("systems", wanted.systems, known)
+    check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].copies])
+    check_at_least("rounds", wanted.rounds, 1)
+    check(wanted, ("train", "dev", "test"))
+    found = []
+    for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
+        system = wanted.all_systems[name]
+        of_teacher = [f"copies={system.copies}", f"teacher={wanted.teacher}"] if system.copies else []
+        settings = " ".join([wanted.training(name, language, seed).described, *of_teacher, *system.parsing])
+        found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
+    return found
+
+
+def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains all systems, then parses with them."""
+    _, treebank, seed = group[0].key
+    folders: dict[str, Path] = {}
+    seconds: dict[str, float] = {}
+    names = [cell.key[0] for cell in group]
+    for name in sorted(names, key=lambda name: wanted.all_systems[name].copies):  # the teacher first
+        training = wanted.training(name, treebank, seed)
+        folders[name] = wanted.folder(training)
+        if wanted.all_systems[name].copies:
+            training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name]))
+        seconds[name] = run_training(training, folders[name], fresh=wanted.fresh)["cpu_seconds"]
+    plain = Training.of(wanted, treebank, seed)
+    dev, test = plain.part("dev"), plain.part("test")
+    text = tokenized(plain, Path(wanted.tokenizers), segmenter=True)
+    commands = {name: wanted.command(name, folder) for name, folder in folders.items()}
+    parsed, speeds = by_turns(commands, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
+    for cell in group:
+        name = cell.key[0]
+        found = []
+        for part, gold, content in zip(("dev", "test", "text"), (dev, test, test), parsed[name], strict=True):
+            written = folders[name] / f"{name.replace(' ', '_')}.{part}.conllu"
+            written.write_bytes(content)
+            found.append(evaluate_files(gold, written))
+        on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in found)
+        values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[name]:.1f}"
+        yield cell.key, dict(zip(MEASURED, values, strict=True))
+
+
+def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> tuple[str, ...]:
+    """Trains the teacher, lets it parse new sentences, unless that is done, and says where these are."""
+    training = wanted.training(wanted.teacher, treebank, seed)
+    teacher, train = wanted.folder(training), str(training.part("train"))
+    run_training(training, teacher)
+    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}"
+    new, parsed = (stem.with_name(f"{stem.name}.{what}.conllu") for what in ("new", "parsed"))
+    if wanted.fresh or not parsed.exists():
+        recombine.main([train, "-o", str(new), "--copies", str(system.copies), "--seed", seed])
+        with replacing(parsed) as temporary:
+            temporary.write_bytes(output(wanted.command(wanted.teacher, teacher), new.read_bytes()))
+    found = (override("treebank.train", [train, parsed]),)
+    return (*found, override("distillation.teacher", teacher)) if system.distributions else found
+
+
+def output(command: list[str], content: bytes) -> bytes:
+    """What a command writes of its input."""
+    return subprocess.run(command, input=content, stdout=subprocess.PIPE, check=True).stdout
+
+
+def by_turns(
+    commands: Mapping[str, list[str]], contents: Sequence[bytes], rounds: int
+) -> tuple[dict[str, list[bytes]], dict[str, float]]:
+    """What the commands make of some files, all at once, and how many words a second of the processor time of a whole process.
+
+    Args:
+        commands: of each parser; they take turns, and of the speeds of ``rounds`` the median counts.
+        contents: CoNLL-U.
+    """
+    everything = b"".join(contents)
+    words = sum(line.split(b"\t", 1)[0].isdigit() for line in everything.splitlines())
+    outputs: dict[str, bytes] = {}
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            before = cpu_seconds_of_children()
+            outputs[name] = output(command, everything)
+            seconds[name].append(cpu_seconds_of_children() - before)
+    speeds = {name: words / median(found) for name, found in seconds.items()}
+    return {name: _split(found, [content.count(_END) for content in contents]) for name, found in outputs.items()}, speeds
+
+
+def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """Parts of CoNLL-U of some numbers of sentences."""
+    sentences = iter(content.split(_END))
+    return [b"".join(sentence + _END for sentence in islice(sentences, size)) for size in sizes]
+
+
+def page(rows: list[Row], wanted: Compression) -> str:
+    """The page about the treebanks that there are rows of."""
+    head = ["treebank", "parser", "LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second", "training, CPU seconds"]
+
+    def cells_of(found: list[Row]) -> list[str]:
+        speed, seconds = (f"{np.mean(numbers(found, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
+        return [score(found, "las", "uas"), score(found, "dev_las"), score(found, "raw_las"), speed, seconds]
+
+    values = {"treebank": _treebanks(rows, wanted), "system": [*wanted.all_systems]}
+    return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
+
+
+def _treebanks(rows: list[Row], wanted: Compression) -> list[str]:
+    return [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
+
+
+# By family of systems, whose names go on with what is different: what the plot calls it, and its colour.
+_FAMILIES = {
+    "mlp": ("MLP", GREEN),
+    "text": ("recipe=text", BLUE),
+    "text, subwords": ("with subwords", SKY),
+    "pretrained": ("with the pretrained encoder", ORANGE),
+}
+_TAUGHT, _RERANKED = "taught", "reranked"
+
+
+def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
+    """LAS against words per second, a panel for each treebank that there are rows of."""
+    treebanks = _treebanks(rows, wanted)
+    figure, plots = panels(len(treebanks), width=4.6, height=3.8, share_y=False)
+    path = ROOT / wanted.peers
+    peers = read_csv(path) if path.exists() else []
+    for treebank, plot in zip(treebanks, plots, strict=True):
+        ours = {name: _point(chosen(rows, treebank=treebank, system=name)) for name in wanted.all_systems}
+        others = {name: _point(chosen(peers, treebank=treebank, peer=name)) for name in names_of(peers, "peer")}
+        _draw_treebank(plot, ours, others)
+        plot.set_title(treebank)
+    plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
+    handles = {
+        "greedy": Line2D([], [], marker="o", color=GREY, markerfacecolor="white"),
+        "beam of 8, reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
+    }
+    if any(_TAUGHT in row["system"] for row in rows):
+        handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)
+    if peers:
+        handles["parsers of others"] = Line2D([], [], marker="x", linestyle="", color=BLACK)
+    plots[0].legend(handles.values(), handles.keys(), loc="lower left")
+    save(figure, folder / "compression.svg")
+
+
+def _point(rows: list[Row]) -> tuple[float, float] | None:
+    """Words per second and LAS, means over seeds; None: there are no rows."""
+    if not rows:
+        return None
+    speed, las = (float(np.mean(numbers(rows, name))) for name in ("words_per_second", "las"))
+    return speed, las
+
+
+def _draw_treebank(
+    plot: Axes, ours: dict[str, tuple[float, float] | None], others: dict[str, tuple[float, float] | None]
+) -> None:
+    for family, (label, colour) in _FAMILIES.items():
+        for taught in ("", f", {_TAUGHT}"):
+            line = [ours.get(family + taught + ending) for ending in ("", f", {_RERANKED}")]
+            points = [point for point in line if point is not None]
+            fill = colour if taught else "white"
+            if points:
+                plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
+            for point, marker in zip(line, "os", strict=True):
+                if point is not None:
+                    plot.plot(*point, marker, color=colour, markerfacecolor=fill, markersize=6)
+        begin, end = ours.get(family), ours.get(f"{family}, {_TAUGHT}")
+        if begin is not None and end is not None:
+            plot.annotate("", end, begin, arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 5, "shrinkB": 5})
+        if begin is not None:
+            _label(plot, label, begin, colour, above=family == "text, subwords")
+    for name, point in others.items():
+        if point is not None:
+            plot.plot(*point, "x", color=BLACK, markersize=6)
+            _label(plot, name, point)
+    plot.set_xscale("log")
+    plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    plot.set_xlabel("words per second of CPU time")
+    plot.margins(0.18, 0.1)
+
+
+def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, above: bool = False) -> None:
+    """Beside a point, below the line to what is slower and better."""
+    shift, where = (4, "bottom") if above else (-4, "top")
+    plot.annotate(text, point, (7, shift), textcoords="offset points", color=colour, va=where)
+
+
+# Official LAS of CoNLL 2018 in percent, no tags of the input: on the words of test, with UAS, of dev, and from the raw text of
+# test; words of all three by the processor time of whole processes; processor time of the training.
+MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
+KEY = ("system", "treebank", "seed")
+EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page, draw=draw)
+
+if __name__ == "__main__":
+    EXPERIMENT.run(__doc__)
