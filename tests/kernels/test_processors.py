@@ -16,11 +16,12 @@ from tests.random_models import random_text_model
 
 ROOT = Path(__file__).parents[2]
 
-# Tests of all that is written in vector instructions; see parser/kernels/llvm.py.
+# Tests of all that is written in vector instructions (see parser/kernels/llvm.py) or made of what is.
 WITH_KERNELS = (
     "tests/kernels/test_products.py",
     "tests/inference/test_encoder.py",
     "tests/inference/test_summed_activations.py",
+    "tests/networks/test_lstm.py",
     "tests/kernels/test_active_units.py",
     "tests/training/test_compiled_updates.py",
 )
