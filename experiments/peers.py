@@ -206,7 +206,7 @@ class Run:
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=partial(_limit, limit) if limit else None,
+                preexec_fn=partial(_limit, limit) if limit and _STOPPED else None,
             ).returncode
         stopped = limit is not None and code in _STOPPED
         if code and not stopped:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import choices, comparison, compression, int8, speed, table7
+from experiments import annotation, choices, comparison, compression, int8, speed, table7, text
 from experiments.command import settings_of
 from experiments.engine import Experiment
 from experiments.table7 import CLAIMS, SECOND_PASS, interval_of, read_claims, read_printed
@@ -156,3 +156,24 @@ def test_what_a_faster_parser_learns_from_a_pretrained_encoder():
         found = chosen(rows, system=system, treebank="hu")
         speed = f"{np.mean(numbers(found, 'words_per_second')):,.0f}"
         assert cells == [mean(found, "las", "uas"), mean(found, "dev_las"), mean(found, "raw_las"), speed]
+
+
+def test_what_a_parser_of_text_reaches():
+    rows, page = rows_of(text.EXPERIMENT, "text"), EXPERIMENTS / "from_text.md"
+    head = ["", "lemmas", "goal", "FEATS", "MLAS", "BLEX", "UDPipe 1: lemmas", "FEATS", "MLAS", "BLEX"]
+    for treebank, lemmas, _, *cells in table(page, head):
+        ours, udpipe = (chosen(rows, system=name, treebank=treebank, seed="1") for name in ("text", text.UDPIPE))
+        names = "raw_lemmas", "raw_ufeats", "raw_mlas", "raw_blex"
+        assert [lemmas.strip("*"), *cells] == [mean(found, name) for found in (ours, udpipe) for name in names]
+    head = ["", "greedy", "beam 8", "beam 8, reranked", "beam 32, reranked", "UDPipe 2's prototype"]
+    systems = "text", "text, beam 8", "text, beam 8, reranked", "text, beam 32, reranked"
+    for treebank, *cells, _ in table(page, head):
+        found = [chosen(rows, system=name, treebank=treebank) for name in systems]
+        assert [cell.replace("*", "") for cell in cells] == [f"{mean(one, 'raw_las')}, {mean(one, 'las')}" for one in found]
+
+
+def test_what_corrected_words_bring():
+    rows = rows_of(annotation.EXPERIMENT, "annotation")
+    for corrected, *cells in table(EXPERIMENTS / "annotation.md", ["words corrected", "uncertainty", "random"]):
+        found = [chosen(rows, strategy=name, corrected=corrected) for name in annotation.STRATEGIES]
+        assert [cell.split(" ±")[0] for cell in cells] == [mean(one, "las") for one in found]

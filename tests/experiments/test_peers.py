@@ -81,6 +81,7 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
     assert not (folder / "of before").exists()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     "code", ["import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "while True: pass"], ids=["by hand", "by its limit"]
 )
