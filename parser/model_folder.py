@@ -21,6 +21,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemma_rules import is_lemma
 from parser.data.lemmas import Lemmas
 from parser.data.subwords import Subwords, package
@@ -300,14 +301,41 @@ def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:
     for key, forms in seen.items():
         check_type(forms, dict, "a value of lemmas.seen")
         for lemma in forms.values():
-            check_type(lemma, str, "a lemma of lemmas.seen")
-            if not is_lemma(lemma):
-                raise ValueError(f"{lemma!r} is not a lemma")
-        _check_written("lemma", "".join(forms.values()))
+            _check_lemma(lemma, "a lemma of lemmas.seen")
         by_tags[tuple(key.split("\t")) if key else ()] = forms
     for rule in rules:
         _check_written("rule for lemmas", rule.replace("\t", ""))
-    return Lemmas(rules, columns, by_tags)
+    return Lemmas(rules, columns, by_tags, _read_known(found["known"]) if "known" in found else None)
+
+
+def _read_known(found: dict[str, Any]) -> KnownLemmas:
+    """The known lemmas.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or cannot be.
+    """
+    check_type(found, dict, "lemmas.known")
+    by_upos, written_for = found["by_upos"], found["written_for"]
+    check_type(by_upos, dict, "lemmas.known.by_upos")
+    for lemmas in by_upos.values():
+        check_type(lemmas, list, "a value of lemmas.known.by_upos")
+        for lemma in lemmas:
+            _check_lemma(lemma, "a lemma of lemmas.known")
+    check_type(written_for, dict, "lemmas.known.written_for")
+    for character, other in written_for.items():
+        check_type(other, str, "a value of lemmas.known.written_for")
+        if len(character) != 1:
+            raise ValueError(f"{character!r} is not one character")
+    return KnownLemmas(by_upos, written_for)
+
+
+def _check_lemma(value: object, called: str) -> None:
+    """Raises TypeError or ValueError for what is no lemma."""
+    check_type(value, str, called)
+    assert isinstance(value, str)
+    if not is_lemma(value):
+        raise ValueError(f"{value!r} is not a lemma")
+    _check_written("lemma", value)
 
 
 def _check_vocabularies(vocabularies: dict[str, Any]) -> None:

@@ -254,11 +254,13 @@ class LemmaSpec(Spec):
         size: units of the hidden layer.
         buckets: affixes that have a vector; those that are hashed to the same number share it.
         dropout: share of the hidden units dropped in training.
+        trigrams: how many three characters within the word are read, each ending one further from its end.
     """
 
     size: int = field(metadata=_UNITS)
     buckets: int = field(metadata=between(1, 10_000_000, "the number of vectors"))
     dropout: float = field(metadata=_DROPPED)
+    trigrams: int = field(default=0, metadata=between(0, 100, "the number of trigrams"))
 
     def shapes(self, tags: Mapping[str, ValueCounts], rules: ValueCounts) -> Shapes:
         """Those of the parameters, for these tags and rules."""

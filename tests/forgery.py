@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemmas import Lemmas, Seen
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
@@ -45,8 +46,9 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
         parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
         if kind == "lemmas":
-            vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN)
-            encoder.lemmas = LemmaSpec(4, 50, 0.1)
+            known = KnownLemmas({"X": ["always", "seen"], "Y": ["B", "seen"]}, {"é": "e"})
+            vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN, known)
+            encoder.lemmas = LemmaSpec(4, 50, 0.1, 2)
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)

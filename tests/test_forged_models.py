@@ -149,6 +149,15 @@ LEMMA_VOCABULARY_EDITS = {
     "a lemma that is a number": set_at("lemmas", "seen", {"X\t_": {"a": 1}}),
     "a lemma with a tab": set_at("lemmas", "seen", {"X\t_": {"a": "a\tb"}}),
     "a lemma of nothing": set_at("lemmas", "seen", {"X\t_": {"a": ""}}),
+    "known lemmas that are a list": set_at("lemmas", "known", []),
+    "known lemmas of no UPOS": set_at("lemmas", "known", "by_upos", ["a"]),
+    "known lemmas in a dictionary": set_at("lemmas", "known", "by_upos", {"X": {"a": "a"}}),
+    "a known lemma that is a number": set_at("lemmas", "known", "by_upos", {"X": [1]}),
+    "a known lemma with a newline": set_at("lemmas", "known", "by_upos", {"X": ["a\nb"]}),
+    "a known lemma that is half a character": set_at("lemmas", "known", "by_upos", {"X": ["\ud800"]}),
+    "a spelling that is a list": set_at("lemmas", "known", "written_for", ["a"]),
+    "a spelling of two characters": set_at("lemmas", "known", "written_for", {"ab": "a"}),
+    "a spelling by a number": set_at("lemmas", "known", "written_for", {"a": 1}),
     "a lemma that is half a character": set_at("lemmas", "seen", {"X\t_": {"a": "\ud800"}}),
 }
 

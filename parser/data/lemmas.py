@@ -2,13 +2,13 @@
 
 A form with its predicted tags takes the lemma that the lexicon has for it, if there is a lexicon; else the one that it always
 had in training, or had most often with these tags; else that of the best rule that applies (lemma_rules.py). A rule whose lemma
-training saw scores higher by a constant: most words that are new are new forms of known lemmas.
+training saw scores higher by a constant (known_lemmas.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import numpy as np
 from parser.conllu.checks import EMPTY, ConlluError
 from parser.conllu.files import open_input
 from parser.data.attributes import AttributeColumns
+from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, LemmaOfUpos, interchangeable
 from parser.data.lemma_rules import LemmaRule, choose_rules, is_lemma, rule_elements, rules_for
 from parser.data.vocabularies import ROOT, UNKNOWN, SetVocabulary
 
@@ -26,19 +27,21 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
 """From m forms, and int[m], the places of these tokens, to float32[m, rules], the scores of the rules for each of them."""
 
-# What a rule's score (a logit) gains if training saw its lemma.
-KNOWN_LEMMA = 4.0
+# What a rule's score may gain.
+_MOST = KNOWN_LEMMA + SAME_UPOS
 
 # Characters of the longest prefixes and suffixes of a form that rules are chosen by.
 _PREFIX, _SUFFIX = 3, 5
 
 
-def affixes(forms: Sequence[str], buckets: int) -> np.ndarray:
-    """What rules are chosen by, of forms: prefixes and suffixes in lower case, where capitals are, and whether all are letters.
+def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray:
+    """What rules are chosen by, of forms: prefixes and suffixes in lower case, where capitals are, whether all are letters, and
+    trigrams, which end 1, 2, ... characters before the end.
 
     Args:
         forms: the forms.
         buckets: how many numbers there are; what is hashed to the same is not told apart.
+        trigrams: how many there are.
 
     Returns:
         int64[forms, affixes], numbers below ``buckets``. A form that is too short for an affix has a number that says so.
@@ -48,7 +51,7 @@ def affixes(forms: Sequence[str], buckets: int) -> np.ndarray:
     codes = np.append(codes, np.uint64(0))
     lengths = np.fromiter(map(len, small), np.int64, len(small))
     ends = np.cumsum(lengths)
-    found = np.empty((len(forms), _PREFIX + _SUFFIX + 1), np.uint64)
+    found = np.empty((len(forms), _PREFIX + _SUFFIX + 1 + trigrams), np.uint64)
     hashed = np.full(len(forms), 1, np.uint64)
     for length in range(1, _PREFIX + 1):
         place = np.where(length <= lengths, ends - lengths + length - 1, -1)
@@ -61,7 +64,13 @@ def affixes(forms: Sequence[str], buckets: int) -> np.ndarray:
         (form[:1] != low[:1]) + 2 * (form[1:] != low[1:]) + 4 * (not low.isalpha())
         for form, low in zip(forms, small, strict=True)
     ]
-    found[:, -1] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
+    found[:, _PREFIX + _SUFFIX] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
+    for number in range(1, trigrams + 1):
+        hashed = np.full(len(forms), 3 + number, np.uint64)
+        for distance in range(number + 1, number + 4):
+            place = np.where(distance <= lengths, ends - distance, -1)
+            hashed = _mixed(hashed, codes[place])
+        found[:, _PREFIX + _SUFFIX + number] = hashed
     return ((found >> np.uint64(33)) % np.uint64(buckets)).astype(np.int64)
 
 
@@ -81,33 +90,40 @@ class Lemmas:
         columns: the columns of tags that forms with several lemmas are told apart by.
         seen: the forms that always had the same lemma, and which; of others, by the tags in these columns, the lemma that they
             had most often.
+        known: the lemmas that are known; None: those of ``seen``.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
-        columns, seen: as given.
+        columns, seen, known: as given.
 
     Raises:
         ValueError: there are no rules, a rule is there twice, or it is none.
     """
 
-    def __init__(self, rules: Sequence[str], columns: Sequence[str] = (), seen: Seen | None = None) -> None:
+    def __init__(
+        self, rules: Sequence[str], columns: Sequence[str] = (), seen: Seen | None = None, known: KnownLemmas | None = None
+    ) -> None:
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
         self.rules = SetVocabulary(rules, rule_elements)
         self.columns = list(columns)
         self.seen = seen or {}
-        self._known = {lemma for forms in self.seen.values() for lemma in forms.values()}
+        self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
         """Those of a treebank; None if it has no lemmas."""
         of_forms: dict[str, Counter[str]] = {}
         of_words: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
+        of_lemmas: dict[tuple[str, ...], set[str]] = {}
+        frequencies: Counter[LemmaOfUpos] = Counter()
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
             for form, lemma, *values in zip(sentence.forms, sentence.lemmas, *tags, strict=True):
                 if _is_known(form, lemma):
                     of_forms.setdefault(form, Counter())[lemma] += 1
                     of_words.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
+                    of_lemmas.setdefault((lemma, *values), set()).add(form)
+                    frequencies[lemma, values[columns.index("upos")] if "upos" in columns else ""] += 1
         words = {(form, lemma) for form, found in of_forms.items() for lemma in found}
         if all(lemma == EMPTY for _, lemma in words):
             return None
@@ -118,7 +134,11 @@ class Lemmas:
                 rivals = 0 if not others else times if not of_tags else others[0][1]
                 if rivals < times and form not in seen.get((), {}):
                     seen.setdefault(of_tags, {})[form] = lemma
-        return cls([rule.symbol for rule in choose_rules(words)], columns, seen)
+        by_upos: dict[str, list[str]] = {}
+        for (lemma, upos), _ in frequencies.most_common():
+            by_upos.setdefault(upos, []).append(lemma)
+        known = KnownLemmas(by_upos, interchangeable(of_lemmas.values()))
+        return cls([rule.symbol for rule in choose_rules(words)], columns, seen, known)
 
     def extended(self, new: Lemmas) -> Lemmas:
         """With what other sentences say, the tags in the same columns; where they say something else, they are right."""
@@ -127,7 +147,7 @@ class Lemmas:
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
-        return Lemmas(self.rules.extended(new.rules.symbols), self.columns, seen)
+        return Lemmas(self.rules.extended(new.rules.symbols), self.columns, seen, self.known.extended(new.known))
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """int32[total]: the numbers of the words' own rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
@@ -142,15 +162,16 @@ class Lemmas:
                 numbers.append(known[word])
         return np.array(numbers, np.int32)
 
-    def by_rules(self, forms: Sequence[str], scores: np.ndarray) -> list[str]:
+    def by_rules(self, forms: Sequence[str], upos: Sequence[str], scores: np.ndarray) -> list[str]:
         """The lemmas of forms, each by the best rule that applies to it; where none does, the form.
 
         Args:
             forms: the forms.
+            upos: the UPOS that they are predicted to have, or "".
             scores: float32[forms, rules], without what known lemmas gain.
         """
         best = scores.max(axis=1, initial=-np.inf)
-        rows, numbers = np.nonzero(scores >= (best - np.float32(KNOWN_LEMMA))[:, None])  # what can win, if the best one applies
+        rows, numbers = np.nonzero(scores >= (best - np.float32(_MOST))[:, None])  # what can win, if the best one applies
         starts = np.searchsorted(rows, np.arange(len(forms) + 1)).tolist()
         found = []
         for row, (form, of_form) in enumerate(zip(forms, scores, strict=True)):
@@ -158,31 +179,34 @@ class Lemmas:
             near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._rules[near[0]](form) is None:
                 near = np.argsort(-of_form, kind="stable")
-            found.append(self._best(form, of_form, near.tolist()))
+            found.append(self._best(form, upos[row], of_form, near.tolist()))
         return found
 
-    def _best(self, form: str, scores: np.ndarray, ranked: list[int]) -> str:
-        """The lemma by the first rule that applies, or by a lower one that leads to a known lemma and is near enough."""
-        first, lowest = None, -np.inf
+    def _best(self, form: str, upos: str, scores: np.ndarray, ranked: list[int]) -> str:
+        """The lemma by the rule with the highest score, with what known lemmas gain; of equals the first."""
+        found, highest = None, -np.inf
         for number in ranked:
-            if first is not None and not scores[number] > lowest:
+            if found is not None and scores[number] + _MOST <= highest:
                 break
-            lemma = self._rules[number](form)
-            if lemma in self._known:
-                return lemma
-            if first is None and lemma is not None:
-                first, lowest = lemma, scores[number] - KNOWN_LEMMA
-        return form if first is None else first
+            if (made := self._rules[number](form)) is not None:
+                lemma = self.known.spelled(made)
+                score = scores[number] + self.known.gain(lemma, upos)
+                if found is None or score > highest:
+                    found, highest = lemma, score
+        return form if found is None else found
 
-    def rules_to_known(self, form: str, forms_of: Mapping[str, set[str]]) -> list[int]:
-        """The rules by which a form has a lemma that another form has, too.
+    def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
+        """By the lemma that the form may have, the rules by which it has it.
 
         Args:
             form: the form.
-            forms_of: by lemma, the forms that had it in training.
+            without: lemmas that are taken for not known.
         """
-        found = enumerate(rule(form) for rule in self._rules)
-        return [number for number, lemma in found if lemma is not None and forms_of.get(lemma, set()) - {form}]
+        found: dict[str, list[int]] = {}
+        for number, rule in enumerate(self._rules):
+            if (made := rule(form)) is not None:
+                found.setdefault(self.known.spelled(made, without), []).append(number)
+        return found
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:
@@ -268,7 +292,8 @@ class Lemmatizer:
         places = np.array([place for place, lemma in enumerate(found) if lemma is None and forms[place]], np.int64)
         if len(places):
             new = [forms[place] for place in places.tolist()]
-            by_rules = self._lemmas.by_rules(new, scores(new, places))
+            upos = [tags["upos"][place] if "upos" in tags else "" for place in places.tolist()]
+            by_rules = self._lemmas.by_rules(new, upos, scores(new, places))
             for place, lemma in zip(places.tolist(), by_rules, strict=True):
                 found[place] = lemma
         return [lemma or EMPTY for lemma in found]

@@ -237,6 +237,8 @@ class _FrozenLemmas:
     def __init__(self, encoder: EncoderWeights, outputs: np.ndarray) -> None:
         single = SinglePrecision()
         self._affixes = encoder.tensors["lemmas.affixes"]
+        assert encoder.spec.lemmas is not None, "it predicts lemmas"
+        self._trigrams = encoder.spec.lemmas.trigrams
         self._inputs = {task: single.matrix(values.T) for task, values in encoder.lemma_inputs.items()}
         self._outputs = single.matrix(outputs, encoder.tensors["lemmas.bias"])
 
@@ -255,7 +257,7 @@ class _FrozenLemmas:
             forms, places: see RuleScores.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-            hidden = self._affixes[affixes(forms, len(self._affixes))].sum(axis=1)
+            hidden = self._affixes[affixes(forms, len(self._affixes), self._trigrams)].sum(axis=1)
             for task, expected in self._inputs.items():
                 hidden += expected(shares[task][places] if task in shares else _softmax(tag_scores[task][places]))
             return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))

@@ -248,7 +248,8 @@ class Model:
             vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
         if (lemmas := self.vocabularies.lemmas) is not None:
             seen = {"\t".join(tags): forms for tags, forms in lemmas.seen.items()}
-            vocabularies["lemmas"] = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen}
+            known = {"by_upos": lemmas.known.by_upos, "written_for": lemmas.known.written_for}
+            vocabularies["lemmas"] = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen, "known": known}
         if self.vocabularies.subwords is not None:
             vocabularies["subwords"] = sha256(self.vocabularies.subwords.description.encode()).hexdigest()
         return settings, vocabularies

@@ -7,9 +7,10 @@ both tables have a part that is the sum of vectors of the elements, so that what
 that has it.
 
 *Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py), after a hidden layer, the sum of a vector of
-each affix of the form and of the expected vectors of its tags. A rule's vector has a part that is the sum of those of its
-casing, of what it does at the front, and at the end. They are learned after the parser (training/lemma_training.py), and change
-nothing else of it: learned along with it (Straka 2018, Section 3.2), in one run, they cost 0.5 LAS on UD 2.2 hu.
+each affix of the form, of trigrams within it, and of the expected vectors of its tags. A rule's vector has a part that is the
+sum of those of its casing, of what it does at the front, and at the end. They are learned after the parser
+(training/lemma_training.py), and change nothing else of it: learned along with it (Straka 2018, Section 3.2), in one run, they
+cost 0.5 LAS on UD 2.2 hu.
 
 *Heads* (Dozat and Manning 2017, Section 2.2). A biaffine classifier finds each word's head, another the relation to it, both
 from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
@@ -124,7 +125,7 @@ class LemmaScorer(nn.Module):
             tag_scores: by task, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
-        numbers = torch.from_numpy(affixes(forms, self.spec.buckets)).to(self.bias.device)
+        numbers = torch.from_numpy(affixes(forms, self.spec.buckets, self.spec.trigrams)).to(self.bias.device)
         # Few rows of the table have a gradient in a batch.
         hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
         for task, vectors in self.inputs.items():

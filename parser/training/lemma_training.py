@@ -2,19 +2,21 @@
 
 What the network reads of a word's context are the probabilities of its tags. For training words these are computed with dropout
 in force, so that they are as uncertain as those of new words: learned from gold tags, lemmas are worse. Of known words nothing
-needs to be learned, which training settles (data/lemmas.py); so a word counts a few times at most, however frequent it is.
+needs to be learned, which training settles (data/lemmas.py); so a word counts a few times at most, however frequent it is. All
+rules that lead to its lemma are right.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from parser.data.lemmas import KNOWN_LEMMA, Lemmas
+from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import N_RESERVED
 from parser.model.model import Model
@@ -52,7 +54,7 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> 
     rules = lemmas.encode(sentences) - N_RESERVED
     forms = [form for sentence in sentences for form in ("", *sentence.forms)]
     places = _chosen(model, sentences, rules)
-    known = _known_lemmas(lemmas, sentences, {forms[place] for place in places.tolist()})
+    outcomes = _Outcomes(model, sentences)
 
     if not len(places):
         return
@@ -66,10 +68,11 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> 
             order = torch.randperm(len(places)).numpy()
         batch = places[order[number * _BATCH : (number + 1) * _BATCH]]
         draw = tag_scores[int(torch.randint(_DRAWS, ()))]
-        of_batch = [forms[place] for place in batch.tolist()]
-        scores = scorer.scores(of_batch, {task: of_all[batch] for task, of_all in draw.items()}, dropping=True)
-        gained = _gained(scores, [known[form] for form in of_batch])
-        loss = nn.functional.cross_entropy(scores + gained, torch.from_numpy(rules[batch]).to(device, torch.int64))
+        of_batch = {task: of_all[batch] for task, of_all in draw.items()}
+        scores = scorer.scores([forms[place] for place in batch.tolist()], of_batch, dropping=True)
+        gained, wrong = (torch.from_numpy(found).to(device) for found in outcomes.of(batch, of_batch))
+        # Several rules may lead to the right lemma.
+        loss = ((scores + gained).logsumexp(1) - (scores + gained).masked_fill(wrong, -torch.inf).logsumexp(1)).mean()
         for optimizer in optimizers:
             optimizer.param_groups[0]["lr"] = _LEARNING_RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
             optimizer.zero_grad()
@@ -93,18 +96,51 @@ def _chosen(model: Model, sentences: list[Sentence], rules: np.ndarray) -> np.nd
     return np.array(chosen, np.int64)
 
 
-def _known_lemmas(lemmas: Lemmas, sentences: list[Sentence], forms: set[str]) -> dict[str, list[int]]:
-    """By form, the rules that lead to a lemma that another form has in these sentences: as if this form were new."""
-    forms_of: dict[str, set[str]] = {}
-    for sentence in sentences:
-        for form, lemma in zip(sentence.forms, sentence.lemmas, strict=True):
-            forms_of.setdefault(lemma, set()).add(form)
-    return {form: lemmas.rules_to_known(form, forms_of) for form in forms}
+class _Outcomes:
+    """Which rules are right for training words, and which lead to known lemmas, as if their forms were new to training.
 
+    Args:
+        model: whose vocabularies have lemmas.
+        sentences: those that it is trained on.
+    """
 
-def _gained(scores: Tensor, known: list[list[int]]) -> Tensor:
-    """float32[m, rules], what the scores of the rules that lead to known lemmas gain, as in parsing."""
-    gained = np.zeros(scores.shape, np.float32)
-    for row, numbers in zip(gained, known, strict=True):
-        row[numbers] = KNOWN_LEMMA
-    return torch.from_numpy(gained).to(scores.device)
+    def __init__(self, model: Model, sentences: list[Sentence]) -> None:
+        lemmas, tags = model.vocabularies.lemmas, model.vocabularies.tags
+        assert lemmas is not None, "there are some"
+        self._lemmas = lemmas
+        self._upos = tags["upos"].symbols if "upos" in tags else None
+        self._words = [word for one in sentences for word in (("", ""), *zip(one.forms, one.lemmas, strict=True))]
+        forms_of: dict[LemmaOfUpos, set[str]] = {}
+        for one in sentences:
+            for form, lemma, upos in zip(one.forms, one.lemmas, one.upos, strict=True):
+                for key in ("", upos):
+                    forms_of.setdefault((lemma, key), set()).add(form)
+        self._only: dict[str, set[LemmaOfUpos]] = {}
+        for lemma_of_upos, forms in forms_of.items():
+            if len(forms) == 1:
+                self._only.setdefault(min(forms), set()).add(lemma_of_upos)
+        self._known: dict[str, dict[str, list[int]]] = {}
+        self._right: dict[tuple[str, str], list[int]] = {}
+
+    def of(self, places: np.ndarray, tag_scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
+        """What the scores of rules gain, float32[m, rules], as in parsing, and which of them are wrong, bool[m, rules].
+
+        Args:
+            places: int64[m], words among all tokens.
+            tag_scores: by task, float32[m, values], the scores of their tags.
+        """
+        known = self._lemmas.known
+        gained = np.zeros((len(places), len(self._lemmas.rules.symbols)), np.float32)
+        wrong = np.ones(gained.shape, np.bool_)
+        upos = [""] * len(places) if self._upos is None else [self._upos[i] for i in tag_scores["upos"].argmax(1).tolist()]
+        for row, place in enumerate(places.tolist()):
+            word = form, gold = self._words[place]
+            only = self._only.get(form, set())
+            if word not in self._right:
+                by_lemma = self._lemmas.rules_by_lemma(form, only)
+                self._right[word] = by_lemma[gold]
+                self._known[form] = {lemma: numbers for lemma, numbers in by_lemma.items() if known.gain(lemma, "", only)}
+            for lemma, numbers in self._known[form].items():
+                gained[row, numbers] = known.gain(lemma, upos[row], only)
+            wrong[row, self._right[word]] = False
+        return gained, wrong

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from itertools import product
 
 import numpy as np
 import pytest
 
 from parser.conllu.checks import ConlluError
+from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, interchangeable
 from parser.data.lemma_rules import LemmaRule
-from parser.data.lemmas import KNOWN_LEMMA, LemmaLexicon, Lemmas, Lemmatizer, affixes
+from parser.data.lemmas import LemmaLexicon, Lemmas, Lemmatizer, affixes
 from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
@@ -36,6 +38,9 @@ def test_forms_that_always_had_one_lemma_are_remembered_and_of_others_the_most_f
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     assert found.seen == {(): always, A: {"ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
     assert Lemmas.of(TREEBANK, []).seen == {(): always}
+    known = {"NOUN": ["ég", "fa", "vár", "_", "szív", "szívek"], "VERB": ["éget", "vár", "szív", "ég"]}
+    assert found.known.by_upos == known
+    assert {*Lemmas.of(TREEBANK, ["feats"]).known.by_upos} == {""}
 
 
 def test_the_rules_of_words_are_numbered():
@@ -66,7 +71,7 @@ def test_rules_that_cannot_be_are_refused(rules):
 
 def test_rules_that_do_not_apply_are_passed_over():
     scores = np.array([[1, 3, 2], [1, 3, 2], [2, 3, 2], [np.nan] * 3, [1, 3, 2]], np.float32)
-    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], scores) == ["fa", "K", "k", "k", ""]
+    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], [""] * 5, scores) == ["fa", "K", "k", "k", ""]
 
 
 def test_what_new_sentences_say_comes_before_what_was_known():
@@ -86,7 +91,7 @@ def test_what_new_sentences_say_comes_before_what_was_known():
 
 
 def test_a_rule_that_leads_to_a_known_lemma_is_better_by_a_constant():
-    lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {(): {"x": "fá", "y": "Fák"}})  # fák, fáka, Fák, fá
+    lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {(): {"x": "fá", "y": "Fák"}})  # fák, fa, Fák, fá
     less, more = KNOWN_LEMMA - 0.1, KNOWN_LEMMA + 0.1
     for scores, lemma in (
         ([0, -9, -less, -9], "Fák"),
@@ -94,13 +99,65 @@ def test_a_rule_that_leads_to_a_known_lemma_is_better_by_a_constant():
         ([0, -9, -2, -1], "fá"),
         ([0, -9, 1, 0], "Fák"),
     ):
-        assert lemmas.by_rules(["Fák"], np.array([scores], np.float32)) == [lemma]
+        assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([scores], np.float32)) == [lemma]
 
 
-def test_which_rules_lead_to_lemmas_of_other_forms():
-    lemmas = Lemmas(KNOWN)
-    assert lemmas.rules_to_known("Fák", {"fák": {"x", "Fák"}, "Fák": {"Fák"}, "fáa": {"y"}}) == [0]
-    assert lemmas.rules_to_known("F", {}) == []
+def test_and_better_still_if_the_lemma_is_known_with_the_same_upos():
+    lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {}, KnownLemmas({"NOUN": ["fá"], "VERB": ["Fák"]}, {}))
+    less, more = SAME_UPOS - 0.1, SAME_UPOS + 0.1
+    for upos, scores, lemma in (
+        ("NOUN", [-9, -9, 0, -less], "fá"),
+        ("NOUN", [-9, -9, 0, -more], "Fák"),
+        ("VERB", [-9, -9, -less, 0], "Fák"),
+        ("ADJ", [-9, -9, 0, -0.1], "Fák"),
+        ("NOUN", [0, -9, -9, -KNOWN_LEMMA - less], "fá"),
+        ("NOUN", [0, -9, -9, -KNOWN_LEMMA - more], "fák"),
+    ):
+        assert lemmas.by_rules(["Fák"], [upos], np.array([scores], np.float32)) == [lemma]
+
+
+def test_a_rule_leads_to_a_known_lemma_in_whatever_spelling():
+    lemmas = Lemmas(KNOWN, [], {}, KnownLemmas({"NOUN": ["fak", "faá"], "VERB": ["Fak"]}, {"á": "a"}))
+    assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([[0, 3.9, -1]], np.float32)) == ["fak"]
+    assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([[0, -9, 1]], np.float32)) == ["fak"]
+    assert lemmas.by_rules(["Fák"], ["VERB"], np.array([[0, -9, 1]], np.float32)) == ["Fak"]
+    assert lemmas.rules_by_lemma("Fák", set()) == {"fak": [0], "fa": [1], "Fak": [2]}
+    assert lemmas.rules_by_lemma("Fák", {("fak", ""), ("fak", "NOUN")}) == {"fák": [0], "fa": [1], "Fak": [2]}
+
+
+def test_what_is_known_through_a_form_alone_is_not_for_it():
+    known = KnownLemmas({"NOUN": ["fa", "szív"], "VERB": ["szív"], "": ["ég"]}, {})
+    assert known.gain("szív", "VERB") == KNOWN_LEMMA + SAME_UPOS
+    assert known.gain("szív", "VERB", {("szív", "VERB")}) == known.gain("szív", "ADJ") == KNOWN_LEMMA
+    assert known.gain("ég", "") == known.gain("ég", "VERB") == KNOWN_LEMMA
+    assert known.gain("fa", "NOUN", {("fa", ""), ("fa", "NOUN")}) == known.gain("x", "NOUN") == 0
+
+
+def test_which_characters_are_written_for_others():
+    assert interchangeable([["kün", "kun", "kunő"], ["sün", "Sun"], ["t1i", "ti"], ["on1", "on"], ["mosü", "mosu", "mos"]]) == {
+        "ü": "u",
+        "1": "",
+    }
+    assert interchangeable([["a1", "a"], ["b", "c"], ["dx", "ex"]]) == {}  # one pair each is too few
+    assert interchangeable([["a1", "a"], ["b1", "b"], *([f"1{number}x"] for number in range(30))]) == {}
+    chain = [["ax", "ay"], ["bx", "by"], ["cy", "cz"], ["dy", "dz"], ["x"], ["1x"], ["2x"]]
+    assert interchangeable(chain) == {"y": "x", "z": "x"}
+    assert interchangeable([["Fa", "fa"], [], ["é"]]) == {}
+
+
+def test_of_all_rules_the_best_is_taken():
+    rng = np.random.default_rng(0)
+    parts = product(("keep", "lower"), (0, 1), (0, 1, 2), ("", "a", "b"))
+    written = [f"{casing}\t{front}\t\t{end}\t{added}" for casing, front, end, added in parts]
+    known = KnownLemmas({"X": ["ab", "ba"], "Y": ["Aba", "b", "ab"]}, {"c": "b"})
+    lemmas = Lemmas(written, [], {}, known)
+    for _ in range(500):
+        form, upos = "".join(rng.choice([*"abcAB"], rng.integers(1, 5))), str(rng.choice(["X", "Y", "Z"]))
+        scores = rng.normal(0, 4, len(written)).astype(np.float32)
+        made = [LemmaRule.of(symbol)(form) for symbol in written]
+        found = {number: known.spelled(lemma) for number, lemma in enumerate(made) if lemma is not None}
+        best = max(found, key=lambda number: scores[number] + known.gain(found[number], upos))
+        assert lemmas.by_rules([form], [upos], scores[None]) == [found[best]]
 
 
 def test_affixes_are_hashed_whatever_the_case_of_a_form():
@@ -117,6 +174,19 @@ def test_affixes_are_hashed_whatever_the_case_of_a_form():
     assert {*affixes(["Abcdef"], 3)[0].tolist()} <= {0, 1, 2}
     assert affixes(["xyz", "abcdef"], 9)[1].tolist() == affixes(["abcdef"], 9)[0].tolist()
     assert affixes([], 3).shape == (0, 9)
+
+
+def test_trigrams_are_hashed_by_their_distance_from_the_end():
+    forms = ["Abcdef", "xbcdeg", "abcdefh", "cde", "de", ""]
+    found = affixes(forms, 2**30, 2)
+    assert found[:, :9].tolist() == affixes(forms, 2**30).tolist()
+    trigrams = found[:, 9:].tolist()
+    for place, form in enumerate(forms):
+        for other, of_other in enumerate(forms):
+            for number in (1, 2):
+                same = form.lower()[:-number][-3:] == of_other.lower()[:-number][-3:]
+                assert (trigrams[place][number - 1] == trigrams[other][number - 1]) == same
+    assert len({*map(tuple, found[:1, 9:].T.tolist())}) == 2
 
 
 def lines(path, *written: str):

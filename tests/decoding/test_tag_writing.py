@@ -126,7 +126,7 @@ def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
         known = {column: values.symbols for column, values in model.vocabularies.tags.items()}
         for place, form in enumerate(words, 1):
             upos, feats = (known[column][tags[column][place]] for column in ("upos", "feats"))
-            by_rule = model.vocabularies.lemmas.by_rules([form], scores([form], np.array([place])))[0]
+            by_rule = model.vocabularies.lemmas.by_rules([form], [upos], scores([form], np.array([place])))[0]
             written = None if lexicon is None else lexicon.lemma(form, upos, feats)
             found.append(written or SEEN[()].get(form) or SEEN.get((upos, feats), {}).get(form) or by_rule)
     return found

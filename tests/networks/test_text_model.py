@@ -65,7 +65,7 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     # Of the casings keep is there most often, of what happens at the front nothing; the other parts are once there.
     rules = SetVocabulary(["keep\t0\t\t0\t", "keep\t0\t\t1\ta", "lower\t1\tb\t2\ta"], rule_elements)
     tags = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
-    scorer = LemmaScorer(LemmaSpec(4, 7, 0.5), tags, rules)
+    scorer = LemmaScorer(LemmaSpec(4, 7, 0.5, 2), tags, rules)
     assert not any(parameter.any() for parameter in scorer.parameters())
     scorer.initialize()
     with torch.no_grad():
@@ -78,7 +78,7 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     forms, scores = ["Ab", "c", ""], {"upos": torch.randn(3, 2), "feats": torch.randn(3, 3)}
     rows = []
     for place, form in enumerate(forms):
-        numbers = affixes([form], 7)[0]
+        numbers = affixes([form], 7, 2)[0]
         of_tags = (of_task[place].softmax(0) @ scorer.inputs[task]() for task, of_task in scores.items())
         rows.append(scorer.affixes[numbers].sum(dim=0) + sum(of_tags))
     hidden = torch.stack(rows)

@@ -1,0 +1,103 @@
+"""The lemmas that training saw, with the UPOS of their words, in whatever spelling.
+
+Most words that are new are new forms of known lemmas. Where spelling is not settled, as in old manuscripts, a rule may make of
+such a form the known lemma, but spelled as the form is. Which characters are written for others training shows: two forms of
+one lemma with the same tags that differ in one character are the same word, as a rule. A character that often stands in such a
+pair is written for that of the other form, the more frequent one, or for nothing. Of UD 2.2, Old Church Slavonic has ten, such
+as the front jer for the back one and accents for nothing, Ancient Greek its grave accents for acute ones, most others none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+
+# What a rule's score (a logit) gains if its lemma is known, and what more if it is known with the same UPOS.
+KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
+
+# Of the forms with a character, what share must have a partner without it, and how many of them at least.
+_SHARE, _FEWEST = 0.1, 2
+
+LemmaOfUpos = tuple[str, str]
+"""A lemma and a UPOS; "" for any UPOS."""
+
+
+class KnownLemmas:
+    """Lemmas by which rules are preferred to others.
+
+    Args:
+        by_upos: by UPOS, those of words that have it, the most frequent first; under "" those whose UPOS is not known.
+        written_for: by character, another that it is written for, or nothing.
+
+    Attributes:
+        by_upos, written_for: as given.
+    """
+
+    def __init__(self, by_upos: Mapping[str, Sequence[str]], written_for: Mapping[str, str]) -> None:
+        self.by_upos, self.written_for = by_upos, written_for
+        self._known = {(lemma, key) for upos, lemmas in by_upos.items() for lemma in lemmas for key in ("", upos)}
+        self._settled = str.maketrans(dict(written_for))
+        self._spelled: dict[str, str] = {}
+        for lemma in (lemma for lemmas in by_upos.values() if written_for for lemma in lemmas):
+            self._spelled.setdefault(lemma.translate(self._settled), lemma)
+
+    def extended(self, new: KnownLemmas) -> KnownLemmas:
+        """With those of other sentences, which are spelled as here, if characters are written for others here."""
+        by_upos = {
+            upos: [*dict.fromkeys([*self.by_upos.get(upos, ()), *new.by_upos.get(upos, ())])]
+            for upos in {**self.by_upos, **new.by_upos}
+        }
+        return KnownLemmas(by_upos, self.written_for or new.written_for)
+
+    def spelled(self, lemma: str, without: Collection[LemmaOfUpos] = ()) -> str:
+        """A lemma as it is known, if only its spelling is not; else as it is.
+
+        Args:
+            lemma: the lemma.
+            without: what is taken for not known.
+        """
+        if not self._spelled or (lemma, "") in self._known:
+            return lemma
+        found = self._spelled.get(lemma.translate(self._settled), lemma)
+        return lemma if (found, "") in without else found
+
+    def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:
+        """What the score of a rule gains by giving a word this lemma.
+
+        Args:
+            lemma: as it is known.
+            upos: the UPOS that the word is predicted to have, or "".
+            without: what is taken for not known.
+        """
+        known, same = ((lemma, key) in self._known and (lemma, key) not in without for key in ("", upos))
+        return KNOWN_LEMMA * known + SAME_UPOS * (same and upos != "")
+
+
+def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
+    """By character, in lower case, another that it is written for, or nothing.
+
+    Args:
+        words: of each lemma with the same tags, the forms.
+    """
+    times: Counter[str] = Counter({"": 1 << 60})  # nothing is everywhere
+    pairs: Counter[tuple[str, str]] = Counter()
+    for forms in words:
+        around: dict[tuple[str, str], set[str]] = {}
+        for form in {form.lower() for form in forms}:
+            times.update(set(form))
+            for place in range(len(form) + 1):
+                around.setdefault((form[:place], form[place:]), set()).add("")
+                around.setdefault((form[:place], form[place + 1 :]), set()).add(form[place : place + 1])
+        for characters in around.values():
+            pairs.update(combinations(sorted(characters), 2))
+    found: dict[str, str] = {}
+    for pair, number in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
+        common, rare = sorted(pair, key=lambda character: -times[character])
+        if number >= max(_FEWEST, _SHARE * times[rare]):
+            found.setdefault(rare, common)
+    for character, other in found.items():
+        while other in found:
+            other = found[other]
+        found[character] = other
+    return found
