@@ -202,12 +202,16 @@ _TAUGHT, _RERANKED = "taught", "reranked"
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     """LAS against words per second, a panel for each treebank that there are rows of."""
     treebanks = _treebanks(rows, wanted)
-    figure, plots = panels(len(treebanks), width=4.6, height=3.8, share_y=False)
+    figure, plots = panels(len(treebanks), width=6.4, height=4.2, share_y=False)
     path = ROOT / wanted.peers
     peers = read_csv(path) if path.exists() else []
     for treebank, plot in zip(treebanks, plots, strict=True):
         ours = {name: _point(chosen(rows, treebank=treebank, system=name)) for name in wanted.all_systems}
-        others = {name: _point(chosen(peers, treebank=treebank, peer=name)) for name in names_of(peers, "peer")}
+        others = {}
+        for name in names_of(peers, "peer"):
+            of_peer = chosen(peers, treebank=treebank, peer=name)
+            stopped = any(row["stopped"] == "true" for row in of_peer)
+            others[f"{name}, stopped" if stopped else name] = _point(of_peer)
         _draw_treebank(plot, ours, others)
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
@@ -219,7 +223,7 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
         handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)
     if peers:
         handles["parsers of others"] = Line2D([], [], marker="x", linestyle="", color=BLACK)
-    plots[0].legend(handles.values(), handles.keys(), loc="lower left")
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
     save(figure, folder / "compression.svg")
 
 
