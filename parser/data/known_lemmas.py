@@ -36,11 +36,19 @@ class KnownLemmas:
 
     def __init__(self, by_upos: Mapping[str, Sequence[str]], written_for: Mapping[str, str]) -> None:
         self.by_upos, self.written_for = by_upos, written_for
-        self._known = {(lemma, key) for upos, lemmas in by_upos.items() for lemma in lemmas for key in ("", upos)}
+        self._known: dict[str, set[str]] = {}
+        for upos, lemmas in by_upos.items():
+            for lemma in lemmas:
+                self._known.setdefault(lemma, {""}).add(upos)
         self._settled = str.maketrans(dict(written_for))
         self._spelled: dict[str, str] = {}
-        for lemma in (lemma for lemmas in by_upos.values() if written_for for lemma in lemmas):
+        for lemma in self._known if written_for else ():
             self._spelled.setdefault(lemma.translate(self._settled), lemma)
+        self._beginnings = {key[:length] for key in map(self._key, self._known) for length in range(len(key) + 1)}
+
+    def _key(self, characters: str) -> str:
+        """The same for lemmas that differ in case and spelling alone."""
+        return characters.lower().translate(self._settled).casefold()
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
         """With those of other sentences, which are spelled as here, if characters are written for others here."""
@@ -57,10 +65,19 @@ class KnownLemmas:
             lemma: the lemma.
             without: what is taken for not known.
         """
-        if not self._spelled or (lemma, "") in self._known:
+        if not self._spelled or lemma in self._known:
             return lemma
         found = self._spelled.get(lemma.translate(self._settled), lemma)
         return lemma if (found, "") in without else found
+
+    def beginning(self, form: str) -> int:
+        """How many of the first characters of a form a known lemma begins with, at most, in whatever case and spelling."""
+        if len(form.lower()) != len(form):
+            return len(form)
+        length = 0
+        while length < len(form) and self._key(form[: length + 1]) in self._beginnings:
+            length += 1
+        return length
 
     def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:
         """What the score of a rule gains by giving a word this lemma.
@@ -70,8 +87,9 @@ class KnownLemmas:
             upos: the UPOS that the word is predicted to have, or "".
             without: what is taken for not known.
         """
-        known, same = ((lemma, key) in self._known and (lemma, key) not in without for key in ("", upos))
-        return KNOWN_LEMMA * known + SAME_UPOS * (same and upos != "")
+        if (known := self._known.get(lemma)) is None or (lemma, "") in without:
+            return 0.0
+        return KNOWN_LEMMA + SAME_UPOS * (upos != "" and upos in known and (lemma, upos) not in without)
 
 
 def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:

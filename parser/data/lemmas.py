@@ -7,6 +7,7 @@ training saw scores higher by a constant (known_lemmas.py).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
@@ -27,8 +28,8 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
 """From m forms, and int[m], the places of these tokens, to float32[m, rules], the scores of the rules for each of them."""
 
-# What a rule's score may gain.
-_MOST = KNOWN_LEMMA + SAME_UPOS
+# What a rule's score may gain; more characters than a form has.
+_MOST, _FAR = KNOWN_LEMMA + SAME_UPOS, 1 << 31
 
 # Characters of the longest prefixes and suffixes of a form that rules are chosen by.
 _PREFIX, _SUFFIX = 3, 5
@@ -104,6 +105,9 @@ class Lemmas:
         self, rules: Sequence[str], columns: Sequence[str] = (), seen: Seen | None = None, known: KnownLemmas | None = None
     ) -> None:
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
+        # By rule, how many characters it cuts at the end, if it leaves the beginning as it is.
+        kept = [not rule.front and not rule.prefix for rule in self._rules]
+        self._ends = np.array([min(rule.end, _FAR) if same else _FAR for rule, same in zip(self._rules, kept, strict=True)])
         self.rules = SetVocabulary(rules, rule_elements)
         self.columns = list(columns)
         self.seen = seen or {}
@@ -179,20 +183,24 @@ class Lemmas:
             near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._rules[near[0]](form) is None:
                 near = np.argsort(-of_form, kind="stable")
-            found.append(self._best(form, upos[row], of_form, near.tolist()))
+            elif len(near) > 1:  # the others must lead to known lemmas
+                possible = self._ends[near] >= len(form) - self.known.beginning(form)
+                possible[0] = True
+                near = near[possible]
+            found.append(self._best(form, upos[row], of_form[near].tolist(), near.tolist()))
         return found
 
-    def _best(self, form: str, upos: str, scores: np.ndarray, ranked: list[int]) -> str:
+    def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
         """The lemma by the rule with the highest score, with what known lemmas gain; of equals the first."""
-        found, highest = None, -np.inf
-        for number in ranked:
-            if found is not None and scores[number] + _MOST <= highest:
+        found, highest = None, -math.inf
+        for number, score in zip(ranked, scores, strict=True):
+            if found is not None and score + _MOST <= highest:
                 break
             if (made := self._rules[number](form)) is not None:
                 lemma = self.known.spelled(made)
-                score = scores[number] + self.known.gain(lemma, upos)
-                if found is None or score > highest:
-                    found, highest = lemma, score
+                gained = score + self.known.gain(lemma, upos)
+                if found is None or gained > highest:
+                    found, highest = lemma, gained
         return form if found is None else found
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:

@@ -133,6 +133,19 @@ def test_what_is_known_through_a_form_alone_is_not_for_it():
     assert known.gain("fa", "NOUN", {("fa", ""), ("fa", "NOUN")}) == known.gain("x", "NOUN") == 0
 
 
+@pytest.mark.parametrize("form", ["Fák", "fa", "FÁKAT", "İfa", "ΟΔΟΣ", "x", ""])
+def test_known_lemmas_begin_with_the_beginning_of_a_form(form):
+    """Whatever rules leave of a form, and add at its end."""
+    lemmas = ["fakat", "Fak", "οδος", "ΟΔΟΣ", "i̇f", "xx"]
+    known = KnownLemmas({"X": lemmas}, {"á": "a", "x": ""})
+    length = known.beginning(form)
+    for casing in (str, str.lower, str.capitalize):
+        for kept in range(len(casing(form)) + 1):
+            stem = casing(form)[:kept]
+            made = {known.spelled(stem + lemma[begin:]) for lemma in lemmas for begin in range(len(lemma) + 1)}
+            assert kept <= length or not made.intersection(lemmas)
+
+
 def test_which_characters_are_written_for_others():
     assert interchangeable([["kün", "kun", "kunő"], ["sün", "Sun"], ["t1i", "ti"], ["on1", "on"], ["mosü", "mosu", "mos"]]) == {
         "ü": "u",
