@@ -77,7 +77,7 @@ class TextSplitter(ABC):
     def warm_up(self) -> None:
         """Compiles what finds sentences, or loads it where it has been compiled before."""
         if self.segmenter is not None:
-            self.tokenize("a")
+            self.segmenter.probabilities(self.tokenize("a"))  # in 8 bits, and not
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from parser.data.vocabularies import Vocabulary
 from parser.evaluation import evaluate_files
+from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
@@ -25,7 +26,7 @@ from parser.text.segmenter_training import (
     sentence_f1,
     train_segmenter,
 )
-from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
 from parser.text.tokens import Token, text_of
 from tests.text import fake_udpipe
 
@@ -91,6 +92,29 @@ def test_windows_are_read_as_the_network_reads_each_by_itself(lengths, sizes, se
                 expected = torch.sigmoid(network.output(vectors))[:, 0].numpy()
             decided = probabilities[start : start + sizes[0]]
             np.testing.assert_allclose(decided, expected[start - first :][: len(decided)], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sentences_are_those_of_single_precision(seed):
+    """The threshold is where 8 bits decide some tokens otherwise; each paragraph is read as a whole."""
+    rng, (segmenter, _) = np.random.default_rng(seed), random_segmenter(seed)
+    paragraphs = [[Token(form, (form,), True) for form in rng.choice(list("abcdX"), 60)] for _ in range(40)]
+    probabilities = segmenter.probabilities(paragraphs)
+    segmenter.threshold = float(np.median(np.concatenate(probabilities)))
+    expected = [
+        sentences(tokens, likely > segmenter.threshold) for tokens, likely in zip(paragraphs, probabilities, strict=True)
+    ]
+    assert segmenter.split(paragraphs) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_OPEN", 0)
+        assert segmenter.split(paragraphs) != expected
+
+
+def test_a_warm_up_reads_in_8_bits_and_in_single_precision(monkeypatch, learned):
+    stored, encode = set(), FrozenEncoder.encode
+    monkeypatch.setattr(FrozenEncoder, "encode", lambda self, read: stored.add(self.arithmetic.stored) or encode(self, read))
+    SpaceTokenizer(learned).warm_up()
+    assert stored == {np.uint8, np.float32}
 
 
 def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned):
