@@ -19,6 +19,9 @@ KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 # Of the forms with a character, what share must have a partner without it, and how many of them at least.
 _SHARE, _FEWEST = 0.1, 2
 
+# Characters: of longer beginnings of lemmas, and of longer forms, nothing is kept, as it takes the square of their length.
+_LONGEST = 50
+
 LemmaOfUpos = tuple[str, str]
 """A lemma and a UPOS; "" for any UPOS."""
 
@@ -44,7 +47,9 @@ class KnownLemmas:
         self._spelled: dict[str, str] = {}
         for lemma in self._known if written_for else ():
             self._spelled.setdefault(lemma.translate(self._settled), lemma)
-        self._beginnings = {key[:length] for key in map(self._key, self._known) for length in range(len(key) + 1)}
+        self._beginnings = {
+            key[:length] for key in map(self._key, self._known) for length in range(min(len(key), _LONGEST) + 1)
+        }
 
     def _key(self, characters: str) -> str:
         """The same for lemmas that differ in case and spelling alone."""
@@ -74,10 +79,13 @@ class KnownLemmas:
         """How many of the first characters of a form a known lemma begins with, at most, in whatever case and spelling."""
         if len(form.lower()) != len(form):
             return len(form)
-        length = 0
-        while length < len(form) and self._key(form[: length + 1]) in self._beginnings:
-            length += 1
-        return length
+        for length in range(1, len(form) + 1):
+            key = self._key(form[:length])
+            if len(key) > _LONGEST:
+                break
+            if key not in self._beginnings:
+                return length - 1
+        return len(form)
 
     def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:
         """What the score of a rule gains by giving a word this lemma.
@@ -102,7 +110,7 @@ def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
     pairs: Counter[tuple[str, str]] = Counter()
     for forms in words:
         around: dict[tuple[str, str], set[str]] = {}
-        for form in {form.lower() for form in forms}:
+        for form in {form.lower() for form in forms if len(form) <= _LONGEST}:
             times.update(set(form))
             for place in range(len(form) + 1):
                 around.setdefault((form[:place], form[place:]), set()).add("")

@@ -133,10 +133,10 @@ def test_what_is_known_through_a_form_alone_is_not_for_it():
     assert known.gain("fa", "NOUN", {("fa", ""), ("fa", "NOUN")}) == known.gain("x", "NOUN") == 0
 
 
-@pytest.mark.parametrize("form", ["Fák", "fa", "FÁKAT", "İfa", "ΟΔΟΣ", "x", ""])
+@pytest.mark.parametrize("form", ["Fák", "fa", "FÁKAT", "İfa", "ΟΔΟΣ", "x", "", "z" * 51])
 def test_known_lemmas_begin_with_the_beginning_of_a_form(form):
     """Whatever rules leave of a form, and add at its end."""
-    lemmas = ["fakat", "Fak", "οδος", "ΟΔΟΣ", "i̇f", "xx"]
+    lemmas = ["fakat", "Fak", "οδος", "ΟΔΟΣ", "i̇f", "xx", "z" * 55]
     known = KnownLemmas({"X": lemmas}, {"á": "a", "x": ""})
     length = known.beginning(form)
     for casing in (str, str.lower, str.capitalize):
@@ -144,6 +144,12 @@ def test_known_lemmas_begin_with_the_beginning_of_a_form(form):
             stem = casing(form)[:kept]
             made = {known.spelled(stem + lemma[begin:]) for lemma in lemmas for begin in range(len(lemma) + 1)}
             assert kept <= length or not made.intersection(lemmas)
+
+
+def test_long_lemmas_take_no_square_of_their_length():
+    long = "a" * 100_000
+    known = KnownLemmas({"X": [long]}, {})
+    assert [known.beginning(form) for form in (long, "a" * 60, "a" * 40 + "b" * 10, "ab")] == [100_000, 60, 40, 1]
 
 
 def test_which_characters_are_written_for_others():
@@ -156,6 +162,7 @@ def test_which_characters_are_written_for_others():
     chain = [["ax", "ay"], ["bx", "by"], ["cy", "cz"], ["dy", "dz"], ["x"], ["1x"], ["2x"]]
     assert interchangeable(chain) == {"y": "x", "z": "x"}
     assert interchangeable([["Fa", "fa"], [], ["é"]]) == {}
+    assert interchangeable([["a" * 100_000, "a" * 99_999 + "b"]] * 2) == {}  # it would take gigabytes
 
 
 def test_of_all_rules_the_best_is_taken():
