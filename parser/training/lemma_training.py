@@ -138,7 +138,7 @@ class _Outcomes:
             only = self._only.get(form, set())
             if word not in self._right:
                 by_lemma = self._lemmas.rules_by_lemma(form, only)
-                self._right[word] = by_lemma[gold]
+                self._right[word] = by_lemma[known.spelled(gold, only)]
                 self._known[form] = {lemma: numbers for lemma, numbers in by_lemma.items() if known.gain(lemma, "", only)}
             for lemma, numbers in self._known[form].items():
                 gained[row, numbers] = known.gain(lemma, upos[row], only)

@@ -13,6 +13,9 @@ import torch
 from torch import Tensor, nn
 
 import oracles
+from parser.data.known_lemmas import KnownLemmas
+from parser.data.lemma_rules import LemmaRule
+from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
@@ -23,7 +26,7 @@ from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
-from parser.training.lemma_training import learn_lemmas
+from parser.training.lemma_training import _Outcomes, learn_lemmas
 from parser.training.run import train
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
@@ -134,6 +137,43 @@ def test_lemmas_are_learned_from_words_as_if_their_forms_were_new():
         found.append({name: after[name] for name in changed})
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
     assert not all(torch.equal(found[0][name], found[2][name]) for name in found[0])
+
+
+@pytest.mark.parametrize("written_for", [{}, {"é": "e"}])
+def test_what_is_known_of_a_training_word_is_what_other_forms_show(written_for):
+    """As if training had been without its form, by vocabularies that are made without it."""
+    words = [
+        ("ae", "ae", "X"),
+        ("Ae", "ae", "X"),
+        ("aec", "aeé", "Y"),
+        ("AEÉ", "aeé", "X"),
+        ("be", "xe", "X"),
+        ("xe", "xe", "Y"),
+    ]
+    words += [("x", "é", "X"), ("é", "é", "Y"), ("B", "b", "X"), ("xeee", "xeeé", "X"), ("eeé", "xeé", "X")]
+    if not written_for:
+        words += [("ae", "aé", "Y")]  # otherwise this is ae
+    one = sentence([0, *range(1, len(words))])
+    one.forms, one.lemmas, one.upos = (list(column) for column in zip(*words, strict=True))
+    model = random_lemma_model()
+    rules = model.vocabularies.lemmas.rules.symbols
+
+    def known(but: str | None = None) -> KnownLemmas:
+        left = [(lemma, upos) for form, lemma, upos in words if form != but]
+        return KnownLemmas({of: [lemma for lemma, upos in left if upos == of] for of in "XY"}, written_for)
+
+    lemmas = model.vocabularies.lemmas = Lemmas(rules, ["upos"], {}, known())
+    places = np.flatnonzero(lemmas.encode([one]) >= N_RESERVED)
+    assert len(places) == len(words)
+    scores = torch.randn(len(places), 2)
+    gained, wrong = _Outcomes(model, [one]).of(places, {"upos": scores})
+    for row, (form, gold, _) in enumerate(words):
+        without, upos = known(form), "XY"[scores[row].argmax()]
+        for number, rule in enumerate(map(LemmaRule.of, rules)):
+            lemma = without.spelled(rule(form) or "")
+            assert gained[row, number] == without.gain(lemma, upos)
+            assert wrong[row, number] == (lemma != gold)
+    assert gained.any()
 
 
 def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
