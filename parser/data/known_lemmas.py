@@ -52,8 +52,8 @@ class KnownLemmas:
         }
 
     def _key(self, characters: str) -> str:
-        """The same for lemmas that differ in case and spelling alone."""
-        return characters.lower().translate(self._settled).casefold()
+        """The same for lemmas that differ in case and spelling alone; each character becomes one or none."""
+        return characters.lower().replace("ς", "σ").translate(self._settled)
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
         """With those of other sentences, which are spelled as here, if characters are written for others here."""
@@ -77,14 +77,11 @@ class KnownLemmas:
 
     def beginning(self, form: str) -> int:
         """How many of the first characters of a form a known lemma begins with, at most, in whatever case and spelling."""
-        if len(form.lower()) != len(form):
-            return len(form)
-        for length in range(1, len(form) + 1):
-            key = self._key(form[:length])
-            if len(key) > _LONGEST:
-                break
-            if key not in self._beginnings:
-                return length - 1
+        key = self._key(form)
+        if len(form.lower()) == len(key) == len(form):
+            for length in range(1, min(len(form), _LONGEST) + 1):
+                if key[:length] not in self._beginnings:
+                    return length - 1
         return len(form)
 
     def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:

@@ -28,8 +28,11 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
 """From m forms, and int[m], the places of these tokens, to float32[m, rules], the scores of the rules for each of them."""
 
-# What a rule's score may gain; more characters than a form has.
-_MOST, _FAR = KNOWN_LEMMA + SAME_UPOS, 1 << 31
+# What a rule's score may gain.
+_MOST = KNOWN_LEMMA + SAME_UPOS
+
+# So few rules are tried sooner than it is found out which of them can lead to a known lemma; more characters than a form has.
+_FEW, _FAR = 4, 1 << 31
 
 # Characters of the longest prefixes and suffixes of a form that rules are chosen by.
 _PREFIX, _SUFFIX = 3, 5
@@ -183,7 +186,7 @@ class Lemmas:
             near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._rules[near[0]](form) is None:
                 near = np.argsort(-of_form, kind="stable")
-            elif len(near) > 1:  # the others must lead to known lemmas
+            elif len(near) > _FEW:  # the others must lead to known lemmas
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
                 possible[0] = True
                 near = near[possible]
