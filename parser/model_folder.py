@@ -324,8 +324,8 @@ def _read_known(found: dict[str, Any]) -> KnownLemmas:
     check_type(written_for, dict, "lemmas.known.written_for")
     for character, other in written_for.items():
         check_type(other, str, "a value of lemmas.known.written_for")
-        if len(character) != 1:
-            raise ValueError(f"{character!r} is not one character")
+        if len(character) != 1 or len(other) > 1:
+            raise ValueError(f"{character!r} is not one character, or {other!r} is more than one")
     return KnownLemmas(by_upos, written_for)
 
 

@@ -157,6 +157,7 @@ LEMMA_VOCABULARY_EDITS = {
     "a known lemma that is half a character": set_at("lemmas", "known", "by_upos", {"X": ["\ud800"]}),
     "a spelling that is a list": set_at("lemmas", "known", "written_for", ["a"]),
     "a spelling of two characters": set_at("lemmas", "known", "written_for", {"ab": "a"}),
+    "a spelling by two characters": set_at("lemmas", "known", "written_for", {"a": "bc"}),
     "a spelling by a number": set_at("lemmas", "known", "written_for", {"a": 1}),
     "a lemma that is half a character": set_at("lemmas", "seen", {"X\t_": {"a": "\ud800"}}),
 }

@@ -53,7 +53,8 @@ class KnownLemmas:
 
     def _key(self, characters: str) -> str:
         """The same for lemmas that differ in case and spelling alone; each character becomes one or none."""
-        return characters.lower().replace("ς", "σ").translate(self._settled)
+        small = characters.lower().replace("\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}")
+        return small.translate(self._settled)
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
         """With those of other sentences, which are spelled as here, if characters are written for others here."""
