@@ -16,8 +16,9 @@ from itertools import combinations
 # What a rule's score (a logit) gains if its lemma is known, and what more if it is known with the same UPOS.
 KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 
-# Of the forms with a character, what share must have a partner without it, and how many of them at least.
-_SHARE, _FEWEST = 0.1, 2
+# Of the forms with a character, what share must have a partner without it, and how many of them at least. A lemma that has more
+# forms with the same tags than this many stands for words of a kind, as numbers or what is unknown.
+_SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
 # Characters: of longer beginnings of lemmas, and of longer forms, nothing is kept, as it takes the square of their length.
 _LONGEST = 50
@@ -107,14 +108,15 @@ def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
     times: Counter[str] = Counter({"": 1 << 60})  # nothing is everywhere
     pairs: Counter[tuple[str, str]] = Counter()
     for forms in words:
+        small = {form.lower() for form in forms if len(form) <= _LONGEST}
         around: dict[tuple[str, str], set[str]] = {}
-        for form in {form.lower() for form in forms if len(form) <= _LONGEST}:
+        for form in small if len(small) <= _SPELLINGS else ():
             times.update(set(form))
             for place in range(len(form) + 1):
                 around.setdefault((form[:place], form[place:]), set()).add("")
                 around.setdefault((form[:place], form[place + 1 :]), set()).add(form[place : place + 1])
         for characters in around.values():
-            pairs.update(combinations(sorted(characters), 2))
+            pairs.update(combinations(sorted(one for one in characters if not one.isdigit()), 2))
     found: dict[str, str] = {}
     for pair, number in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
         common, rare = sorted(pair, key=lambda character: -times[character])
