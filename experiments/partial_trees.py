@@ -151,8 +151,10 @@ def _cell(rows: list[Row]) -> str:
 
 
 def draw(rows: list[Row], wanted: PartialTrees, folder: Path) -> None:
-    """LAS against the share of the heads that are known, a plot for each treebank."""
-    names = names_of([row for row in rows if row["known"] != FEW], "treebank")
+    """LAS against the share of the heads that are known, a plot for each treebank that has several."""
+    of_shares = [row for row in rows if row["known"] != FEW]
+    several = [name for name in wanted.languages if len(names_of(chosen(of_shares, treebank=name), "amount")) > 1]
+    names = several or names_of(of_shares, "treebank")
     figure, plots = panels(len(names), share_y=False)
     for plot, treebank in zip(plots, names, strict=True):
         own = chosen(rows, treebank=treebank)
