@@ -6,6 +6,7 @@ A table of a page is found by its head, and each of its cells is compared with w
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,8 @@ def test_what_a_parser_of_text_reaches():
 
 def test_what_corrected_words_bring():
     rows = rows_of(annotation.EXPERIMENT, "annotation")
-    for corrected, *cells in table(EXPERIMENTS / "annotation.md", ["words corrected", "uncertainty", "random"]):
-        found = [chosen(rows, strategy=name, corrected=corrected) for name in annotation.STRATEGIES]
+    head = ["words corrected", "hu: uncertainty", "random", "got: uncertainty", "random"]
+    columns = [*product(("hu", "got"), annotation.STRATEGIES)]
+    for corrected, *cells in table(EXPERIMENTS / "annotation.md", head):
+        found = [chosen(rows, treebank=treebank, strategy=name, corrected=corrected) for treebank, name in columns]
         assert [cell.split(" ±")[0] for cell in cells] == [mean(one, "las") for one in found]
