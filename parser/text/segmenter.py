@@ -146,8 +146,7 @@ class Segmenter:
         values = [encoded(self.vocabularies, paragraph) for paragraph in paragraphs]
         found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
         self._decide(self._int8_encoder, values, _windows(found), found)
-        near = [np.flatnonzero(np.abs(probabilities - self.threshold) < _OPEN).tolist() for probabilities in found]
-        self._decide(self._encoder, values, [(n, place, place + 1) for n, places in enumerate(near) for place in places], found)
+        self._decide(self._encoder, values, self._open(found), found)
         return [sentences(tokens, likely > self.threshold) for tokens, likely in zip(paragraphs, found, strict=True)]
 
     def probabilities(self, paragraphs: Sequence[Sequence[Token]]) -> list[np.ndarray]:
@@ -156,6 +155,18 @@ class Segmenter:
         found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
         self._decide(self._encoder, values, _windows(found), found)
         return found
+
+    def _open(self, found: list[np.ndarray]) -> list[Window]:
+        """Windows of the tokens that 8 bits leave open, those near to each other together."""
+        windows: list[Window] = []
+        for number, probabilities in enumerate(found):
+            for place in np.flatnonzero(np.abs(probabilities - self.threshold) < _OPEN).tolist():
+                last, start, end = windows[-1] if windows else (-1, 0, 0)
+                if last == number and place < min(end + _AROUND, start + _DECIDED):
+                    windows[-1] = number, start, place + 1
+                else:
+                    windows.append((number, place, place + 1))
+        return windows
 
     def _decide(self, encoder: FrozenEncoder, values: list[np.ndarray], windows: list[Window], found: list[np.ndarray]) -> None:
         """Fills in what probabilities() returns, for some windows, of values, int32[attributes, tokens] of each paragraph."""

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from parser.data.known_lemmas import LemmaOfUpos
+from parser.data.lemmas import tokens_of
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import N_RESERVED
 from parser.model.model import Model
@@ -52,7 +53,7 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> 
     encoded = model.vocabularies.encode(sentences)
     tag_scores = [tokens.all_tag_scores(encoded, dropping=True) for _ in range(_DRAWS)]
     rules = lemmas.encode(sentences) - N_RESERVED
-    forms = [form for sentence in sentences for form in ("", *sentence.forms)]
+    forms = tokens_of(sentence.forms for sentence in sentences)
     places = _chosen(model, sentences, rules)
     outcomes = _Outcomes(model, sentences)
 
@@ -85,7 +86,7 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> 
 def _chosen(model: Model, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """int64[m], the places of the words that are learned from, among all tokens."""
     tags = model.vocabularies.encode_tags(sentences)
-    words = [form for sentence in sentences for form in ("", *sentence.forms)]
+    words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
     for place in np.flatnonzero(rules >= 0).tolist():
@@ -109,7 +110,8 @@ class _Outcomes:
         assert lemmas is not None, "there are some"
         self._lemmas = lemmas
         self._upos = tags["upos"].symbols if "upos" in tags else None
-        self._words = [word for one in sentences for word in (("", ""), *zip(one.forms, one.lemmas, strict=True))]
+        of_tokens = (tokens_of(getattr(one, column) for one in sentences) for column in ("forms", "lemmas"))
+        self._words = [*zip(*of_tokens, strict=True)]
         forms_of: dict[LemmaOfUpos, set[str]] = {}
         for one in sentences:
             for form, lemma, upos in zip(one.forms, one.lemmas, one.upos, strict=True):
