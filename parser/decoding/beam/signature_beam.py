@@ -265,7 +265,7 @@ def _begin(stacks, items, length, size):
     items.fronts[0, 0] = 1
     items.prefixes[0, 0] = 0.0
     items.insides[0, 0] = 0.0
-    items.predictor_counts[0, 0] = 0
+    items.predictor_counts[0, 0] = items.predictor_starts[0, 0] = 0
     items.backpointers[0, 0] = NO_NODE
     items.counts[0] = 1
     items.used[:] = 0
