@@ -69,6 +69,9 @@ def main() -> int:
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
     add_file_options(arguments)
     add_search_options(arguments)
+    arguments.add_argument(
+        "--device", default="cpu", help="where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU"
+    )
     arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
     arguments.add_argument("--keep-heads", action="store_true", help="keep the input's arcs, where HEAD is not _")
     arguments.add_argument("--keep-relations", action="store_true", help="keep the relations of these arcs, too")
@@ -93,9 +96,9 @@ def main() -> int:
     load_kernels_directly()
     if given.int8:
         note_slow_int8()
-    model, beam = load_for_parsing(
-        given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
-    )
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, given.device, given.int8, given.rerank, given.treebank)
+    if given.device != "cpu" and not (isinstance(model, Model) and model.spec.pretrained):
+        raise ValueError(f"--device {given.device}: the model reads no pretrained encoder, and all else is done on the CPU")
     tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
     tags = TagUse.OVERWRITE if given.text and model.vocabularies.predicted else given.tags or TagUse.KEEP
     if given.warm_up:

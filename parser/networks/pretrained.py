@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -229,10 +229,14 @@ class PretrainedInput(nn.Module):
         self.projection = nn.Linear(spec.width, spec.size)
         self.transformer = encoder.transformer if spec.tuned else None
 
+    def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> PretrainedInput:
+        """What ``to(device)`` comes to: the pretrained encoder moves along, also where it is not trained, and so no part."""
+        if self.transformer is None:
+            self.encoder.transformer._apply(function, recurse)
+        return super()._apply(function, recurse)
+
     def forward(self, pieces: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
         """float32[tokens, size] from int32[tokens, longest]; see PretrainedEncoder.compute()."""
-        if self.encoder.transformer.device != self.mix.device:
-            self.encoder.transformer.to(self.mix.device)
         if self.transformer is not None and torch.is_grad_enabled():
             self.transformer.train(dropping)
             found = self.encoder.compute(pieces.t(), lengths)

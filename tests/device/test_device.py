@@ -16,8 +16,10 @@ from parser.decoding.parsers import parser_with_beam
 from parser.library import Parser
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
+from parser.settings import Settings
 from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device
+from tests.pretrained import write_transformer
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import files_of, run, train_until_killed
@@ -65,7 +67,26 @@ def treebank(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RUNS])
 def test_it_trains_resumes_and_parses_as_on_the_cpu(name, treebank, tmp_path):
-    wanted = run(treebank, *RUNS[name], *FEW, f"device={NAME}")
+    check_run(run(treebank, *RUNS[name], *FEW, f"device={NAME}"), treebank, tmp_path)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("tune", ["false", "true"])
+def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
+    encoder = write_transformer(tmp_path / "encoder")
+    pretrained = [f"encoder.pretrained={encoder}", f"pretrained.cache={tmp_path / 'cache'}", "pretrained.size=5"]
+    wanted = run(treebank, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}", f"device={NAME}")
+    check_run(wanted, treebank, tmp_path)
+    with fake_device():
+        model, _ = load_for_parsing(tmp_path / "whole", device=NAME)
+        assert isinstance(model, Model)
+        read_by = model.pretrained_encoder()
+        assert read_by is not None
+        assert read_by.transformer.device.type == NAME
+
+
+def check_run(wanted: Settings, treebank: Path, tmp_path: Path) -> None:
+    """It can be interrupted, and parses here as on the CPU."""
     with fake_device():
         metrics = train(wanted, tmp_path / "whole")
         train_until_killed(wanted, tmp_path / "killed", 2)

@@ -66,7 +66,7 @@ def train_until_killed(settings: Settings, folder: Path, epochs: int) -> None:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir())}
+    return {path.name: path.read_bytes() for path in sorted((folder / "model").rglob("*")) if path.is_file()}
 
 
 class Searches(Observer):
