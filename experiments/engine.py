@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TextIO, TypeVar
 
 from tqdm import tqdm
 
@@ -318,10 +318,14 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
 
 
 class _NoTerminal(io.TextIOWrapper):
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream.buffer, encoding=stream.encoding, line_buffering=True)
+        self._stream = stream  # which would close what both write to if nobody held it any more
+
     def isatty(self) -> bool:
         return False
 
 
 def _without_bars() -> None:
     """Bars of the trainings, several at a time, would overwrite each other and the one that names them."""
-    sys.stderr = _NoTerminal(sys.stderr.buffer, encoding=sys.stderr.encoding, line_buffering=True)
+    sys.stderr = _NoTerminal(sys.stderr)

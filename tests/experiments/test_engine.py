@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -145,3 +146,11 @@ def test_trainings_beside_each_other_draw_no_bars(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal(io.BytesIO(), encoding="utf-8"))
     _without_bars()
     assert not sys.stderr.isatty()
+
+
+def test_without_bars_the_rest_is_still_shown_though_nobody_else_holds_the_stream(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    _without_bars()
+    gc.collect()
+    print("compiling", file=sys.stderr)
+    assert sys.stderr.buffer.getvalue() == b"compiling\n"
