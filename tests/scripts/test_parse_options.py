@@ -9,6 +9,7 @@ import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge, searching
 from parser.commands import parse
+from tests.forgery import small_model
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,13 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(monkey
     with pytest.raises(SystemExit):
         parse.main()
     assert f"'all' is unknown; known: {known}" in capsys.readouterr().err
+
+
+def test_a_gpu_is_only_for_a_pretrained_encoder(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["parse.py", "a-model", "in.conllu", "--device=cuda"])
+    monkeypatch.setattr(parse, "load_for_parsing", lambda *arguments: (small_model("text"), None))
+    with pytest.raises(ValueError, match="--device cuda: the model reads no pretrained encoder, and all else is done on"):
+        parse.main()
 
 
 def test_a_greedy_parser_merges_nothing():
