@@ -131,7 +131,7 @@ def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overr
 
 @pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
 def test_every_variant_can_be_trained(module, config, overrides, monkeypatch):
-    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py; a GPU is not needed."""
+    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py; with a GPU or not."""
     monkeypatch.setattr("parser.settings.rules.check_device", lambda name: None)
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
     wanted = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
