@@ -124,8 +124,8 @@ def _wrong_partial(made: Settings) -> Iterator[str]:
         yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
     if isinstance(made, LinearSettings):
         yield f"{key}: model={made.model} learns one right output, and here are many; choose model=mlp or model=bilstm"
-    if training_of(made) is not None:
-        yield f"{key}: beam={made.beam.name} learns from whole trees; choose beam=none or beam=local"
+    if isinstance(made.beam, ExactSettings):
+        yield f"{key}: beam={made.beam.name} learns from whole trees; choose beam=none, beam=local or beam=global"
     if isinstance(made, MlpSettings) and (made.lattice.train is not None or made.distillation.teacher is not None):
         yield f"{key} is supported neither with lattices nor with teachers; leave lattice.train= and distillation.teacher= out"
 

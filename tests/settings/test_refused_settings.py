@@ -267,7 +267,7 @@ REFUSED = [
     ("treebank.partial=true oracle=nederhof_linear", "treebank.partial=true oracle=nederhof_linear oracle=context_rows"),
     ("treebank.partial=true system=swap", "treebank.partial=true system=swap another system"),
     ("treebank.partial=true model=linear", "treebank.partial=true model=linear model=mlp model=bilstm"),
-    ("treebank.partial=true beam=global", "treebank.partial=true beam=global beam=local"),
+    (f"{EXACT} treebank.partial=true", "treebank.partial=true beam=exact beam=local beam=global"),
     (f"{TAUGHT} treebank.partial=true", "treebank.partial=true distillation.teacher="),
     # Beams, global training and exact search.
     ("second_pass.policy=beam", "second_pass.policy=beam beam=none beam=local beam=global"),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import torch
 
+from oracles import UNKNOWN_HEAD, Trees
 from parser.beam_settings import Beam, Merge, Scores
+from parser.data.sentences import NO_NODE
 from parser.model.model import Model
 from parser.networks.representation import ContextualRepresentation
 from parser.settings.plan import OptimizerPlan, Span
@@ -26,6 +30,15 @@ PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), 0.0, 0.0, batch_size
 
 def gold_of(model: Model, sentences) -> TrainingSentences:
     return gold_data(sentences, model.vocabularies, model.relations)
+
+
+def known_in_part(model: Model, sentences, seed: int) -> TrainingSentences:
+    """Half of their heads are not known, nor the relations of these."""
+    data, rng = gold_of(model, sentences), np.random.default_rng(seed)
+    hidden = (data.trees.heads >= 0) & (rng.random(len(data.trees.heads)) < 0.5)
+    heads, starts = np.where(hidden, UNKNOWN_HEAD, data.trees.heads), data.trees.offsets
+    trees = Trees.from_heads((heads[a + 1 : b].tolist() for a, b in pairwise(starts)), partial=True)
+    return replace(data, trees=trees, relations=np.where(hidden, NO_NODE, data.relations))
 
 
 def random_sentences(seed: int, count: int, longest: int):

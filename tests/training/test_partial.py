@@ -86,7 +86,10 @@ def test_every_system_trains_on_them(system, treebank, tmp_path):
 SMALL_ENCODER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", "classifier.hidden=8"]
 
 
-@pytest.mark.parametrize("more", [SMALL_ENCODER, TEXT, ["recipe=accurate", "beam=local"]])
+GLOBAL = ["recipe=accurate", "beam=global", "beam.size=4", "beam.training.epochs=2"]
+
+
+@pytest.mark.parametrize("more", [SMALL_ENCODER, TEXT, ["recipe=accurate", "beam=local"], GLOBAL])
 def test_with_other_models(more, treebank, tmp_path):
     assert train(run(treebank, treebank, *more), tmp_path)["dev"]["known_heads"]
 
