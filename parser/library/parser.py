@@ -95,7 +95,7 @@ class Parser:
 
         Args:
             folder: the folder, or the name of a model that ``optimal-step get`` has fetched.
-            device: ``cpu`` or ``cuda``.
+            device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
             tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
             merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.

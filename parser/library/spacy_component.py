@@ -118,7 +118,7 @@ class OptimalStep(Pipe):
         tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
             token of a document has yet, ``overwrite`` all.
         allow_missing_columns: parse also without the tags that the model reads, but far worse.
-        device: ``cpu`` or ``cuda``.
+        device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
     """
 
     def __init__(

@@ -77,7 +77,7 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(monkey
     assert f"'all' is unknown; known: {known}" in capsys.readouterr().err
 
 
-def test_a_gpu_is_only_for_a_pretrained_encoder(monkeypatch, tmp_path):
+def test_a_gpu_is_only_for_a_pretrained_encoder(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["parse.py", "a-model", "in.conllu", "--device=cuda"])
     monkeypatch.setattr(parse, "load_for_parsing", lambda *arguments: (small_model("text"), None))
     with pytest.raises(ValueError, match="--device cuda: the model reads no pretrained encoder, and all else is done on"):
