@@ -13,8 +13,9 @@ from experiments import peers
 from experiments.command import settings_of
 from experiments.peers import Peer, Peers, Run, words_alone
 from experiments.tables import NOT_RUN
+from experiments.text import raw_text
 from parser.evaluation import evaluate_files
-from scripts.benchmarks import spacy_pipeline
+from scripts.benchmarks import spacy_pipeline, udpipe
 from tests.toy import ROOT
 
 # A peer that learns nothing: its first command remembers the name of the language, and it hangs all words on the first one.
@@ -123,7 +124,7 @@ def test_nothing_of_a_sentence_is_left_but_its_words(tmp_path):
 def test_there_is_one_seed_and_peers_are_known(tmp_path):
     with pytest.raises(ValueError, match=r"^seeds=2: "):
         peers.cells(settings_of(Peers, "peers", ["languages=[sample]", "seeds=2", f"paths.treebanks={ROOT / 'data'}"]))
-    with pytest.raises(ValueError, match=r"peers has 'x'; known are 'spaCy', 'HopsParser', 'Stanza'$"):
+    with pytest.raises(ValueError, match=r"peers has 'x'; known are 'spaCy', 'HopsParser', 'Stanza', 'UDPipe'$"):
         peers.cells(settings_of(Peers, "peers", ["peers=[x]"]))
 
 
@@ -167,3 +168,22 @@ def test_further_roots_of_spacys_are_attached_to_the_first():
         ("2", "b", "NOUN", "A=B", "0", "root"),
         ("3", "c", "_", "_", "2", "parataxis"),
     ]
+
+
+def test_udpipe_learns_and_parses_words_and_text(tmp_path):
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
+    one = settings_of(Peers, "peers").all_peers["UDPipe"]
+    assert one.config["tagger"] == udpipe.TAGGER
+    assert one.config["parser"] == udpipe.PARSER | {"use_gold_tags": 0}
+    one.python = sys.executable
+    one.config |= {"tokenizer": {"epochs": 1}, "tagger": {"models": 1, "iterations_1": 1}}
+    one.config["parser"] |= {"iterations": 1, "hidden_layer": 2}
+    gold = tmp_path / "train.conllu"
+    sentences = (ROOT / "data/sample/sample-ud-dev.conllu").read_text(encoding="utf-8").split("\n\n")[:30]
+    gold.write_text("\n\n".join([*sentences, ""]), encoding="utf-8", newline="\n")
+    run = Run(one, tmp_path, "sample")
+    run.train()
+    on_words = evaluate_files(gold, run.parse("test.conllu", words_alone(gold))[0])
+    from_text = evaluate_files(gold, run.parse("test.txt", raw_text(gold))[0])
+    assert on_words["upos"].f1 > 50
+    assert 0 < from_text["las"].f1 <= on_words["las"].f1 < on_words["uas"].f1

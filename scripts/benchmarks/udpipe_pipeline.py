@@ -1,0 +1,51 @@
+"""A whole pipeline of UDPipe 1, for comparison: CoNLL-U with tags and trees from words without them, or from text.
+
+    python scripts/benchmarks/udpipe_pipeline.py train OPTIONS TRAIN.conllu MODEL
+    python scripts/benchmarks/udpipe_pipeline.py parse OPTIONS MODEL INPUT OUTPUT
+
+It needs ufal.udpipe, and nothing of this project. OPTIONS is a file of JSON: those of UDPipe's ``tokenizer``, ``tagger`` and
+``parser``, and the ``beam`` to parse with. INPUT is text if its name ends with .txt: then words and sentences are UDPipe's own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def train(options: dict[str, Any], source: Path, target: Path) -> None:
+    """Trains the three parts on CoNLL-U, one model of them."""
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    reader, error = InputFormat.newConlluInputFormat(), ProcessingError()
+    reader.setText(source.read_text(encoding="utf-8"))
+    sentences, sentence = Sentences(), Sentence()
+    while reader.nextSentence(sentence, error):
+        sentences.append(sentence)
+        sentence = Sentence()
+    parts = (";".join(f"{name}={value}" for name, value in options[part].items()) for part in ("tokenizer", "tagger", "parser"))
+    model = b"" if error.occurred() else Trainer.train("morphodita_parsito", sentences, Sentences(), *parts, error)
+    if error.occurred():
+        sys.exit(f"{source}: {error.message}")
+    target.write_bytes(model)
+
+
+def parse(options: dict[str, Any], model: Path, source: Path, target: Path) -> None:
+    """Parses a file into another."""
+    from ufal.udpipe import Model, Pipeline, ProcessingError
+
+    reads = "tokenize" if source.suffix == ".txt" else "conllu"
+    loaded, error = Model.load(str(model)), ProcessingError()  # the pipeline does not hold the model
+    pipeline = Pipeline(loaded, reads, Pipeline.DEFAULT, f"beam_search={options['beam']}", "conllu")
+    parsed = pipeline.process(source.read_text(encoding="utf-8"), error)
+    if error.occurred():
+        sys.exit(f"{source}: {error.message}")
+    target.write_text(parsed, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    command, given, *files = sys.argv[1:]
+    act = train if command == "train" else parse
+    act(json.loads(Path(given).read_text(encoding="utf-8")), *map(Path, files))
