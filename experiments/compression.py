@@ -7,7 +7,7 @@ The parser with the pretrained encoder parses new sentences, which scripts/recom
 without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without
 any encoder learn its distributions besides (parser/training/examples/teacher.py). Every system is a command line of
 ``optimal-step parse``: what it writes is evaluated, and the processor time of its processes is measured, all systems by turns.
-The plot also has the parsers of others that experiments/peers has rows of, and leaves out what has none.
+The plot also has the parsers of others that experiments/peers has rows of, but for those whose training was stopped.
 """
 
 from __future__ import annotations
@@ -207,11 +207,8 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     peers = read_csv(path) if path.exists() else []
     for treebank, plot in zip(treebanks, plots, strict=True):
         ours = {name: _point(chosen(rows, treebank=treebank, system=name)) for name in wanted.all_systems}
-        others = {}
-        for name in names_of(peers, "peer"):
-            of_peer = chosen(peers, treebank=treebank, peer=name)
-            stopped = any(row["stopped"] == "true" for row in of_peer)
-            others[f"{name}, stopped" if stopped else name] = _point(of_peer)
+        finished = chosen(peers, treebank=treebank, stopped="false")
+        others = {name: _point(chosen(finished, peer=name)) for name in names_of(finished, "peer")}
         _draw_treebank(plot, ours, others)
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")

@@ -94,7 +94,8 @@ def test_outputs_of_files_that_are_parsed_together_come_apart():
 
 def test_the_plot_has_what_has_rows(tmp_path):
     (tmp_path / "peers.csv").write_text(
-        "peer,treebank,las,words_per_second,stopped\nPeer,sample,70,900,true\nAnother,got,71,800,false\n"
+        "peer,treebank,las,words_per_second,stopped\n"
+        "Peer,sample,70,900,false\nStopped,sample,60,900,true\nAnother,got,71,800,false\n"
     )
     wanted = settings_of(Compression, "compression", [f"peers={tmp_path}/peers.csv", "languages=[sample]"])
     rows = [
@@ -104,5 +105,5 @@ def test_the_plot_has_what_has_rows(tmp_path):
     compression.draw(rows, wanted, tmp_path)
     (picture,) = tmp_path.glob("*.svg")
     shown = Path(picture).read_text(encoding="utf-8")
-    names = ("recipe=text", "with the pretrained encoder", "Peer, stopped", "MLP", "Another")
+    names = ("recipe=text", "with the pretrained encoder", "Peer", "Stopped", "MLP", "Another")
     assert [name for name in names if f"<!-- {name} -->" in shown] == [*names[:3]]
