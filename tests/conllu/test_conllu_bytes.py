@@ -35,6 +35,7 @@ MARK = b"\xef\xbb\xbf"
 @example(b"#" + b"\t" * 12 + b"\n" + line(1, "a", end=""), True)
 @example(MARK, True)
 @example(MARK + b"#\n" + line(1, "a"), False)
+@example(b"\r\r", True)
 def test_words_are_where_the_stream_has_them(content, first):
     try:
         sentences = list(read_raw_sentences(io.BytesIO(content), lines_before=0 if first else 1))
