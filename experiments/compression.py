@@ -206,10 +206,8 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     path = ROOT / wanted.peers
     peers = read_csv(path) if path.exists() else []
     for treebank, plot in zip(treebanks, plots, strict=True):
-        ours = {name: _point(chosen(rows, treebank=treebank, system=name)) for name in wanted.all_systems}
-        finished = chosen(peers, treebank=treebank, stopped="false")
-        others = {name: _point(chosen(finished, peer=name)) for name in names_of(finished, "peer")}
-        _draw_treebank(plot, ours, others)
+        ours, others = chosen(rows, treebank=treebank), chosen(peers, treebank=treebank, stopped="false")
+        _draw_treebank(plot, _points(ours, "system"), _points(others, "peer"))
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
     handles = {
@@ -224,17 +222,16 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     save(figure, folder / "compression.svg")
 
 
-def _point(rows: list[Row]) -> tuple[float, float] | None:
-    """Words per second and LAS, means over seeds; None: there are no rows."""
-    if not rows:
-        return None
-    speed, las = (float(np.mean(numbers(rows, name))) for name in ("words_per_second", "las"))
-    return speed, las
+def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
+    """By the names in a column, words per second and LAS, means over seeds."""
+    found = {}
+    for name in names_of(rows, column):
+        of_name = chosen(rows, **{column: name})
+        found[name] = float(np.mean(numbers(of_name, "words_per_second"))), float(np.mean(numbers(of_name, "las")))
+    return found
 
 
-def _draw_treebank(
-    plot: Axes, ours: dict[str, tuple[float, float] | None], others: dict[str, tuple[float, float] | None]
-) -> None:
+def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
     for family, (label, colour) in _FAMILIES.items():
         for taught in ("", f", {_TAUGHT}"):
             line = [ours.get(family + taught + ending) for ending in ("", f", {_RERANKED}")]
@@ -251,9 +248,8 @@ def _draw_treebank(
         if begin is not None:
             _label(plot, label, begin, colour, left=family == "text, subwords")
     for name, point in others.items():
-        if point is not None:
-            plot.plot(*point, "x", color=BLACK, markersize=6)
-            _label(plot, name, point)
+        plot.plot(*point, "x", color=BLACK, markersize=6)
+        _label(plot, name, point)
     plot.set_xscale("log")
     plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     plot.set_xlabel("words per second of CPU time")

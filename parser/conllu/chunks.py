@@ -153,7 +153,7 @@ class WordPositions:
 
 def find_words(chunk: Chunk) -> WordPositions | None:
     """Where the words of a chunk are; None if stream.py should read it."""
-    if chunk.layout is not None or b"\r\r" in chunk.content:  # a line of returns alone is no blank one
+    if chunk.layout is not None:
         return None
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1

@@ -36,11 +36,16 @@ MARK = b"\xef\xbb\xbf"
 @example(MARK, True)
 @example(MARK + b"#\n" + line(1, "a"), False)
 @example(b"\r\r", True)
+@example(b"\r \r", True)
 def test_words_are_where_the_stream_has_them(content, first):
     try:
         sentences = list(read_raw_sentences(io.BytesIO(content), lines_before=0 if first else 1))
-    except ConlluError:
-        assert find_words(Chunk(content, first)) is None
+    except ConlluError as error:
+        if first and "old Macs" in str(error):  # so are no chunks read of it
+            with pytest.raises(ConlluError, match="old Macs"):
+                list(read_chunks(io.BytesIO(content)))
+        else:
+            assert find_words(Chunk(content, first)) is None
         return
     words = find_words(Chunk(content, first))
     if re.search(rb"[0-9]{10}", content):
