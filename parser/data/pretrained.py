@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from parser.data.subwords import TOKENIZER, SubwordError, Subwords
-from parser.data.vocabularies import N_RESERVED, UNKNOWN
+from parser.data.subwords import TOKENIZER, Subwords, tokenizer_of_forms
 from parser.storage.versions import sha256_of
 
 CONFIG = "config.json"
@@ -72,8 +71,9 @@ def find_encoder(name: str, *, download: bool = False) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not download))
     except Exception as error:  # of the network, of the hub, of the disk
+        said = (str(error) or type(error).__name__).splitlines()[0]
         tried = "the hub does not give it" if download else f"it has not been fetched (hf download {name})"
-        raise PretrainedError(f"{name}: there is no such folder, and {tried}: {str(error).splitlines()[0]}") from error
+        raise PretrainedError(f"{name}: there is no such folder, and {tried}: {said}") from error
 
 
 def files_of(folder: Path) -> list[str]:
@@ -125,17 +125,11 @@ class Pieces(Subwords):
         package()
         self.folder, self.name, self.sums, self.held = folder, name, dict(sums), held
         try:
-            description = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
-            whole = Subwords(json.dumps(description))
-            # Special tokens are not looked for in forms.
-            super().__init__(json.dumps(description | {"added_tokens": []}))
-        except (OSError, TypeError, SubwordError, ValueError) as error:
+            super().__init__(json.dumps(tokenizer_of_forms(folder / TOKENIZER)))
+            whole = Subwords((folder / TOKENIZER).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
             raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
         self.before, self.after = whole.special_tokens()
-        # The pieces of a byte-level tokenizer begin with the blank before a word.
-        kinds = [description.get("pre_tokenizer") or {}]
-        kinds += kinds[0].get("pretokenizers", [])
-        self._blank = any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds)
 
     def sizes(self) -> tuple[int, int]:
         """Of the encoder: the length of its vectors, and how many layers it has, that of the pieces among them."""
@@ -179,7 +173,3 @@ class Pieces(Subwords):
                 f"{differing[0]} differs; copy the right one, or make a link to it, as {held}"
             )
         return cls(folder, name, sums, folder == held)
-
-    def _numbers(self, form: str) -> list[int]:
-        pieces, _ = self.pieces(f"{' ' * self._blank}{form}".encode("utf-8", "replace").decode())
-        return [N_RESERVED + piece for piece in pieces[: self.longest]] if form and pieces else [UNKNOWN]

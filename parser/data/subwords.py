@@ -119,7 +119,7 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int) -> tupl
     Raises:
         SubwordError: a file is missing or cannot be read, or the embeddings are shorter.
     """
-    description, table = _read_tokenizer(folder / TOKENIZER), _read_table(folder / WEIGHTS)
+    description, table = tokenizer_of_forms(folder / TOKENIZER), _read_table(folder / WEIGHTS)
     whole = Subwords(json.dumps(description))
     if len(whole) - N_RESERVED > len(table):
         raise SubwordError(f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} {len(table):,} vectors")
@@ -127,6 +127,8 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int) -> tupl
         raise SubwordError(f"{folder}: its vectors have {table.shape[1]} numbers; choose vectors.components={table.shape[1]}")
     pieces = {form: whole.pieces(form)[0] for form in sorted(set(forms))}
     means = np.array([table[numbers].mean(axis=0, dtype=np.float64) for numbers in pieces.values() if numbers])
+    if not len(means):
+        raise SubwordError(f"{folder}: {TOKENIZER} finds no pieces in any form; take another pretrained encoder")
     centre = means.mean(axis=0)
     projected = _principal(means - centre, components)
     scale = np.sqrt((((means - centre) @ projected) ** 2).sum(axis=1).mean())
@@ -144,13 +146,30 @@ def _principal(centred: np.ndarray, n: int) -> np.ndarray:
     return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
 
 
-def _read_tokenizer(path: Path) -> dict[str, Any]:
-    """A tokenizer, but for the special tokens that it would find in forms."""
+def tokenizer_of_forms(path: Path) -> dict[str, Any]:
+    """The description of a tokenizer as it segments forms one by one.
+
+    It finds no special tokens in them, and the pieces of a byte-level one begin with the blank before a word.
+
+    Raises:
+        SubwordError: the file cannot be read.
+    """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        model = found.get("model", {})
+        special = {token["content"] for token in found.get("added_tokens", []) if token["special"]}
+        if model.get("type") == "Unigram":  # whose vocabulary has them, too, but no blanks
+            vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
+            found["model"] = model | {"vocab": vocabulary}
+        kinds = [found.get("pre_tokenizer") or {}]
+        kinds += kinds[0].get("pretokenizers", [])
+        if any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds):
+            before = [found["normalizer"]] if found.get("normalizer") else []
+            blank = {"type": "Prepend", "prepend": " "}
+            found["normalizer"] = {"type": "Sequence", "normalizers": [*before, blank]}
         return found | {"added_tokens": []}
-    except (OSError, ValueError, TypeError) as error:
-        wanted = f"vectors.subwords names a folder of a pretrained encoder with {WEIGHTS} and {TOKENIZER} in it"
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        wanted = f"name a folder of a pretrained encoder with {WEIGHTS} and {TOKENIZER} in it"
         raise SubwordError(f"{path} cannot be read ({error}); {wanted}") from error
 
 

@@ -34,12 +34,14 @@ from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
 from parser.network_spec import PretrainedSpec
-from parser.storage.atomic import replacing
+from parser.storage.atomic import remove_old_temporaries, replacing
 
 # Of encoders that know places relative to one another alone, pieces that are read at a time.
 _USUAL_WINDOW = 512
-# Windows that are read at a time on a device.
+# Windows that are read at a time; on a device, as many sentences.
 _TOGETHER = 32
+# Counts up when the same encoder, asked for the same layers, gives other vectors, so that none of before are read.
+_VECTORS = 1
 
 
 class _Window(NamedTuple):
@@ -135,7 +137,7 @@ class PretrainedEncoder:
         for some in self._together(new):
             places = np.concatenate([np.arange(offsets[number], offsets[number + 1]) for number in some])
             lengths = np.diff(offsets)[some]
-            with torch.no_grad(), _one_thread(self._device):
+            with torch.no_grad(), one_thread(self._device):
                 found[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
         return found
 
@@ -165,9 +167,8 @@ class PretrainedEncoder:
         ends = np.cumsum(sizes)
         for root, length in zip(np.cumsum(lengths) - lengths, lengths, strict=True):
             of_words = sizes[root + 1 : root + length]
-            first_piece = int(ends[root])
+            bounds = ends[root] + np.concatenate([[0], np.cumsum(of_words)])
             for number, window in enumerate(windows(of_words, self._room)):
-                bounds = first_piece + np.concatenate([[0], np.cumsum(of_words)])
                 begin, end = int(bounds[window.first]), int(bounds[window.last])
                 kept, kept_end = int(bounds[window.kept]), int(bounds[window.end])
                 places = len(before) + np.arange(kept - begin, kept_end - begin)
@@ -195,16 +196,19 @@ class PretrainedEncoder:
         for row, of_window in enumerate(read):
             ids[row, : len(of_window)] = torch.tensor(of_window, dtype=torch.int64)
             mask[row, : len(of_window)] = 1
-        device = self._device
-        made = self.transformer(input_ids=ids.to(device), attention_mask=mask.to(device), output_hidden_states=True)
-        return torch.stack(made.hidden_states[-self.layers :], dim=2).float()
+        found = []
+        for some, of_some in zip(ids.to(self._device).split(_TOGETHER), mask.to(self._device).split(_TOGETHER), strict=True):
+            made = self.transformer(input_ids=some, attention_mask=of_some, output_hidden_states=True)
+            found.append(torch.stack(made.hidden_states[-self.layers :], dim=2).float())
+        return torch.cat(found)
 
     def save(self, folder: Path) -> dict[str, str]:
         """Writes the encoder, with its weights as they are now; the sums of its files."""
         folder.mkdir()
         for name in (CONFIG, TOKENIZER):
             (folder / name).write_bytes((self.pieces.folder / name).read_bytes())
-        tensors = {name: tensor.detach().cpu().clone() for name, tensor in self.transformer.state_dict().items()}
+        within = "encoder." if self.transformer.config.is_encoder_decoder else ""
+        tensors = {f"{within}{name}": tensor.detach().cpu().clone() for name, tensor in self.transformer.state_dict().items()}
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
         return sums_of(folder)
 
@@ -270,24 +274,25 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
         folder: of the files; made if it is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    remove_old_temporaries(folder)
     for part in parts:
         pieces, spans = part.values[-encoder.pieces.longest :], list(zip(part.offsets[:-1], part.offsets[1:], strict=True))
         keys = [key(pieces[:, start:end]) for start, end in spans]
-        how = [encoder.pieces.sums, encoder.layers, torch.__version__, package().__version__, str(encoder.transformer.device)]
+        versions = [_VECTORS, torch.__version__, package().__version__]
+        how = [encoder.pieces.sums, encoder.layers, *versions, str(encoder.transformer.device)]
         named = hashlib.sha256(json.dumps(how, sort_keys=True).encode() + b"".join(keys)).hexdigest()
         path, shape = folder / f"{named}.npy", (int(part.offsets[-1]), encoder.layers, encoder.width)
         found = _read(path, shape)
         if found is None:
-            with replacing(path) as temporary:
-                written = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=shape)
+            with replacing(path) as temporary, temporary.open("wb") as file:
+                header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(file, header)
                 with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
                     for first, last in part.spans(1000):
-                        some, start = part.span(first, last), part.offsets[first]
+                        some = part.span(first, last)
                         of_some = encoder.vectors(some.values[-encoder.pieces.longest :], some.offsets)
-                        written[start : start + len(of_some)] = of_some
+                        file.write(of_some.astype("<f2").tobytes())
                         bar.update(len(of_some))
-                written.flush()
-                del written  # Windows renames no file that is mapped
             found = _read(path, shape)
             assert found is not None, "it has just been written"
         encoder.known |= {one: found[start:end] for one, (start, end) in zip(keys, spans, strict=True)}
@@ -295,10 +300,10 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
 
 def _read(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
     """What a file holds; None if it is not there, or is no such file."""
-    if not path.is_file() or not math.prod(shape):
-        return None if math.prod(shape) else np.empty(shape, np.float16)
+    if not math.prod(shape):
+        return np.empty(shape, np.float16)
     try:
-        found = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        found = np.asarray(np.lib.format.open_memmap(path, mode="r"))
     except (OSError, ValueError):
         return None
     return found if found.dtype == np.float16 and found.shape == shape else None
@@ -329,17 +334,19 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
             said.set_verbosity(verbosity)
             if shown:
                 said.enable_progress_bar()
-    missing = [name for name in info["missing_keys"] if "pooler" not in name]
+    config = model.config
+    unread = ("pooler", "decoder.") if config.is_encoder_decoder else ("pooler",)
+    missing = [name for name in info["missing_keys"] if not any(part in name for part in unread)]
     wrong = [f"{name} is missing" for name in missing]
     wrong += [f"{name} has another size" for name, *_ in info["mismatched_keys"]]
     if wrong:
         raise PretrainedError(f"{folder}: {wrong[0]} in the weights; is {CONFIG} that of another model?")
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # of the whole sentence
-    config = model.config
     if config.is_encoder_decoder:
         model = model.get_encoder()
-    room = getattr(config, "max_position_embeddings", None) or _USUAL_WINDOW
+    room = getattr(config, "max_position_embeddings", None) or 0
+    room = room if room > 0 else _USUAL_WINDOW  # XLNet says -1
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             room -= module.padding_idx + 1  # RoBERTa counts from there
@@ -366,22 +373,21 @@ def _check_config(folder: Path) -> None:
 
 
 _computing = Lock()
-_threads: list[int] = []  # before the first of those who compute with one thread, for each of them
+_threads: list[int] = []  # for each of those who compute with one thread, how many there were before the first of them
 
 
 @contextmanager
-def _one_thread(device: torch.device) -> Iterator[None]:
-    """Lets torch compute on a CPU with one thread; what it was before comes back when nobody is left who computes so."""
+def one_thread(device: torch.device) -> Iterator[None]:
+    """Lets torch compute on a CPU with one thread, and afterwards with as many as the first of those who compute so had."""
     if device.type != "cpu":
         yield
         return
     with _computing:
         _threads.append(_threads[0] if _threads else torch.get_num_threads())
         torch.set_num_threads(1)
+        torch.get_num_threads()  # a new thread takes over what others have set at its first question, which would be within
     try:
         yield
     finally:
         with _computing:
-            before = _threads.pop()
-            if not _threads:
-                torch.set_num_threads(before)
+            torch.set_num_threads(_threads.pop())

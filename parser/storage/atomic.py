@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 _TOKEN_BYTES = 8
+_DAY = 24 * 60 * 60
 _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
 
 
@@ -67,6 +69,14 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
             found = _LEFTOVER.fullmatch(path.name)
             if found is not None and found[1] in wanted:
                 path.unlink(missing_ok=True)
+
+
+def remove_old_temporaries(folder: Path) -> None:
+    """Removes the temporary files to which nobody has written for a day, of a folder that several processes write to."""
+    for path in folder.glob(".*.tmp"):
+        with suppress(OSError):  # another process has renamed or removed it
+            if _LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < time.time() - _DAY:
+                path.unlink()
 
 
 def remove_leftovers(folder: Path) -> None:

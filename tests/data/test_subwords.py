@@ -79,6 +79,27 @@ def test_word_pieces_all_stay(tmp_path):
 
 
 @pytest.mark.extras
+def test_special_tokens_are_not_found_in_forms(folder):
+    subwords, _ = read_pretrained(folder, ["<s>", *FORMS], 2)
+    assert subwords.pieces("a<s>b")[1] == ["▁a", "<", "s", ">", "b"]
+    assert subwords.pieces("<s>")[1] == ["▁", "<", "s", ">"]
+
+
+@pytest.mark.extras
+def test_the_pieces_of_a_byte_level_tokenizer_begin_with_the_blank_before_a_word(folder):
+    package = sys.modules["tokenizers"]
+    made = package.Tokenizer(package.models.BPE({"Ġ": 0, "a": 1, "Ġa": 2, "b": 3}, [("Ġ", "a")]))
+    made.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    for normalizer in (None, package.normalizers.Lowercase()):
+        if normalizer is not None:
+            made.normalizer = normalizer
+        made.save(str(folder / TOKENIZER))
+        subwords, _ = read_pretrained(folder, ["ab"], 2)
+        assert subwords.pieces("ab")[1] == ["Ġa", "b"]
+        assert subwords.encode([[""]])[0, 1] == UNKNOWN
+
+
+@pytest.mark.extras
 def test_the_same_bytes_every_time(folder):
     (one, first), (two, second) = (read_pretrained(folder, forms, 3) for forms in (FORMS, FORMS[::-1]))
     assert one.description == two.description
@@ -104,6 +125,12 @@ def no_table(folder):
     save_file({"other": np.ones((2, 2), np.float32)}, folder / WEIGHTS)
 
 
+def no_pieces(folder):
+    description = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
+    description["normalizer"] = {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}
+    (folder / TOKENIZER).write_text(json.dumps(description), encoding="utf-8")
+
+
 def no_numbers(folder):
     save_file({"wte.weight": np.full((99, 5), np.nan, np.float32)}, folder / WEIGHTS)
 
@@ -123,7 +150,11 @@ FAULTS = {
     "no numbers": (no_numbers, r"wte\.weight is no table of finite numbers"),
     "no floats": (no_floats, r"wte\.weight is I16; save the encoder in float16 or float32"),
     "few vectors": (few_vectors, rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
-    "no tokenizer": (lambda folder: (folder / TOKENIZER).unlink(), rf"{TOKENIZER} cannot be read .*vectors\.subwords"),
+    "no tokenizer": (
+        lambda folder: (folder / TOKENIZER).unlink(),
+        rf"{TOKENIZER} cannot be read .* name a folder of a pretrained encoder",
+    ),
+    "a tokenizer without pieces": (no_pieces, "finds no pieces in any form"),
     "a tokenizer that is a list": (lambda folder: (folder / TOKENIZER).write_text("[]"), rf"{TOKENIZER} cannot be read"),
     "a tokenizer without a model": (lambda folder: (folder / TOKENIZER).write_text("{}"), "cannot use this tokenizer"),
 }

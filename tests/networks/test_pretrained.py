@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import signal
 import sys
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -16,7 +21,7 @@ from parser.data.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_e
 from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER, WEIGHTS
 from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
-from parser.networks.pretrained import PretrainedEncoder, remember, windows
+from parser.networks.pretrained import PretrainedEncoder, one_thread, remember, windows
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
 
@@ -113,6 +118,39 @@ def test_vectors_depend_on_the_sentence_alone_and_not_on_threads(encoder):
 
 
 @extras
+@pytest.mark.parametrize("kind", ["T5", "Bart"])
+def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, tmp_path):
+    package = transformers()
+    sizes = {"t5": {"num_layers": 2, "num_heads": 2, "d_kv": 6, "d_ff": 16}}
+    of_bart = ("layers", 2), ("attention_heads", 2), ("ffn_dim", 16)
+    sizes["bart"] = {f"{part}_{name}": n for part in ("encoder", "decoder") for name, n in of_bart}
+    config = getattr(package, f"{kind}Config")(vocab_size=60, d_model=SIZE, pad_token_id=1, **sizes[kind.lower()])
+    shutil.copytree(folder, tmp_path / "both")
+    getattr(package, f"{kind}Model")(config).save_pretrained(tmp_path / "both")
+    encoder = PretrainedEncoder(Pieces.of(str(tmp_path / "both")), 3)
+    sums = encoder.save(tmp_path / "saved")
+    saved = PretrainedEncoder(Pieces(tmp_path / "saved", "saved", sums), 3)
+    sentences = encoded(encoder, SENTENCES)
+    found, again = (one.vectors(sentences.values, sentences.offsets) for one in (encoder, saved))
+    assert again.tobytes() == found.tobytes()
+    tensors = load_file(tmp_path / "saved" / WEIGHTS)
+    save_file({name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}, tmp_path / "saved" / WEIGHTS)
+    with pytest.raises(PretrainedError, match="is missing in the weights"):
+        PretrainedEncoder(Pieces.of(str(tmp_path / "saved")), 3)
+
+
+@extras
+def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp_path):
+    package = transformers()
+    shutil.copytree(folder, tmp_path / "xlnet")
+    config = package.XLNetConfig(vocab_size=60, d_model=SIZE, n_layer=2, n_head=2, d_inner=16)
+    package.XLNetModel(config).save_pretrained(tmp_path / "xlnet")
+    encoder = PretrainedEncoder(Pieces.of(str(tmp_path / "xlnet")), 3)
+    sentences = encoded(encoder, [["the"] * 1000])
+    assert np.isfinite(encoder.vectors(sentences.values, sentences.offsets)).all()
+
+
+@extras
 def test_padding_changes_nothing_but_rounding(encoder):
     sentences = encoded(encoder, SENTENCES)
     with torch.no_grad():
@@ -158,10 +196,69 @@ def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
     remember(encoder, parts, tmp_path)
     [path] = tmp_path.iterdir()
     whole = path.read_bytes()
-    path.write_bytes(whole[:50])
-    encoder.known.clear()
-    remember(encoder, parts, tmp_path)
-    assert path.read_bytes() == whole
+    for damaged in (whole[:50], whole[:-1], b"", b"PK\x03\x04", b"\x80\x04."):
+        path.write_bytes(damaged)
+        encoder.known.clear()
+        remember(encoder, parts, tmp_path)
+        assert path.read_bytes() == whole
+
+
+@extras
+def test_what_a_killed_run_left_in_the_cache_a_day_ago_is_removed(encoder, tmp_path):
+    old, new, foreign = (tmp_path / f".{name}.tmp" for name in ("a.npy.0123456789abcdef", "b.npy.0123456789abcdef", "notes"))
+    for path in (old, new, foreign):
+        path.touch()
+    for path in (old, foreign):
+        os.utime(path, (0, 0))
+    remember(encoder, [], tmp_path)
+    assert {*tmp_path.iterdir()} == {new, foreign}
+
+
+@pytest.mark.posix
+@extras
+def test_a_full_disk_names_the_file_and_leaves_nothing(encoder, tmp_path):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
+        with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+            remember(encoder, [encoded(encoder, SENTENCES)], tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_each_thread_has_its_number_of_threads_back():
+    begun, both, left = Event(), Event(), Event()
+    found = {}
+
+    def first():
+        torch.set_num_threads(2)
+        with one_thread(torch.device("cpu")):
+            begun.set()
+            both.wait()
+        found["first, after"] = torch.get_num_threads()
+        left.set()
+
+    def second():
+        begun.wait()
+        with one_thread(torch.device("cpu")):
+            both.set()
+            left.wait()
+            found["second, within"] = torch.get_num_threads()
+        found["second, after"] = torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    threads = [Thread(target=first), Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    torch.set_num_threads(before)
+    assert found == {"first, after": 2, "second, within": 1, "second, after": 2}
 
 
 @extras

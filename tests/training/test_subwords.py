@@ -202,7 +202,7 @@ def test_parsing_without_the_package_says_how_to_install_it(run, monkeypatch):
 
 
 def test_a_folder_that_is_not_there(run, tmp_path):
-    with pytest.raises(SubwordError, match=r"cannot be read .*vectors\.subwords names a folder"):
+    with pytest.raises(SubwordError, match=r"cannot be read .* name a folder"):
         train(planned_run(run.parent, f"vectors.subwords={tmp_path / 'no'}"), tmp_path / "run")
 
 
