@@ -12,6 +12,8 @@ The plot also has the parsers of others that experiments/peers has rows of, but 
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,8 +33,10 @@ from experiments.text import tokenized
 from experiments.trainings import Training, run_training
 from parser.commands import recombine
 from parser.evaluation import evaluate_files
+from parser.model_folder import TENSORS
 from parser.settings.paths import override
 from parser.storage.atomic import replacing
+from parser.storage.versions import sha256_of
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 from scripts.benchmarks.parsing import parse_command
 
@@ -100,14 +104,16 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
     """Trains all systems, then parses with them."""
     _, treebank, seed = group[0].key
     folders: dict[str, Path] = {}
-    seconds: dict[str, float] = {}
+    seconds: dict[Path, float] = {}
     names = [cell.key[0] for cell in group]
     for name in sorted(names, key=lambda name: wanted.all_systems[name].copies):  # the teacher first
         training = wanted.training(name, treebank, seed)
-        folders[name] = wanted.folder(training)
+        folders[name] = folder = wanted.folder(training)
+        if folder in seconds:
+            continue
         if wanted.all_systems[name].copies:
             training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name]))
-        seconds[name] = run_training(training, folders[name], fresh=wanted.fresh)["cpu_seconds"]
+        seconds[folder] = run_training(training, folder, fresh=wanted.fresh)["cpu_seconds"]
     plain = Training.of(wanted, treebank, seed)
     dev, test = plain.part("dev"), plain.part("test")
     text = tokenized(plain, Path(wanted.tokenizers), segmenter=True)
@@ -121,7 +127,7 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
             written.write_bytes(content)
             found.append(evaluate_files(gold, written))
         on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in found)
-        values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[name]:.1f}"
+        values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[folders[name]]:.1f}"
         yield cell.key, dict(zip(MEASURED, values, strict=True))
 
 
@@ -130,7 +136,10 @@ def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> 
     training = wanted.training(wanted.teacher, treebank, seed)
     teacher, train = wanted.folder(training), str(training.part("train"))
     run_training(training, teacher)
-    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}"
+    # Trees of another teacher are not taken for those of this one.
+    known = repr((sha256_of(teacher / "model" / TENSORS), wanted.all_systems[wanted.teacher].parsing))
+    digest = hashlib.sha256(known.encode()).hexdigest()[:8]
+    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}-{digest}"
     new, parsed = (stem.with_name(f"{stem.name}.{what}.conllu") for what in ("new", "parsed"))
     if wanted.fresh or not parsed.exists():
         recombine.main([train, "-o", str(new), "--copies", str(system.copies), "--seed", seed])
@@ -142,7 +151,10 @@ def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> 
 
 def output(command: list[str], content: bytes) -> bytes:
     """What a command writes of its input."""
-    return subprocess.run(command, input=content, stdout=subprocess.PIPE, check=True).stdout
+    done = subprocess.run(command, input=content, stdout=subprocess.PIPE)
+    if done.returncode:
+        raise ValueError(f"{shlex.join(command)} ended with {done.returncode}; it says above why")
+    return done.stdout
 
 
 def by_turns(

@@ -25,7 +25,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from parser.conllu.checks import FORM, ID
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.evaluation import evaluate_files
+from parser.storage.atomic import write_json
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 
 # How a training ends that was stopped.
@@ -171,15 +172,21 @@ class Run:
 
     def train(self) -> list[dict[str, Any]]:
         """The commands of the training that have ended, with their CPU seconds; first those that have not are run."""
-        log = self.folder / "trained.json"
+        log, config = self.folder / "trained.json", self.folder / "config.yaml"
         done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
+        # What other commands than today's have trained, or with another configuration, does not count.
+        done = [
+            one for one, _ in takewhile(lambda both: both[0]["command"] == both[1], zip(done, self.peer.train, strict=False))
+        ]
         if self.peer.config:
             text = json.dumps(dict(self.peer.config), indent=2)  # JSON is YAML
-            (self.folder / "config.yaml").write_text(text, encoding="utf-8", newline="\n")
+            if not config.exists() or config.read_text(encoding="utf-8") != text:
+                done = []
+                config.write_text(text, encoding="utf-8", newline="\n")
         for command in self.peer.train[len(done) :]:
             seconds, stopped = self._run(self.arguments(command), math.ceil(self.peer.minutes * 60))
             done.append({"command": command, "cpu_seconds": seconds, "stopped": stopped})
-            log.write_text(json.dumps(done, indent=2), encoding="utf-8", newline="\n")
+            write_json(log, done)
         return done
 
     def parse(self, name: str, content: str) -> tuple[Path, float]:

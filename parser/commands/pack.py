@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from parser.data.pretrained import HELD
+from parser.data.pretrained import HELD, files_of
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
@@ -117,5 +117,5 @@ def _write(model: Path, target: Path, half: bool) -> None:
         for part in sorted(path for path in model.iterdir() if path.is_file() and not path.name.startswith(".")):
             content = _in_16_bits(model) if half and part.name == TENSORS else part.read_bytes()
             pack.writestr(zipfile.ZipInfo(part.name, _DATE), content, zipfile.ZIP_DEFLATED)
-        for part in sorted((model / HELD).glob("[!.]*")):
-            pack.writestr(zipfile.ZipInfo(f"{HELD}/{part.name}", _DATE), part.read_bytes(), zipfile.ZIP_DEFLATED)
+        for name in sorted(files_of(model / HELD)) if (model / HELD).is_dir() else []:
+            pack.writestr(zipfile.ZipInfo(f"{HELD}/{name}", _DATE), (model / HELD / name).read_bytes(), zipfile.ZIP_DEFLATED)

@@ -29,7 +29,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
 from parser.data.attributes import SUBWORDS
-from parser.data.pretrained import HELD, Pieces
+from parser.data.pretrained import HELD, Pieces, PretrainedError, sums_of
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
@@ -296,6 +296,11 @@ class Model:
             folder.mkdir()
             for name in sums:
                 shutil.copyfile(pieces.folder / name, folder / name)
+            if differing := [name for name, digest in sums_of(folder).items() if sums[name] != digest]:
+                raise PretrainedError(
+                    f"{pieces.folder / differing[0]} is not what it was when training began; put back the file of then, and "
+                    "start the run again in its folder"
+                )
         return {"name": pieces.name, "sha256": sums}
 
     @classmethod

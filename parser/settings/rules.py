@@ -79,6 +79,8 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     else:
         yield from _wrong_features(made)
         yield from _wrong_passes(made)
+    if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
+        yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are kept; leave it out"
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)

@@ -99,6 +99,10 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         raise SettingsError(
             f"start={plan.start}: a model keeps the pretrained encoder that it has; leave out encoder.pretrained"
         )
+    if old.spec.pretrained is None and network.pretrained is not None:
+        for key, given in {"cache": network.pretrained.cache is not None, "save": network.pretrained.save}.items():
+            if given:
+                raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.{key}= out")
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
             f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"

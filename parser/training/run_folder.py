@@ -41,7 +41,8 @@ class Manifest:
     """What a run is made from.
 
     Attributes:
-        settings: its settings as plain values, but for ``resume`` and ``tensorboard``, which say nothing of the outcome.
+        settings: its settings as plain values, but for those that say nothing of the outcome: ``resume``, ``tensorboard``
+            and ``pretrained.cache``.
         files: by setting, the SHA-256 of the file that it names.
     """
 
@@ -53,6 +54,8 @@ class Manifest:
         """That of a run with these settings and the files as they are now."""
         plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)  # type: ignore[assignment]
         del plain["resume"], plain["tensorboard"]
+        if "pretrained" in plain:
+            plain["pretrained"]["cache"] = None
         paths = {key: Path(name) for key, name in named_files(settings).items()}
         for key, model in named_files(settings, FOLDERS).items():
             folder = find_model(Path(model))

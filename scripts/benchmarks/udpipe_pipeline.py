@@ -36,8 +36,11 @@ def parse(options: dict[str, Any], model: Path, source: Path, target: Path) -> N
     """Parses a file into another."""
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
+    if (loaded := Model.load(str(model))) is None:
+        sys.exit(f"{model}: this is no model of UDPipe 1")
     reads = "tokenize" if source.suffix == ".txt" else "conllu"
-    loaded, error = Model.load(str(model)), ProcessingError()  # the pipeline does not hold the model
+    error = ProcessingError()
+    # The pipeline does not hold the model: the variable does.
     pipeline = Pipeline(loaded, reads, Pipeline.DEFAULT, f"beam_search={options['beam']}", "conllu")
     parsed = pipeline.process(source.read_text(encoding="utf-8"), error)
     if error.occurred():

@@ -12,6 +12,7 @@ from experiments.command import settings_of
 from experiments.compression import Compression, System
 from experiments.trainings import Training
 from parser.data.treebank import read_treebank
+from parser.model_folder import TENSORS
 from tests.toy import ROOT
 
 COPY = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"]
@@ -29,12 +30,13 @@ def wanted_of(*overrides: str) -> Compression:
 
 
 def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
-    trained, parsing = [], []
+    trained, parsing, weights = [], [], b"first"
 
     def train(training, folder, fresh=False):
         training.settings()  # which are understood
         trained.append((folder, training.overrides, training.files))
-        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "model").mkdir(parents=True, exist_ok=True)
+        (folder / "model" / TENSORS).write_bytes(weights)
         return {"cpu_seconds": 12.5}
 
     def command(wanted, name, folder):
@@ -52,11 +54,12 @@ def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
     assert [*measured] == [cell.key for cell in cells]
     for values in measured.values():
         assert [values[name] for name in ("las", "uas", "dev_las", "raw_las", "cpu_seconds")] == ["100.0000"] * 4 + ["12.5"]
-    gold, parsed = Training.of(wanted, "sample", 1).part("train"), tmp_path / "sample-copies1-seed1.parsed.conllu"
+    gold, (parsed,) = Training.of(wanted, "sample", 1).part("train"), tmp_path.glob("sample-copies1-seed1-*.parsed.conllu")
     assert len(read_treebank(parsed).sentences) == len(read_treebank(gold).sentences)
     assert parsing[0] == ("pretrained, reranked", teacher)  # before any other parses
     assert len([name for name, _ in parsing]) == 1 + len(cells)
     both = f"treebank.train=[{gold},{parsed}]"
+    assert len(trained) == 2 + 3  # each once, and for each that is taught its teacher, which is not trained again
     files = {folder: files for folder, _, files in trained}
     folders = {name: wanted.folder(wanted.training(name, "sample", 1)) for name in wanted.all_systems}
     assert files == {
@@ -64,6 +67,14 @@ def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
         folders["mlp, taught"]: (both, f"distillation.teacher={teacher}"),
         folders["text, taught"]: (both,),
     }
+    weights = b"second"  # a teacher that has been trained again
+    dict(compression.measure(wanted, cells))
+    assert len([*tmp_path.glob("sample-copies1-seed1-*.parsed.conllu")]) == 2
+
+
+def test_a_parser_that_fails_is_an_error_that_names_its_command():
+    with pytest.raises(ValueError, match=r"-c 'import sys; sys.exit\(3\)' ended with 3"):
+        compression.output([sys.executable, "-c", "import sys; sys.exit(3)"], b"")
 
 
 def test_a_row_says_what_its_system_is_taught_by_and_how_it_parses():

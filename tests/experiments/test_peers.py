@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +92,16 @@ def test_a_training_that_is_stopped_counts_with_what_it_has_saved(code, tmp_path
     assert (tmp_path / "model").read_text() == "xxxx"
     assert len(run.train()) == 3
     assert (tmp_path / "model").read_text() == "xxxx"
+
+
+def test_what_other_commands_have_trained_does_not_count(tmp_path):
+    Run(peer(LEARN, LEARN), tmp_path, "x").train()
+    other = LEARN.replace("sys.argv[1]", "'y'")
+    assert len(Run(peer(LEARN, other), tmp_path, "x").train()) == 2
+    assert (tmp_path / "model").read_text() == "xxy"
+    changed = replace(peer(LEARN, other), config={"lexers": []})
+    assert len(Run(changed, tmp_path, "x").train()) == 2
+    assert (tmp_path / "model").read_text() == "xxyxy"
 
 
 def test_a_peer_that_fails_is_an_error_that_names_its_log(tmp_path):

@@ -186,6 +186,7 @@ REFUSED = [
     ("recipe=text encoder.pretrained=FOLDER pretrained.layers=0", "pretrained.layers=0 1 1,000"),
     ("recipe=text encoder.pretrained=FOLDER pretrained.size=0", "pretrained.size=0 1 10,000"),
     (f"{TUNED} pretrained.learning_rate=0", "pretrained.learning_rate=0.0 0 1,000,000"),
+    (f"{TUNED} pretrained.cache=FOLDER", "pretrained.cache=FOLDER pretrained.tune=true"),
     (f"{TUNED} pretrained.warmup=-1", "pretrained.warmup=-1 0 1,000,000,000"),
     # What is given, but not read.
     ("recipe=text pretrained.size=9", "pretrained.size=9 encoder.pretrained=FOLDER"),

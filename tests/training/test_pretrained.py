@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import sys
+import zipfile
 from io import BytesIO
 from pathlib import Path
 
@@ -40,7 +41,7 @@ SMALL = [
     "first_pass.epochs=1", "second_pass.epochs=2",
 ]  # fmt: skip
 OWN = ["pretrained.size=5"]
-TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3"]
+TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3", "pretrained.cache=null"]
 FROZEN, TUNING = "frozen", "tuned"
 
 
@@ -174,6 +175,8 @@ def test_saved_with_the_model_it_needs_nothing_else_and_is_packed(runs, tmp_path
     shutil.copytree(runs / "encoder", moved / "encoder")
     train(planned_run(moved, "pretrained.save=true"), tmp_path / "run", [ModelCard("optimal-step train")])
     shutil.rmtree(moved / "encoder")
+    (tmp_path / "run" / MODEL / HELD / "1_Pooling").mkdir()  # as some have it
+    (tmp_path / "run" / MODEL / HELD / "pytorch_model.bin").write_bytes(b"never read")
     assert sums_of(tmp_path / "run" / MODEL / HELD) == sums_of(runs / "encoder")
     words = [["w1", "w2", "the"]]
     trees = [tree.heads for tree in Parser.load(tmp_path / "run").parse(words)]
@@ -184,10 +187,28 @@ def test_saved_with_the_model_it_needs_nothing_else_and_is_packed(runs, tmp_path
     pack.main()
     monkeypatch.setattr(sys, "argv", ["get", "toy", "--from", str(tmp_path)])
     get.main()
+    assert not any("bin" in name for name in zipfile.ZipFile(tmp_path / "toy.zip").namelist())
     assert [tree.heads for tree in Parser.load("toy").parse(words)] == trees
     monkeypatch.setattr(sys, "argv", ["pack", str(runs / FROZEN), "-o", str(tmp_path / "other.zip"), *dev])
     with pytest.raises(ValueError, match=r"does not hold the pretrained encoder .* pretrained\.save=true"):
         pack.main()
+
+
+@extras
+def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was(runs, tmp_path):
+    model = Model.load(runs / FROZEN)
+    folder = shutil.copytree(runs / "encoder", tmp_path / "encoder")
+    model.vocabularies.pretrained.folder, model.holds_pretrained = folder, True
+    (folder / CONFIG).write_text((folder / CONFIG).read_text() + " ")
+    with pytest.raises(PretrainedError, match=rf"{CONFIG} is not what it was when training began"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+@extras
+def test_where_vectors_are_kept_says_nothing_of_the_outcome(runs, tmp_path):
+    cache = [f"pretrained.cache={tmp_path / name}" for name in ("one", "other")]
+    assert Manifest.of(planned_run(runs, cache[0])) == Manifest.of(planned_run(runs, cache[1]))
 
 
 @extras
