@@ -1,9 +1,11 @@
-"""Chooses what to annotate next: optimal-step annotate MODEL_DIR INPUT -o OUTPUT [--words N] [--sure P].
+"""Chooses what to annotate next: optimal-step annotate MODEL_DIR INPUT -o OUTPUT [--words N] [--sure P] [--done FILE ...].
 
 INPUT is CoNLL-U without trees, or with some that are not read. OUTPUT has the sentences of the words that the parser is least
 sure of, by the probabilities that were calibrated on its dev part: N words, no two of one kind (one form, head and relation).
 HEAD and DEPREL are filled in where the parser is sure (P, 0.98 unless told otherwise), and _ elsewhere. In MISC, Sure= is how
 sure it is of an arc; Ask=Head:Relation of the chosen words is what it would have made, Second= what a beam finds besides.
+Sentences that stand word by word in one of the files after --done are left out. An OUTPUT that is there already is refused, as
+somebody may have worked on it.
 
 Fill in HEAD and DEPREL of the chosen words, or of more; correct what is wrong; leave the rest as it is. Then train on it, with
 treebank.partial=true.
@@ -15,6 +17,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +27,11 @@ from parser.conllu.checks import EMPTY, FEATS, FORM, UPOS, XPOS, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.decoding.files.file_parsing import RawColumns
+from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.parsers import beam_parser_of
 from parser.library import ParsedSentence, Parser
 
+_TAGS = UPOS, XPOS, FEATS
 _BEAM = 8  # items of the beam that second best heads are looked for in
 
 
@@ -48,12 +53,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--sure", type=_probability, default=0.98, metavar="P", help="fill in what is as probable (default 0.98)"
     )
+    parser.add_argument("--done", nargs="+", default=[], metavar="FILE", help="CoNLL-U whose sentences are not chosen again")
     given = parser.parse_args(arguments)
-    check_output(given.output, given.input)
+    check_output(given.output, given.input, *given.done)
+    if Path(given.output).is_file():
+        raise ValueError(
+            f"{given.output} is there already, perhaps with somebody's work; choose another --output, or remove it"
+        )
     loaded = Parser.load(given.model)
-    with open_input(given.input) as stream:
-        sentences = [sentence for sentence in read_raw_sentences(stream, given.input) if len(sentence)]
-    words = [[*zip(*(one.column(number) for number in (FORM, UPOS, XPOS, FEATS)), strict=True)] for one in sentences]
+    done = {forms for name in given.done for forms in map(_forms, _read(name))}
+    sentences = [sentence for sentence in _read(given.input) if _forms(sentence) not in done]
+    empty = [number for number in _TAGS if all(tag == EMPTY for one in sentences for tag in one.column(number))]
+    check_columns(empty, sum(map(len, sentences)), loaded.model.vocabularies.by_attribute, given.input, None)
+    words = [[*zip(*(one.column(number) for number in (FORM, *_TAGS)), strict=True)] for one in sentences]
     parsed = loaded.parse(words)
     if any(math.isnan(p) for sentence in parsed for p in sentence.probabilities):
         raise ValueError(f"{given.model}: its scores are no probabilities (model=linear); use a model=mlp or model=bilstm")
@@ -68,6 +80,15 @@ def main(arguments: list[str] | None = None) -> None:
             target.write(annotated(sentences[number], parsed[number], own, alternatives, given.sure))
     asks = f"{counted(len(asked), 'word')} to annotate in {counted(len(chosen), 'sentence')}; see Ask= in MISC"
     print(asks, file=sys.stderr)
+
+
+def _read(name: str) -> list[RawSentence]:
+    with open_input(name) as stream:
+        return [sentence for sentence in read_raw_sentences(stream, name) if len(sentence)]
+
+
+def _forms(sentence: RawSentence) -> tuple[str, ...]:
+    return tuple(sentence.column(FORM))
 
 
 def least_certain(parsed: Sequence[ParsedSentence], most: int) -> list[AskedWord]:
@@ -114,6 +135,7 @@ def _others(own: int, word: int, alternatives: Sequence[Sequence[int]]) -> Itera
 
 
 def _probability(text: str) -> float:
-    if not 0 <= (value := float(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a probability; give a number from 0 to 1")
-    return value
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text} is not a probability; give a number from 0 to 1")

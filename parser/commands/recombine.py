@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 
 from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
@@ -64,6 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _share(text: str) -> float:
-    if not 0 < (share := float(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a share above 0 and up to 1")
-    return share
+    with suppress(ValueError):
+        if 0 < (share := float(text)) <= 1:
+            return share
+    raise argparse.ArgumentTypeError(f"{text} is no such share; give a number above 0 and up to 1")

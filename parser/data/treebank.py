@@ -372,9 +372,9 @@ def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treeba
     every = max(2, round(1 / share))
     if len(treebank) < every:
         fix = "raise treebank.held_out" if len(treebank) > 1 else "leave treebank.held_out= out, or give more sentences"
-        few = f"{treebank.path}: of {counted(len(treebank), 'sentence')} none is the {every}th"
+        few = f"{treebank.path}: one sentence in {every} cannot be held out of {counted(len(treebank), 'sentence')}"
         raise TreebankError(f"{few}; {fix}")
-    return _taken(treebank, every, every, f"every {every}th sentence, held out")
+    return _taken(treebank, every, every, f"one sentence in {every}, held out")
 
 
 def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Treebank, Treebank]:

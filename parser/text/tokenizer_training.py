@@ -88,18 +88,18 @@ def tokenizer_in_training(
     command = [sys.executable, "-P", "-m", "parser.text.tokenizer_training", json.dumps(request)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            yield partial(_finish, process)
+            yield partial(_finish, process, int(options["epochs"]))
         finally:
             process.kill()
 
 
-def _finish(process: subprocess.Popen[bytes]) -> None:
+def _finish(process: subprocess.Popen[bytes], epochs: int) -> None:
     said = ""
     assert process.stderr is not None
     for raw in process.stderr:
         line = raw.decode(errors="replace").strip()
         if line.startswith("Epoch "):
-            log.info("tokenizer, e%s", line.removeprefix("E"))
+            log.info("tokenizer, e%s", line.removeprefix("E").replace(",", f" of {epochs},", 1))
         elif line:
             said += f"{line}\n"
     status = process.wait()

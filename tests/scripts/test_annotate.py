@@ -8,6 +8,7 @@ from parser import Parser
 from parser.commands import annotate
 from parser.commands.annotate import least_certain
 from parser.data.treebank import read_treebank
+from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.library import ParsedSentence
 from tests.forgery import small_model
 from tests.random_models import with_random_weights
@@ -67,7 +68,34 @@ def test_no_two_of_one_kind():
     assert least_certain([same, other], 1) == asked[:1]
 
 
-def test_what_is_no_probability_is_refused(folder, tmp_path, capsys):
+@pytest.mark.parametrize("sure", ["2", "nan", "abc"])
+def test_what_is_no_probability_is_refused(folder, tmp_path, capsys, sure):
     with pytest.raises(SystemExit):
-        written(folder, tmp_path, "--sure", "2")
-    assert "2 is not a probability" in capsys.readouterr().err
+        written(folder, tmp_path, "--sure", sure)
+    assert f"{sure} is not a probability" in capsys.readouterr().err
+
+
+def test_sentences_that_are_done_are_not_chosen_again(folder, tmp_path, capsys):
+    done = tmp_path / "done.conllu"
+    done.write_text(TEXT.split("\n\n")[2] + "\n\n", encoding="utf-8")
+    rows = written(folder, tmp_path, "--done", str(done))
+    assert [row[1] for row in rows] == ["a", "b", "c"]
+    (tmp_path / "out.conllu").unlink()
+    assert written(folder, tmp_path, "--done", str(done), str(tmp_path / "in.conllu")) == []
+    assert "0 words to annotate in 0 sentences" in capsys.readouterr().err
+
+
+def test_the_work_of_before_is_not_overwritten(folder, tmp_path):
+    (tmp_path / "out.conllu").write_text("work", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"out\.conllu is there already, perhaps with somebody's work"):
+        written(folder, tmp_path)
+    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == "work"
+
+
+def test_words_without_the_tags_that_the_model_reads(tmp_path):
+    model = with_random_weights(small_model("static"))
+    model.save(tmp_path / "model")
+    source = tmp_path / "bare.conllu"
+    source.write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n" * 200, encoding="utf-8")
+    with pytest.raises(MissingColumnsError, match=r"bare\.conllu: .* or take a model that needs no tags \(recipe=text\)$"):
+        annotate.main([str(tmp_path / "model"), str(source), "-o", str(tmp_path / "out.conllu")])

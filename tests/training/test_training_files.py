@@ -40,11 +40,13 @@ def test_every_tenth_sentence_is_held_out(files):
     assert held is not None
     assert held.sentences == [both[9], both[19]]
     assert kept.sentences == [s for s in both if s not in held.sentences]
-    assert "every 10th sentence, held out" in held.path
+    assert "one sentence in 10, held out" in held.path
     assert without_held_out(both, 0.0) == (both, None)
-    with pytest.raises(TreebankError, match=r"100th; .*treebank\.held_out"):
+    with pytest.raises(TreebankError, match=r"one sentence in 100 .*treebank\.held_out"):
         without_held_out(both, 0.01)
-    with pytest.raises(TreebankError, match=r"of 1 sentence none is the 10th.* leave treebank\.held_out= out"):
+    with pytest.raises(
+        TreebankError, match=r"one sentence in 10 cannot be held out of 1 sentence; leave treebank\.held_out= out"
+    ):
         without_held_out(Treebank("one", both.sentences[:1]), 0.1)
 
 

@@ -68,7 +68,7 @@ def check_columns(
     n_words: int,
     vocabularies: Mapping[str, Vocabulary],
     name: str,
-    option: str = _OPTION,
+    option: str | None = _OPTION,
 ) -> None:
     """Refuses input without a column that a model reads.
 
@@ -77,7 +77,7 @@ def check_columns(
         n_words: how many these were.
         vocabularies: by attribute that the model reads.
         name: what errors call the input.
-        option: what errors call the option to parse it anyway.
+        option: what errors call the option to parse it anyway; None: there is none.
 
     Raises:
         MissingColumnsError: see refuse_missing_columns().
@@ -94,10 +94,11 @@ def check_columns(
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         them = "it" if len(missing) == 1 else "them"
+        without = "a model that needs no tags (recipe=text)"
+        anyway = f"parse with {without}, or parse it anyway, far less accurately, with {option}"
         raise MissingColumnsError(
             f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this model reads {them}; "
-            f"tag the input first, parse with a model that needs no tags (recipe=text), or parse it anyway, far less "
-            f"accurately, with {option}"
+            f"tag the input first, {f'or take {without}' if option is None else anyway}"
         )
 
 
