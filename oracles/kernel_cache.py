@@ -90,7 +90,7 @@ def choose_kernel_cache(package: Path) -> None:
     if _TOLD not in os.environ:
         os.environ[_TOLD] = "1"
         log.warning(
-            "there is no folder to keep compiled kernels in, so every start takes some ten seconds; set %s to one that only "
+            "there is no folder to keep compiled kernels in, so every start takes about ten seconds; set %s to one that only "
             "you can write to",
             _PLACE,
         )

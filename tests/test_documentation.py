@@ -168,7 +168,7 @@ def extra(text: str) -> list[pytest.MarkDecorator]:
     "line",
     [pytest.param(line, marks=extra(line)) for line in COMMANDS if re.match(r"(\S*python (?!-m)|optimal-step )", line)],
 )
-def test_commands_of_ours(line, here, monkeypatch, capsys):
+def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
     file, arguments = script(shlex.split(line))
     if file == "scripts/train.py":
         train(arguments, here, monkeypatch)
@@ -187,7 +187,9 @@ def test_commands_of_ours(line, here, monkeypatch, capsys):
             monkeypatch.setattr(pytest.importorskip("uvicorn").Server, "run", lambda *_, **__: None)
             arguments = ["0" if word == "8001" else word for word in arguments]
         monkeypatch.setattr(fetch_treebanks, "_fetch", lambda *_: "fetched")
-        given = [word.replace("[RUN_FOLDER2]", "RUN_FOLDER").replace(".gz", ".xz") for word in arguments]
+        given = [re.sub(r"\[?(RUN_FOLDER2|MY_FOLDER)\]?", "RUN_FOLDER", word).replace(".gz", ".xz") for word in arguments]
+        if "annotate" in file:  # which overwrites nothing
+            given[given.index("-o") + 1] = str(tmp_path / "batch.conllu")
         if "report" in file and "--gold" not in given:
             given += ["--gold", "gold.conllu"]  # RUN_FOLDER has no test part here
         capsys.readouterr()

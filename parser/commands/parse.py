@@ -23,7 +23,7 @@ With --beam the parser follows several computations side by side. --k-best write
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
 --beam exact finds the best of all trees, if the classifier reads only s0 and b0 (optimal-step train beam=exact).
 
-Kernels are compiled once, when they are first needed, and kept; that takes some ten seconds. With --warm-up only this is done,
+Kernels are compiled once, when they are first needed, and kept; that takes about ten seconds. With --warm-up only this is done,
 for any later input, for example when a machine is set up.
 """
 

@@ -36,8 +36,8 @@ def as_text(tree: DrawnTree, color: bool = False) -> str:
         line = f"{drawn} {number:>{number_width}} {_padded(deprel, deprel_width)}  {_padded(tag, tag_width)}  {words[number]}"
         if number in gold:
             right = gold[number]
-            place = f"{right.head} {words[right.head]}" if right.head else "root"
-            line = f"{line}   <- gold: {right.deprel} of {place}"
+            place = f" of {right.head} {words[right.head]}" if right.head else ""
+            line = f"{line}   <- gold: {right.deprel}{place}"
             line = f"{_RED}{line}{_PLAIN}" if color else line
         lines.append(line.rstrip())
     return "\n".join(lines)

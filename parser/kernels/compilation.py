@@ -16,7 +16,7 @@ from numba.core import event
 
 _PACKAGES = ("oracles", "parser")
 
-_LINE = "compiling kernels, which the first run with each kind of model does; it takes some ten seconds"
+_LINE = "compiling kernels, which the first run with each kind of model does; it takes about ten seconds"
 _FORMAT = "compiling kernels for this and later runs: {n} done, {elapsed}{postfix}"
 
 

@@ -19,7 +19,7 @@ from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
 
-LINE = "compiling kernels, which the first run with each kind of model does; it takes some ten seconds\n"
+LINE = "compiling kernels, which the first run with each kind of model does; it takes about ten seconds\n"
 
 # Compiles a kernel of the user's, and two of ours, the second for two kinds of vectors.
 COMPILING = """

@@ -141,6 +141,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     skip, partial = files.train.skip, files.train.partial
     dev = _read("dev", files.dev, dev, lattices, skip, partial)
     test = _read("test", files.test, test, lattices, skip, partial)
+    _report_known(train, [part for part in (dev, test) if part is not None])
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
     known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
@@ -320,6 +321,16 @@ def _report(part: str, treebank: Treebank) -> None:
         log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
+
+
+def _report_known(train: Treebank, others: Sequence[Treebank]) -> None:
+    """Warns of parts that are mostly sentences of the training part: scores on them say nothing of new sentences."""
+    forms = {tuple(sentence.forms) for sentence in train}
+    for part in others:
+        known = sum(tuple(sentence.forms) in forms for sentence in part)
+        if 2 * known > len(part):
+            of_all = f"{known:,} of {counted(len(part), 'sentence')}"
+            log.warning("%s: %s are in the training part, too; scores on them say nothing of new ones", part.path, of_all)
 
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
