@@ -25,7 +25,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product, takewhile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -174,15 +174,12 @@ class Run:
         """The commands of the training that have ended, with their CPU seconds; first those that have not are run."""
         log, config = self.folder / "trained.json", self.folder / "config.yaml"
         done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
-        # What other commands than today's have trained, or with another configuration, does not count.
-        done = [
-            one for one, _ in takewhile(lambda both: both[0]["command"] == both[1], zip(done, self.peer.train, strict=False))
-        ]
-        if self.peer.config:
-            text = json.dumps(dict(self.peer.config), indent=2)  # JSON is YAML
-            if not config.exists() or config.read_text(encoding="utf-8") != text:
-                done = []
-                config.write_text(text, encoding="utf-8", newline="\n")
+        text = json.dumps(dict(self.peer.config), indent=2) if self.peer.config else ""  # JSON is YAML
+        before = config.read_text(encoding="utf-8") if config.exists() else ""
+        if before != text or [one["command"] for one in done] != [*self.peer.train[: len(done)]]:
+            done = []  # what other commands than today's have trained, or with another configuration, does not count
+        if text:
+            config.write_text(text, encoding="utf-8", newline="\n")
         for command in self.peer.train[len(done) :]:
             seconds, stopped = self._run(self.arguments(command), math.ceil(self.peer.minutes * 60))
             done.append({"command": command, "cpu_seconds": seconds, "stopped": stopped})

@@ -95,14 +95,13 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         raise SettingsError(f"start={plan.start}: that model tells no treebanks apart; give treebank.train a list of files")
     if network.subwords is not None:
         raise SettingsError(f"start={plan.start}: a model keeps the subwords that it has; leave out vectors.subwords")
-    if network.pretrained is not None and network.pretrained.name is not None:
+    wanted = network.pretrained
+    if wanted is not None and wanted.name is not None:
         raise SettingsError(
             f"start={plan.start}: a model keeps the pretrained encoder that it has; leave out encoder.pretrained"
         )
-    if old.spec.pretrained is None and network.pretrained is not None:
-        for key, given in {"cache": network.pretrained.cache is not None, "save": network.pretrained.save}.items():
-            if given:
-                raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.{key}= out")
+    if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
+        raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
             f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"

@@ -98,10 +98,10 @@ def test_what_other_commands_have_trained_does_not_count(tmp_path):
     Run(peer(LEARN, LEARN), tmp_path, "x").train()
     other = LEARN.replace("sys.argv[1]", "'y'")
     assert len(Run(peer(LEARN, other), tmp_path, "x").train()) == 2
-    assert (tmp_path / "model").read_text() == "xxy"
+    assert (tmp_path / "model").read_text() == "xxxy"
     changed = replace(peer(LEARN, other), config={"lexers": []})
     assert len(Run(changed, tmp_path, "x").train()) == 2
-    assert (tmp_path / "model").read_text() == "xxyxy"
+    assert (tmp_path / "model").read_text() == "xxxyxy"
 
 
 def test_a_peer_that_fails_is_an_error_that_names_its_log(tmp_path):

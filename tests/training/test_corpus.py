@@ -125,13 +125,7 @@ def test_vectors_of_another_language_are_told(tmp_path, sentences, caplog):
 
 
 def test_parts_that_training_has_seen_are_told(tmp_path, sentences, caplog):
-    files = [str(write_conllu(tmp_path / f"{name}.conllu", some)) for name, some in (("a", sentences), ("b", sentences[:2]))]
-    prepare(
-        plan(
-            settings(
-                *(f"treebank.{part}={file}" for part, file in zip(("train", "dev"), files, strict=True)), "treebank.test=null"
-            )
-        )
-    )
+    dev = write_conllu(tmp_path / "dev.conllu", sentences[:2])
+    corpus(write_conllu(tmp_path / "train.conllu", sentences), f"treebank.dev={dev}")
     told = [record.getMessage() for record in caplog.records if "scores on them" in record.getMessage()]
-    assert told == [f"{files[1]}: 2 of 2 sentences are in the training part, too; scores on them say nothing of new ones"]
+    assert told == [f"{dev}: 2 of 2 sentences are in the training part, too; scores on them say nothing of new ones"]

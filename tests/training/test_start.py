@@ -154,6 +154,8 @@ def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
         ("bilstm", ["encoder.hidden=13"], "encoder.hidden=13"),
         ("text", ["encoder.tagger.size=5"], "encoder.tagger.size=5"),
         ("text", ["~encoder.tagger.weights.feats"], "encoder.tagger.weights.feats"),
+        ("bilstm", ["pretrained.save=true"], r"leave pretrained\.\* out"),
+        ("bilstm", ["pretrained.cache=cache"], r"leave pretrained\.\* out"),
         ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "treebanks"),
     ],
 )
