@@ -44,6 +44,7 @@ _EPOCHS = 100_000
 _NETWORK = "model=mlp or model=bilstm"
 _OWN_PASSES = "start=null or beam.training=null"
 _PRETRAINED = "encoder.pretrained=FOLDER"
+_NEW_PRETRAINED = f"start=null, and {_PRETRAINED}"
 _TUNED = "pretrained.tune=true or start=RUN_FOLDER"
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
@@ -190,9 +191,9 @@ class EncoderSettings(BiLSTMSpec):
 class PretrainedSettings:
     """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
 
-    layers: int | None = number(1, 1000, "the number of layers", default=None, read=_PRETRAINED)
-    size: int = number(1, 10_000, "the length of a vector", read=_PRETRAINED)
-    tune: bool = setting(read=_PRETRAINED)
+    layers: int | None = number(1, 1000, "the number of layers", default=None, read=_NEW_PRETRAINED)
+    size: int = number(1, 10_000, "the length of a vector", read=_NEW_PRETRAINED)
+    tune: bool = setting(read=_NEW_PRETRAINED)
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_TUNED)
     warmup: int = number(0, 1e9, "the number of updates", read=_TUNED)
     save: bool = setting(read=f"{_PRETRAINED} or start=RUN_FOLDER")

@@ -283,6 +283,7 @@ REFUSED = [
     ("first_pass.model=runs/x", "first_pass.model start"),
     ("beam=global beam.training.start=runs/x", "beam.training.start start"),
     ("start=runs/x vectors.file=v.vec", "vectors.file=v.vec start=null"),
+    ("recipe=text start=runs/x pretrained.layers=2", "pretrained.layers=2 start=null"),
     (f"{EXACT} system=arc_standard column=5", "beam=exact system=arc_hybrid beam=local"),
     ("beam=exact system=arc_hybrid", "beam=exact model=bilstm beam=local"),
     (
