@@ -24,6 +24,8 @@ from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+# At a time, for each request that may be worked on: some wait for their next one, or are to be told that there are too many.
+_CONNECTIONS = 4
 
 
 class ServeError(ValueError):
@@ -51,6 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
         import uvicorn
 
         from parser.serving.app import create_app
+        from parser.serving.connections import closing_protocol
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
         raise ServeError(f"{error.name} is not installed; {add}") from error
@@ -81,7 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
         logging.basicConfig(format="%(asctime)s %(message)s")  # on standard error
         LOG.setLevel(logging.INFO)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on")
+        protocol = closing_protocol(given.max_seconds, _CONNECTIONS * given.max_requests)
+        config = uvicorn.Config(
+            app, http=protocol, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on"
+        )
         uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -92,6 +93,10 @@ class Batcher:
 # Fields of a form; UDPipe's interface has seven.
 _FIELDS = 16
 
+# What the reader of forms would take for the name of one of Python's codecs, some of which take minutes.
+_CHARSET = re.compile(r"charset([^;]*)", re.IGNORECASE)
+_UTF8 = ("=utf-8", '="utf-8"', "=utf8", '="utf8"')
+
 
 def create_app(service: Service, limits: Limits | None = None) -> Limited:
     """The application around a service, an ASGI application.
@@ -177,7 +182,10 @@ async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
     if http.method != "POST":
         return fields
     body = await http.body()
-    kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = http.headers.get("content-type", "")
+    kind = content_type.partition(";")[0].strip().lower()
+    if any(named.lower() not in _UTF8 for named in _CHARSET.findall(content_type)):
+        raise RequestError("Content-Type names a charset other than UTF-8; convert the request to UTF-8")
     try:
         content = body.decode()
     except UnicodeDecodeError as error:

@@ -24,8 +24,8 @@ from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.service import Request, RequestError, Service, TimedRequest, with_all_steps
 
-# What is shown of a long document, and the longest sentence that is traced.
-SENTENCES, WORDS = 10, 80
+# What is shown of a long document, and the longest sentences that are traced and drawn: 2,000 words would take seconds.
+SENTENCES, WORDS, DRAWN = 10, 80, 400
 
 # Arcs of a word that are shown besides the one that it got, if they are at least so probable.
 _OTHERS, _FEW = 3, 0.0001
@@ -218,13 +218,16 @@ def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bo
     forms = sentence.column(FORM)
     heads = sentence.heads(several_roots=True)
     tree = DrawnTree(forms, sentence.column(UPOS), heads, sentence.column(DEPREL))
+    shown, copy_drawing = f'<p class="note">Sentences of up to {DRAWN} words are drawn.</p>', ""
+    if len(tree) <= DRAWN:
+        shown, copy_drawing = drawing(tree), ' <button hidden data-copy="svg">copy SVG</button>'
     copying = (
-        '<p><button hidden data-copy="pre">copy CoNLL-U</button> <button hidden data-copy="svg">copy SVG</button></p>\n'
+        f'<p><button hidden data-copy="pre">copy CoNLL-U</button>{copy_drawing}</p>\n'
         f"<details><summary>CoNLL-U</summary>\n<pre>{_as_typed(''.join(sentence.lines).strip())}\n\n</pre></details>"
     )
     note = ['<p class="note">Some of its heads were given: no computation is shown.</p>']
     computation = note if has_given else _computation(service, sentence, tree)
-    parts = [f"<h2>{text(title)}</h2>", drawing(tree), copying, *computation]
+    parts = [f"<h2>{text(title)}</h2>", shown, copying, *computation]
     return "\n".join([f'<div class="sentence" data-number="{sentence.number}">', *parts, "</div>"])
 
 

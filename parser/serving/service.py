@@ -194,9 +194,9 @@ class Service:
         documents: list[list[RawSentence]] = [[] for _ in jobs]
         for number, job in enumerate(jobs):
             try:
-                documents[number] = self.read(job.request)
+                documents[number] = self.read(job.request, job.deadline)
                 if job.request.heads:
-                    found[number] = self._with_given_heads(documents[number], job.request.heads)
+                    found[number] = self._with_given_heads(documents[number], job)
             except ValueError as error:
                 found[number] = error
         alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
@@ -206,10 +206,12 @@ class Service:
         texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
         for steps, places in alike.items():
             for share in _shares(places, documents):
-                now = time.monotonic()
                 share = [place for place in share if found[place[0]] is None]
-                for number in {number for number, _ in share if jobs[number].deadline < now}:
-                    found[number] = TooLateError("this took too long; send a shorter document, or try again later")
+                for number in {number for number, _ in share}:
+                    try:
+                        _refuse_late(jobs[number].deadline)
+                    except TooLateError as error:
+                        found[number] = error
                 share = [place for place in share if found[place[0]] is None]
                 rewritten = self._rewritten([documents[number][place] for number, place in share], *steps)
                 for (number, place), text in zip(share, rewritten, strict=True):
@@ -217,10 +219,11 @@ class Service:
         results = (error or "".join(text) for error, text in zip(found, texts, strict=True))
         return [self._written(result, job) for result, job in zip(results, jobs, strict=True)]
 
-    def read(self, request: Request) -> list[RawSentence]:
+    def read(self, request: Request, deadline: float = float("inf")) -> list[RawSentence]:
         """The sentences of a request.
 
         Raises:
+            TooLateError: the deadline, see TimedRequest, passes before they are all found.
             RequestError: the model is not there, or cannot do what is asked, or a sentence is too long.
             ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
         """
@@ -228,7 +231,7 @@ class Service:
             raise RequestError(f"model={request.model[:60]} is not served here; the model is {self.name}")
         if request.tagger and not self._tags:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
-        content = self._conllu(request).encode()
+        content = self._conllu(request, deadline).encode()
         if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
             known = self.model.vocabularies.by_attribute
             refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
@@ -240,10 +243,11 @@ class Service:
                 )
         return sentences
 
-    def _with_given_heads(self, sentences: list[RawSentence], heads: Iterable[tuple[int, int, int]]) -> str:
+    def _with_given_heads(self, sentences: list[RawSentence], job: TimedRequest) -> str:
         """The sentences with trees and tags; what the document says of heads does not count.
 
         Raises:
+            TooLateError: the deadline passes.
             RequestError: the model cannot keep heads, or there is no such word.
             ConlluError: they are no part of a tree, or cannot be made together.
         """
@@ -253,19 +257,22 @@ class Service:
         for sentence in numbered.values():
             for columns in sentence.columns:
                 columns[HEAD] = EMPTY
-        for number, word, head in heads:
+        for number, word, head in job.request.heads:
             if number not in numbered or not 1 <= word <= len(numbered[number]):
                 raise RequestError(f"the head of word {word} of sentence {number} is given, and there is no such word")
             numbered[number].columns[word - 1][HEAD] = str(head)
         for sentence in sentences:
             sentence.heads(partial=True)
-        texts = self._keeping_parser.texts(sentences)
+        texts: list[str] = []
+        for share in _shares([(0, place) for place in range(len(sentences))], [sentences]):
+            _refuse_late(job.deadline)
+            texts += self._keeping_parser.texts([sentences[place] for _, place in share])
         for sentence in sentences:
             if sentence.error is not None:
                 raise sentence.error
         return "".join(texts)
 
-    def _conllu(self, request: Request) -> str:
+    def _conllu(self, request: Request, deadline: float) -> str:
         if not request.tokenizer:
             if request.input != "conllu":
                 return conllu_of_words(read_words(request.data, request.input))
@@ -277,7 +284,11 @@ class Service:
             return request.data
         if self.tokenizer is None:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
-        pieces = self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented)
+        _refuse_late(deadline)
+        pieces = []
+        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented):
+            pieces.append(piece)
+            _refuse_late(deadline)
         document = b"".join(pieces).decode()
         return with_ranges(document, request.data) if request.ranges else document
 
@@ -305,6 +316,12 @@ class Service:
 def with_all_steps(request: Request, service: Service) -> Request:
     """The request with trees, and with tags if the model predicts some."""
     return replace(request, parser=True, tagger="tagger" in service.steps)
+
+
+def _refuse_late(deadline: float) -> None:
+    """Raises TooLateError where the deadline has passed."""
+    if time.monotonic() > deadline:
+        raise TooLateError("this took too long; send a shorter document, or try again later")
 
 
 def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:
@@ -366,9 +383,9 @@ def read_words(data: str, layout: str) -> list[list[str]]:
         return [words_at_spaces(line) for line in lines]
     sentences: list[list[str]] = [[]]
     for line in lines:
-        word = line.split("\t")[0].strip(" ")
+        word = line.split("\t")[0].replace(_NO_BREAK, " ").strip(" ")
         if word:
-            sentences[-1].append(word.replace(_NO_BREAK, " "))
+            sentences[-1].append(word)
         elif sentences[-1]:
             sentences.append([])
     return sentences

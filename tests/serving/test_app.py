@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import http.client
 import json
 import re
 import shutil
 import socket
 import subprocess
 from base64 import b64encode
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from itertools import permutations
 from threading import Thread
@@ -44,6 +47,15 @@ def service() -> Service:
 def client(service):
     with TestClient(create_app(service, Limits(bytes=100_000, seconds=600))) as client:
         yield client
+
+
+_MULTIPART = b'--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + b"a" * 30_000 + b"-a\r\n--x--\r\n"
+_MULTIPART_TYPE = "multipart/form-data; boundary=x"
+
+
+def test_a_charset_that_is_utf_8_is_none_to_refuse(client):
+    headers = {"content-type": f'{_MULTIPART_TYPE}; charset="UTF-8"'}
+    assert client.post("/process?input=horizontal", content=_MULTIPART, headers=headers).status_code == 200
 
 
 def test_health(client):
@@ -108,6 +120,17 @@ def test_get_and_post_forms_and_files(client, service):
             lambda c: c.post("/process", content=b"x", headers={"content-type": "multipart/form-data"}),
             400,
             "the multipart form cannot be read: Missing boundary",
+        ),
+        (
+            # Decoding by this codec takes time that is the square of the length.
+            lambda c: c.post("/process", content=_MULTIPART, headers={"content-type": f"{_MULTIPART_TYPE}; charset=punycode"}),
+            400,
+            "Content-Type names a charset other than UTF-8",
+        ),
+        (
+            lambda c: c.post("/process", content=_MULTIPART, headers={"content-type": f'{_MULTIPART_TYPE}; Charset*="x"'}),
+            400,
+            "Content-Type names a charset other than UTF-8",
         ),
         (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
         (lambda c: c.get("/etc/passwd"), 404, "only /, /health, /models and /process exist"),
@@ -199,17 +222,60 @@ def test_the_page_shows_what_the_parser_found(service):
     ]
 
 
+def test_the_page_draws_no_very_long_sentence(client, monkeypatch):
+    monkeypatch.setattr(page, "DRAWN", 3)
+    shown = client.post("/", data={"data": "a b a b\na b a"}).text
+    assert shown.count('data-copy="svg"') == 1
+    assert shown.count("<svg") == 1 + shown.count("The computation in ") == 3
+    assert "Sentences of up to 3 words are drawn." in shown
+
+
+@contextmanager
+def running_server(service: Service, seconds: float, most: int) -> Iterator[tuple[str, int]]:
+    """A server that listens; its address, and its port."""
+    uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
+    from parser.serving.connections import closing_protocol
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        app = create_app(service, Limits(seconds=600))
+        config = uvicorn.Config(app, http=closing_protocol(seconds, most), log_level="warning", ws="none")
+        running = uvicorn.Server(config)
+        thread = Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()
+        running.should_exit = True
+        thread.join()
+
+
 @pytest.fixture(scope="module")
 def server(service):
     """A server that listens; its address."""
-    uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        running = uvicorn.Server(uvicorn.Config(create_app(service, Limits(seconds=600)), log_level="warning", ws="none"))
-        thread = Thread(target=running.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        running.should_exit = True
-        thread.join()
+    with running_server(service, 600, 100) as (host, port):
+        yield f"http://{host}:{port}"
+
+
+def test_connections_that_bring_no_request_are_closed(service):
+    with running_server(service, 0.1, 100) as address, ExitStack() as opened:
+        silent, halting = (opened.enter_context(socket.create_connection(address)) for _ in range(2))
+        halting.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n")
+        assert silent.recv(1) == halting.recv(1) == b""
+
+
+def test_too_many_connections_are_closed(service):
+    with running_server(service, 600, 2) as address, ExitStack() as opened:
+        first, second, third = (opened.enter_context(socket.create_connection(address)) for _ in range(3))
+        with suppress(ConnectionResetError):
+            assert third.recv(1) == b""
+        for kept in (first, second):
+            kept.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert kept.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_client_that_sends_too_much_sees_the_answer(server):
+    host, port = server.removeprefix("http://").split(":")
+    asking = http.client.HTTPConnection(host, int(port))
+    asking.request("POST", "/process", b"a" * 8_000_000, {"Content-Type": "application/x-www-form-urlencoded"})
+    assert asking.getresponse().status == 413
 
 
 def test_clients_at_the_same_time(server, service):

@@ -113,6 +113,8 @@ def test_too_many_bytes_and_too_many_requests():
     assert answered(Limits(bytes=4), [[b"ab", b"cd", b"e"]]) == [
         (413, b"the request has more than 4 bytes; send the document in parts\n")
     ]
+    # What a client is still sending is read to its end, else it would not see the answer; but none of it is held.
+    assert answered(Limits(bytes=4), [[b"abcde"] * 9])[0][0] == 413
     first, second, third = answered(Limits(requests=2), [[b"a"], [b"b"], [b"c"]])
     assert (first, second) == ((200, b"a"), (200, b"b"))
     assert third == (429, b"2 requests are being worked on; try again later\n")

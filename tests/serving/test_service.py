@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.serving import service as module
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
-from parser.text.tokenizer import Tokenizer
+from parser.text.tokenizer import TextSplitter, Tokenizer
 from tests.forgery import small_linear_model
 from tests.serving.documents import WORD, document, job, model_of_kind, parsed
 from tests.text import fake_udpipe
@@ -51,6 +52,33 @@ def test_what_nobody_waits_for_is_not_parsed(service):
     late, in_time = service.answers([TimedRequest(request, 0.0), TimedRequest(request)])
     assert isinstance(late, TooLateError)
     assert in_time == parsed(service.model, document(1))
+
+
+@pytest.mark.parametrize("heads", ["", "1.1=0"])
+def test_what_nobody_waits_for_is_not_parsed_with_given_heads(service, heads):
+    fields = {"data": document(1), "allow_missing_columns": "", "heads": heads}
+    [late] = service.answers([TimedRequest(page_request(service, fields), 0.0)])
+    assert isinstance(late, TooLateError)
+
+
+def test_what_nobody_waits_for_any_more_is_not_tokenized(service, monkeypatch):
+    """The time is over after the second piece of the text."""
+    now, taken = iter([0.0, 1.0, 2.0, 3.0]), []
+
+    class Pieces(TextSplitter):
+        def _found(self, block, presegmented):
+            raise NotImplementedError
+
+        def conllu(self, source, name="-", presegmented=False):
+            for piece in range(4):
+                taken.append(piece)
+                yield b""
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    reading = Service(service.model, "toy", Pieces(None))
+    [late] = reading.answers([TimedRequest(Request.of({"data": "a", "tokenizer": ""}), 1.5)])
+    assert isinstance(late, TooLateError)
+    assert taken == [0, 1]
 
 
 def columns_of(text: str) -> list[list[str]]:
@@ -95,7 +123,7 @@ def test_simple_formats(service):
     assert found == parsed(service.model, f"# sent_id = 1\n# text = a b c\n{lines}\n{rest}\n")
     vertical, horizontal, back = service.answers(
         [
-            job(data="a\nb\nc\n\n\nd\u00a0e", input="vertical", parser=""),
+            job(data="a\nb\nc\n\u00a0\n\nd\u00a0e", input="vertical", parser=""),
             job(data=found, output="horizontal"),
             job(data=found, output="vertical"),
         ]
