@@ -12,6 +12,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 # By ending of a name, what opens a file for reading.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+# What this process itself holds open.
+_DESCRIPTOR = re.compile("/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
+_STREAMS = {"stdout": 1, "stderr": 2}
 # Names that promise a compression which is not written here.
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
@@ -81,7 +85,8 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a file for writing bytes, compressed on the way; standard output stays open afterwards.
 
     A file is written under a temporary name beside its own and takes its own name when all is written: after an error there is
-    the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null) is written straight.
+    the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null), or that the shell has
+    opened (/dev/stdout), is written straight.
     A file that is also read is to be opened for reading afterwards, and so is closed before: Windows replaces no open file.
 
     Raises:
@@ -97,10 +102,14 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
     if name.endswith(_OTHER_COMPRESSIONS):
         raise ConlluError(f"{name}: the only compressed formats written are .gz and .xz; choose another name")
     with _cannot_be_written(name):
+        descriptor = _DESCRIPTOR.fullmatch(name)
+        straight = descriptor is not None or (os.path.exists(name) and not os.path.isfile(name))
         target = Path(os.path.realpath(name))
-        straight = target.exists() and not target.is_file()
     if straight:
-        with _opened_for_writing(target, name) as stream:
+        # Of a descriptor a copy: opened by its name, a file would be written from its beginning, whatever the shell said.
+        with _cannot_be_written(name):
+            opened = name if descriptor is None else os.dup(_STREAMS.get(descriptor[1]) or int(descriptor[2]))
+        with _opened_for_writing(opened, name) as stream:
             yield stream
         return
     whole = False
@@ -118,7 +127,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _opened_for_writing(path: Path, name: str) -> Iterator[BinaryIO]:
+def _opened_for_writing(path: str | Path | int, name: str) -> Iterator[BinaryIO]:
     with _cannot_be_written(name):
         opened = open(path, "wb", buffering=0)  # noqa: SIM115 - _Target closes it
     with io.BufferedWriter(_Target(opened, name)) as plain, _compressed(cast(BinaryIO, plain), name) as stream:

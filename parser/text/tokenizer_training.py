@@ -110,12 +110,13 @@ def _finish(process: subprocess.Popen[bytes], epochs: int) -> None:
 
 
 def _text(path: str | Path) -> str:
-    """A file as UDPipe reads it."""
+    """A file as UDPipe reads it, with a blank line at its end, so that another may follow."""
     with open_input(path) as stream:
         text = stream.read().decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     lines = io.StringIO(text)
     layout = ColumnOrder.of(lines.readline(), str(path))
-    return text if layout is None else "".join(layout.as_conllu(lines))
+    read = text if layout is None else "".join(layout.as_conllu(lines))
+    return read.rstrip("\r\n") + "\n\n"
 
 
 def _train(request: str) -> None:

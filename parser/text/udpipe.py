@@ -35,7 +35,9 @@ def load(path: Path) -> Any:
     udpipe = package()
     if not path.is_file():  # UDPipe says no more of it than of any other that it cannot load
         raise UdpipeError(f"{path}: there is no file of this name; name a model of UDPipe 1")
-    model = udpipe.Model.load(str(path))
+    with path.open("rb") as file:
+        length = file.read(1)  # of the name of the model's kind; a negative one, as UDPipe reads it, would end Python
+    model = None if length >= b"\x80" else udpipe.Model.load(str(path))
     if model is None:
         raise UdpipeError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")
     return model

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from parser.conllu.files import open_binary_output, open_input
-from parser.text.shards import Options, Outcome, Shard, remove_half_files
+from parser.text.shards import BulkError, Options, Outcome, Shard, remove_half_files
 
 # The parser of a worker process, or why there is none.
 _parser: ShardParser | Exception | None = None
@@ -130,6 +130,7 @@ class ShardParser:
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as read:
+                begun = _state(shard.source)
                 source: BinaryIO = read
                 if self._tokenizer is not None:
                     presegmented = options.sentences == SentenceEnds.LINE
@@ -147,9 +148,17 @@ class ShardParser:
                     tags=self._tags,
                     lexicon=self._lexicon,
                 )
+                if _state(shard.source) != begun:  # its trees would be newer, and so taken for those of what is there now
+                    raise BulkError(f"{shard.source}: it has changed while it was parsed; parse it again")
         except (ValueError, OSError) as error:
             return Outcome(shard, error=str(error))
         except MemoryError:
             return Outcome(shard, error=f"{shard.source}: not enough memory for it; use fewer workers, or split the file")
         warnings = (*found, *(f"{shard.source}: {text}" for text in parsed.warnings()))
         return Outcome(shard, parsed.words, parsed.refused, warnings=warnings)
+
+
+def _state(path: str) -> tuple[int, int]:
+    """What differs once a file has been written again: its time, and its size."""
+    status = Path(path).stat()
+    return status.st_mtime_ns, status.st_size

@@ -230,6 +230,21 @@ def test_a_device_is_written_straight():
     assert not Path(os.devnull).is_file()
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_what_the_shell_has_opened_is_written_as_it_said(tmp_path, name):
+    """Through a pipe, and behind what a file has already."""
+    if not os.path.exists(name):
+        pytest.skip(f"this system has no {name}")
+    program = f"from parser.conllu.files import *\nwith open_output('{name}') as text: text.write('new')"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b"new"
+    (tmp_path / "all").write_bytes(b"old ")
+    with open(tmp_path / "all", "ab") as appended:
+        subprocess.run(command, stdout=appended, check=True)
+    assert (tmp_path / "all").read_bytes() == b"old new"
+
+
 def test_names_that_cannot_be_opened(tmp_path):
     with pytest.raises(ConlluError, match="there is no such file"), open_input(tmp_path / "none"):
         pass

@@ -160,6 +160,20 @@ def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
     assert target.read_text().count("\n\n") == 1
 
 
+def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatch):
+    shard = Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu")
+
+    def slow(model, source, *others, **options):
+        counts = parse_file(model, source, *others, **options)
+        Path(shard.source).write_text(WORDS)
+        return counts
+
+    monkeypatch.setattr(file_parsing, "parse_file", slow)
+    outcome = ShardParser(folders / "model", Options(allow_missing_columns=True))(shard)
+    assert outcome.error == f"{shard.source}: it has changed while it was parsed; parse it again"
+    assert not Path(shard.target).exists()
+
+
 def test_what_is_done_is_as_new_as_its_file(tmp_path):
     shard = Shard(str(tmp_path / "a"), str(tmp_path / "b"))
     assert (undone([shard]), has_changed(shard)) == ([shard], False)

@@ -374,9 +374,10 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
     for missing in (tmp_path / TOKENIZER, tmp_path):
         with pytest.raises(TokenizerError, match="there is no file of this name"):
             Tokenizer(missing)
-    (tmp_path / TOKENIZER).write_text("no model")
-    with pytest.raises(TokenizerError, match="cannot load this"):
-        Tokenizer(tmp_path / TOKENIZER)
+    for content in (b"no model", b"", b"\xc3\xa9"):  # the last one would end the process
+        (tmp_path / TOKENIZER).write_bytes(content)
+        with pytest.raises(TokenizerError, match="cannot load this"):
+            Tokenizer(tmp_path / TOKENIZER)
 
 
 def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):

@@ -41,6 +41,17 @@ def test_the_columns_of_conllu_plus_are_put_into_order(tmp_path):
     assert (tmp_path / "plus.udpipe").read_bytes() == (tmp_path / "plain.udpipe").read_bytes()
 
 
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
+def test_files_need_no_blank_line_at_their_end(tmp_path, ending):
+    train_tiny_tokenizer(tmp_path / "once.udpipe")
+    text = (tmp_path / "once.conllu").read_text()
+    (tmp_path / "short.conllu").write_bytes((text.rstrip("\n") + ending).encode())
+    (tmp_path / "twice.conllu").write_text(text * 2)
+    train_tokenizer([tmp_path / "short.conllu", tmp_path / "once.conllu"], None, tmp_path / "two.udpipe", TINY)
+    train_tokenizer([tmp_path / "twice.conllu"], None, tmp_path / "one.udpipe", TINY)
+    assert (tmp_path / "two.udpipe").read_bytes() == (tmp_path / "one.udpipe").read_bytes()
+
+
 def test_what_is_refused_there_is_refused_here(tmp_path):
     (tmp_path / "bad.conllu").write_text("1\ta\n\n")
     with pytest.raises(UdpipeError, match=r"bad\.conllu"):
