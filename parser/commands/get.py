@@ -113,5 +113,5 @@ def _unpack(pack: Path, folder: Path) -> None:
                     inside, name = folder / HELD, name.removeprefix(f"{HELD}/")
                     inside.mkdir(exist_ok=True)
                 (inside / plain_name(name)).write_bytes(files.read(member))
-    except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError) as error:
         raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error

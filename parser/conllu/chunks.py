@@ -18,12 +18,15 @@ from typing import BinaryIO
 
 import numpy as np
 
-from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
+from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_file
 from parser.conllu.formats import ColumnOrder
 from parser.kernels import kernel
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
+
+# Bytes of a sentence: some 500,000 words. What has no blank lines, such as text, would be held as a whole.
+LONGEST_SENTENCE = 2**25
 
 # What the words of a chunk have in common is worked out once, so that small chunks cost more; but the last ones should be
 # small, for several threads to end together. So where it is known how much is left to be read, a chunk is a thread's share of
@@ -67,7 +70,7 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
         name: what errors call the file.
 
     Raises:
-        ConlluError: see ColumnOrder.of().
+        ConlluError: a sentence is longer than any is; or see ColumnOrder.of().
     """
     held = bytearray()
     first = True
@@ -85,6 +88,11 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
             yield Chunk(bytes(held[:end]), first, layout)
             first = False
             del held[:end]
+        elif len(held) > LONGEST_SENTENCE:
+            raise ConlluError(
+                f"{describe_file(name)}: no blank line ends a sentence in the {len(held):,} bytes from byte {read - len(held):,} "
+                "on; if this is text, it can only be parsed, with --text"
+            )
     if held:
         yield Chunk(bytes(held), first, _layout(held, name) if first else layout)
 

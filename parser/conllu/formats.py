@@ -7,6 +7,7 @@ CoNLL-U Plus (https://universaldependencies.org/ext-format.html) says in its fir
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -31,7 +32,6 @@ _GLOBAL_COLUMNS = "global.columns"
 _BEGINNINGS = {
     b"\x1f\x8b": "compressed by gzip; uncompress it first, or give it a name that ends in .gz",
     b"\xfd7zXZ\0": "compressed by xz; uncompress it first, or give it a name that ends in .xz",
-    b"BZh": "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; uncompress it first",
     b"PK\x03\x04": "a zip archive; unpack it first",
     codecs.BOM_UTF32_LE: "UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8",
@@ -44,12 +44,18 @@ _BEGINNINGS = {
     b"<html": "a web page (HTML), not the file itself; download the raw file",
 }
 
+# "BZh" alone may be the beginning of a text in Breton.
+_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
+
 
 def foreign_file(beginning: bytes) -> str | None:
     """What a file is that begins with these bytes, if it is certainly no text in UTF-8, and what to do; None otherwise."""
     for known, described in _BEGINNINGS.items():
-        if beginning[: len(known)].lower() == known.lower():
+        begins = beginning[: len(known)]
+        if begins == known or (known.startswith(b"<") and begins.lower() == known.lower()):
             return described
+    if _BZIP2.match(beginning):
+        return "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2"
     zeros = [byte == 0 for byte in beginning[:4]]
     if zeros in ([True, False] * 2, [False, True] * 2):  # without a byte order mark, two characters below 256
         return "UTF-16; convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 (or UTF-16BE)"

@@ -27,6 +27,7 @@ from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 _ENDING, _COMPRESSED = ".conllul", (".gz", ".xz", ".bz2")
 
 _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_UNDECODED = re.compile("[\ud800-\udfff]")
 _NODE = re.compile(r"[0-9]{1,9}")
 
 # Parsing takes memory for every node, so a few bytes must not name a billion of them. Without gaps there is an arc for each.
@@ -86,7 +87,7 @@ def stream_lattices(
         strict: whether a sentence that cannot be read is an error; else a Refused takes its place.
     """
     number = 0
-    for part in _sentences(stream, path):
+    for part in _sentences(stream):
         if all(line.startswith("#") for line in part.lines):
             continue
         number += 1
@@ -98,13 +99,10 @@ def stream_lattices(
             yield Refused(error)
 
 
-def _sentences(stream: Iterable[bytes], path: str) -> Iterator[_Lines]:
+def _sentences(stream: Iterable[bytes]) -> Iterator[_Lines]:
     part = _Lines()
     for number, raw in enumerate(stream, 1):
-        try:
-            line = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise LatticeError(f"{path}, line {number}: this is not UTF-8 ({error.reason}); convert it to UTF-8") from error
+        line = raw.decode("utf-8", "surrogateescape")  # what is no UTF-8 is refused with its sentence
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if is_blank(line):
@@ -132,6 +130,8 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
     tokens: list[tuple[int, SurfaceToken]] = []  # with their lines
     arcs: list[tuple[int, Arc, str]] = []  # with their lines and MISC
     for row, line in enumerate(lines):
+        if _UNDECODED.search(line):
+            raise LineError(row, "this is not UTF-8; convert it to UTF-8")
         if line.startswith("#"):
             continue
         columns = line.split("\t")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from parser.conllu import chunks as chunks_module
 from parser.conllu.checks import DEPS, FEATS, FORM, HEAD, ConlluError
 from parser.conllu.chunks import Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences, rewrite
@@ -118,6 +119,14 @@ def test_chunks_are_as_long_as_they_need_be(blank):
     chunks = list(read_chunks(io.BytesIO(sentence * 1000), 300))
     assert max(len(chunk.content) for chunk in chunks) < 300 + len(sentence)
     assert len(chunks) > 50
+
+
+def test_what_has_no_blank_lines_is_not_held_without_end(monkeypatch):
+    monkeypatch.setattr(chunks_module, "LONGEST_SENTENCE", 1000)
+    endless = io.BytesIO(line(1, "a") + b"\n" + b"some text\n" * 10_000)
+    with pytest.raises(ConlluError, match=r"^f: no blank line ends a sentence in the 1,\d{3} bytes from byte \d+ on; .*--text"):
+        list(read_chunks(endless, 300, name="f"))
+    assert endless.tell() < 2000
 
 
 class Pipe(io.RawIOBase):

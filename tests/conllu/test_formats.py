@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 from io import BytesIO
 
 import pytest
@@ -87,12 +88,21 @@ def test_what_is_something_else_is_named_with_the_way_out(text, message):
         (b'<?xml version="1.0"?>\n<corpus/>\n', "this is XML; convert it to CoNLL-U"),
         (b"%PDF-1.4\n%\xe2\xe3\n", "this is a PDF, not text"),
         (b"\x1f\x8b\x08", r"gzip.*\.gz"),
+        (bz2.compress(b"a"), r"bzip2.*\.bz2"),
+        (bz2.compress(b""), r"bzip2.*\.bz2"),
     ],
 )
 def test_files_that_are_no_text_are_named(content, message, tmp_path):
     (tmp_path / "file.conllu").write_bytes(content)
     with open_input(tmp_path / "file.conllu") as stream, pytest.raises(ConlluError, match=message):
         stream.read()
+
+
+@pytest.mark.parametrize("content", [b"Bzh eo anv berr Breizh.\n", b"BZh eo anv berr Breizh.\n", b"pk\x03\x04"])
+def test_text_that_begins_like_a_compressed_file_is_read(content, tmp_path):
+    (tmp_path / "file.txt").write_bytes(content)
+    with open_input(tmp_path / "file.txt") as stream:
+        assert stream.read() == content
 
 
 def test_sentences_without_an_empty_line_between_them_are_told_apart():

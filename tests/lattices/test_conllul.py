@@ -126,8 +126,12 @@ def test_too_many_arcs_are_refused_by_name():
 
 
 def test_other_encodings_are_refused():
-    with pytest.raises(LatticeError, match=r"f, line 1: this is not UTF-8"):
-        list(stream_lattices([b"0\t1\t\xff\n"], "f"))
+    good = b"0\t1\ta\t_\t_\t_\t_\n\n"
+    lines = io.BytesIO(good + b"# \xff\n" + good + good).readlines()
+    with pytest.raises(LatticeError, match=r"f, line 3, sentence 2: this is not UTF-8; convert"):
+        list(stream_lattices(lines, "f"))
+    found = list(stream_lattices(lines, "f", strict=False))
+    assert [isinstance(one, Lattice) for one in found] == [True, False, True]
 
 
 @pytest.mark.parametrize("name", ["tr/tr_imst-ud-dev.trmorph2", "he/he_htb-ud-dev.heblex"])
