@@ -23,7 +23,7 @@ from pathlib import Path
 
 from parser.beam_settings import Beam
 from parser.commands.command_line import check_output, positive
-from parser.conllu.checks import EMPTY, FEATS, FORM, UPOS, XPOS, counted
+from parser.conllu.checks import EMPTY, FEATS, FORM, MISC, UPOS, XPOS, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.decoding.files.file_parsing import RawColumns
@@ -32,6 +32,8 @@ from parser.decoding.parsers import beam_parser_of
 from parser.library import ParsedSentence, Parser
 
 _TAGS = UPOS, XPOS, FEATS
+# What is said in MISC; of an earlier time, it is left out.
+_SAID = _SURE, _ASK, _SECOND = "Sure", "Ask", "Second"
 _BEAM = 8  # items of the beam that second best heads are looked for in
 
 
@@ -62,7 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
         )
     loaded = Parser.load(given.model)
     done = {forms for name in given.done for forms in map(_forms, _read(name))}
-    sentences = [sentence for sentence in _read(given.input) if _forms(sentence) not in done]
+    read = _read(given.input)
+    sentences = [sentence for sentence in read if len(sentence) and _forms(sentence) not in done]
     empty = [number for number in _TAGS if all(tag == EMPTY for one in sentences for tag in one.column(number))]
     check_columns(empty, sum(map(len, sentences)), loaded.model.vocabularies.by_attribute, given.input, None)
     words = [[*zip(*(one.column(number) for number in (FORM, *_TAGS)), strict=True)] for one in sentences]
@@ -71,20 +74,25 @@ def main(arguments: list[str] | None = None) -> None:
         raise ValueError(f"{given.model}: its scores are no probabilities (model=linear); use a model=mlp or model=bilstm")
     asked = least_certain(parsed, given.words)
     chosen = sorted({one.sentence for one in asked})
+    if not chosen:
+        print("no words to annotate; nothing is written", file=sys.stderr)
+        return
     encoded = loaded.model.vocabularies.encode([RawColumns(sentences[number]) for number in chosen])
     others = beam_parser_of(loaded.model, Beam(_BEAM)).k_best(encoded, _BEAM)
     with open_output(given.output) as target:
+        target.write(read[0].head_of_file)
         for number, trees in zip(chosen, others, strict=True):
             own = {one.word for one in asked if one.sentence == number}
             alternatives = [tree.heads.tolist() for tree in trees]
-            target.write(annotated(sentences[number], parsed[number], own, alternatives, given.sure))
+            text = annotated(sentences[number], parsed[number], own, alternatives, given.sure)
+            target.write(text.removeprefix(sentences[number].head_of_file))
     asks = f"{counted(len(asked), 'word')} to annotate in {counted(len(chosen), 'sentence')}; see Ask= in MISC"
     print(asks, file=sys.stderr)
 
 
 def _read(name: str) -> list[RawSentence]:
     with open_input(name) as stream:
-        return [sentence for sentence in read_raw_sentences(stream, name) if len(sentence)]
+        return list(read_raw_sentences(stream, name))
 
 
 def _forms(sentence: RawSentence) -> tuple[str, ...]:
@@ -121,11 +129,12 @@ def annotated(
     heads = [str(head) if one else EMPTY for head, one in zip(parsed.heads, is_sure, strict=True)]
     deprels = [deprel if one else EMPTY for deprel, one in zip(parsed.deprels, is_sure, strict=True)]
     misc = []
-    for word, p in enumerate(parsed.probabilities):
-        said = [f"Sure={p:.2f}"]
+    for word, (p, before) in enumerate(zip(parsed.probabilities, sentence.column(MISC), strict=True)):
+        said = [one for one in before.split("|") if one != EMPTY and one.partition("=")[0] not in _SAID]
+        said.append(f"{_SURE}={p:.2f}")
         if word in asked:
-            said.append(f"Ask={parsed.heads[word]}:{parsed.deprels[word]}")
-            said += [f"Second={head}" for head in _others(parsed.heads[word], word, alternatives)][:1]
+            said.append(f"{_ASK}={parsed.heads[word]}:{parsed.deprels[word]}")
+            said += [f"{_SECOND}={head}" for head in _others(parsed.heads[word], word, alternatives)][:1]
         misc.append("|".join(said))
     return rewrite(sentence, heads, deprels, misc=misc)
 

@@ -58,7 +58,7 @@ def _summary(treebank: Treebank) -> str:
     said = [f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {in_parsing:,}"]
     if faults[-1].ends:
         said.append("nothing after the last of them was read")
-    if not any(fault.in_file for fault in faults):
+    if len(treebank) and not any(fault.in_file for fault in faults):
         said.append("treebank.on_error=skip trains without these sentences")
     if in_parsing and not faults[-1].ends:
         said.append("parse --on-error=skip parses without them")

@@ -94,14 +94,14 @@ def described(error: Exception) -> str:
     return f"{place}{error.strerror or error}"
 
 
-def check_output(output: str, *read: str | None) -> None:
+def check_output(output: str | Path, *read: str | Path | None) -> None:
     """Refuses an output that is a file which is read: what was in it would be lost.
 
     Raises:
         ValueError: it is.
     """
     files = {Path(name).resolve() for name in read if name is not None}
-    if output not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
+    if str(output) not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
         raise ValueError(f"{output}: this is what is read, and it would be overwritten; choose another --output")
 
 

@@ -78,11 +78,12 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
         n += 1
         if sentence is not None and sentence not in (str(named.number), named.sent_id):
             continue
-        if wrong and not named.tree.missed():
-            continue
         found = True
-        yield named
+        if not wrong or named.tree.missed():
+            yield named
         if sentence is not None:
             return
     if sentence is not None and not found:
         raise ValueError(f"{path}: there is no sentence {sentence} (it has {n}); give a number from 1 or a sent_id")
+    if not found:
+        raise ValueError(f"{path}: there is no sentence in this file, so nothing to draw")

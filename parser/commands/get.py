@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
 import shutil
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 

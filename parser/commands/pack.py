@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import shutil
 import sys
 import zipfile
@@ -22,8 +21,10 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from parser.commands.command_line import check_output
+from parser.conllu.files import open_input
 from parser.data.pretrained import HELD, files_of
-from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.file_parsing import OnError, parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
@@ -53,8 +54,12 @@ def main() -> None:
             f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy the "
             f"encoder's folder as {model / HELD}"
         )
+    dev, index = given.dev or _dev_of(model), given.output.parent / INDEX
+    check_output(given.output, dev)
+    if given.output.is_dir():
+        raise ValueError(f"{given.output}: this is a folder; name the file of the pack in it")
+    listed = read_json(index.parent, index.name) if index.exists() else {}
     load_kernels_directly()
-    dev = given.dev or _dev_of(model)
     half, bits = False, "32 bits"
     if dev is None:
         bits += "; give --dev FILE to try 16"
@@ -65,8 +70,6 @@ def main() -> None:
     with replacing(given.output) as temporary:
         _write(model, temporary, half)
     entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}
-    index = given.output.parent / INDEX
-    listed = json.loads(index.read_text(encoding="utf-8")) if index.exists() else {}
     write_json(index, dict(sorted((listed | {name: entry}).items())))
     print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {bits}; listed as {name} in {index}", file=sys.stderr)
 
@@ -98,8 +101,18 @@ def _halved(model: Path, dev: Path) -> bool:
 def _parsed(folder: Path, file: Path) -> bytes:
     model, written = load(folder), io.BytesIO()
     tags = TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
-    with file.open("rb") as read:
-        parse_file(model, read, written, str(file), allow_missing_columns=True, beam=model.beam, tags=tags)
+    with open_input(file) as read:  # sentences that training left out are none here, either
+        parse_file(
+            model,
+            read,
+            written,
+            str(file),
+            on_error=OnError.SKIP,
+            report=lambda error: None,
+            allow_missing_columns=True,
+            beam=model.beam,
+            tags=tags,
+        )
     return written.getvalue()
 
 

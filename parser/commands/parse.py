@@ -177,7 +177,7 @@ def _check(given: argparse.Namespace) -> None:
     if given.keep_heads and given.k_best is not None:
         raise ValueError(f"--k-best {given.k_best} is not supported with --keep-heads; leave one of them out")
     check_text_options(given)
-    check_output(given.output, given.input)
+    check_output(given.output, given.input, given.lexicon, given.tokenizer)
 
 
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from parser.commands.command_line import check_output
 from parser.conllu.files import open_output
 
 
@@ -29,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.reports.run_report import gold_file, report  # loads torch
 
     gold = given.gold or gold_file(given.run, given.part)
+    check_output(given.output, str(gold))
     made = report([path for path in (given.run, given.other) if path is not None], gold)
     with open_output(given.output) as target:
         target.write(made)

@@ -90,8 +90,8 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, nam
             del held[:end]
         elif len(held) > LONGEST_SENTENCE:
             raise ConlluError(
-                f"{describe_file(name)}: no blank line ends a sentence in the {len(held):,} bytes from byte {read - len(held):,} "
-                "on; if this is text, it can only be parsed, with --text"
+                f"{describe_file(name)}: from byte {read - len(held):,} on, there is no blank line in {len(held):,} bytes; put "
+                "one after each sentence; text that is not in columns can only be parsed, with --text"
             )
     if held:
         yield Chunk(bytes(held), first, _layout(held, name) if first else layout)

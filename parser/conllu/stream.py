@@ -69,6 +69,15 @@ class RawSentence:
     def __len__(self) -> int:
         return len(self.columns)
 
+    @property
+    def head_of_file(self) -> str:
+        """What its lines begin with that only a file may: the columns of CoNLL-U Plus, or a byte order mark."""
+        if self.first_line > 1 or not self.lines:
+            return ""
+        if self.layout is not None:
+            return self.lines[0]
+        return BYTE_ORDER_MARK if self.lines[0].startswith(BYTE_ORDER_MARK) else ""
+
     def column(self, number: int) -> list[str]:
         """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
         return [columns[number] for columns in self.columns]
@@ -262,7 +271,7 @@ def rewrite(
         deprels: the relations of the words 1..n.
         comments: keys and values of further comments, which go after those that are there.
         others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
-        misc: what is added to MISC of the words 1..n.
+        misc: MISC of the words 1..n.
 
     Raises:
         ValueError: not n heads and n relations.
@@ -280,14 +289,14 @@ def rewrite(
             columns[column if sentence.layout is None else sentence.layout.places[column]] = value
         if misc is not None:
             at = MISC if sentence.layout is None else sentence.layout.places[MISC]
-            text = columns[at].rstrip("\r\n")
-            columns[at] = (
-                misc[word] + columns[at][len(text) :] if text == EMPTY else f"{text}|{misc[word]}{columns[at][len(text) :]}"
-            )
+            columns[at] = misc[word] + columns[at][len(columns[at].rstrip("\r\n")) :]
         lines[place] = "\t".join(columns)
     if comments:
-        first = next(place for place, line in enumerate(sentence.lines) if line[:1] != "#" and not is_blank(line))
-        text = sentence.lines[first]
+        mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else ""
+        lines[0] = lines[0].removeprefix(mark)
+        first = next(place for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line))
+        text = lines[first]
         end = text[len(text.rstrip("\r\n")) :] or "\n"
         lines[first:first] = [f"# {key} = {value}{end}" for key, value in comments]
+        lines[0] = mark + lines[0]
     return "".join(lines)

@@ -205,7 +205,7 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
     """
     treebank = with_faults(path, partial)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
-        raise TreebankError(listed(treebank.faults))
+        raise TreebankError(listed(treebank.faults, can_skip=not skip and bool(treebank.sentences)))
     return treebank
 
 
@@ -257,12 +257,16 @@ def _not_utf8(sentence: RawSentence) -> list[Fault]:
     return faults
 
 
-def listed(faults: Sequence[Fault]) -> str:
-    """The first faults, a line each, and how many there are."""
+def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
+    """The first faults, a line each, and how many there are; ``can_skip``: training can do without them, if it is told to."""
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
         first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
-        skip = "" if any(fault.in_file for fault in faults) else "; treebank.on_error=skip trains without these sentences"
+        skip = (
+            ""
+            if not can_skip or any(fault.in_file for fault in faults)
+            else "; treebank.on_error=skip trains without these sentences"
+        )
         lines.append(f"{len(faults):,} faults{first}; optimal-step check FILE lists all{skip}")
     return "\n".join(lines)
 

@@ -63,7 +63,7 @@ def gold_file(run: Path, part: str) -> Path:
     """The file of a part (``dev`` or ``test``) that a run was measured on.
 
     Raises:
-        ReportError: it is not a run's folder, or the run had no such part.
+        ReportError: it is not a run's folder, or the run had no such part, or one of several files.
     """
     try:
         settings = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]
@@ -71,7 +71,9 @@ def gold_file(run: Path, part: str) -> Path:
     except (OSError, ValueError, KeyError, TypeError):
         raise ReportError(f"{run}: this is not the folder of a finished run; name one, or give --gold FILE") from None
     if name is None:
-        raise ReportError(f"{run}: the run had no {part} part; give --part or --gold FILE")
+        raise ReportError(f"{run}: the run has no file of {part} alone; give --part or --gold FILE")
+    if not isinstance(name, str):
+        raise ReportError(f"{run}: its {part} part is several files; give one of them as --gold FILE")
     return Path(name)
 
 

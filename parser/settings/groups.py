@@ -46,6 +46,7 @@ _OWN_PASSES = "start=null or beam.training=null"
 _PRETRAINED = "encoder.pretrained=FOLDER"
 _NEW_PRETRAINED = f"start=null, and {_PRETRAINED}"
 _TUNED = "pretrained.tune=true or start=RUN_FOLDER"
+_OWN_VECTORS = "vectors.file=null, and start=null"
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
@@ -135,11 +136,11 @@ class VectorSettings:
     file: str | None = setting(None, read="start=null", path=_FILE)
     limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
     restrict: bool = setting(False, read="vectors.file=FILE")
-    dimensions: int = number(1, 10_000, "the length of a vector", used="vectors.file=null")
-    window: int = number(1, 1000, "the number of words to either side", used="vectors.file=null")
-    epochs: int = number(1, _EPOCHS, "the number of epochs", used="vectors.file=null")
-    min_count: int = number(1, 1e9, "the lowest count of a form", used="vectors.file=null")
-    skip_gram: bool = setting(used="vectors.file=null")
+    dimensions: int = number(1, 10_000, "the length of a vector", used=_OWN_VECTORS)
+    window: int = number(1, 1000, "the number of words to either side", used=_OWN_VECTORS)
+    epochs: int = number(1, _EPOCHS, "the number of epochs", used=_OWN_VECTORS)
+    min_count: int = number(1, 1e9, "the lowest count of a form", used=_OWN_VECTORS)
+    skip_gram: bool = setting(used=_OWN_VECTORS)
     attribute: str | None = setting(words=[None, *ATTRIBUTES])
     trained: bool = MISSING
     subwords: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED), read="model=bilstm")

@@ -124,7 +124,7 @@ def test_chunks_are_as_long_as_they_need_be(blank):
 def test_what_has_no_blank_lines_is_not_held_without_end(monkeypatch):
     monkeypatch.setattr(chunks_module, "LONGEST_SENTENCE", 1000)
     endless = io.BytesIO(line(1, "a") + b"\n" + b"some text\n" * 10_000)
-    with pytest.raises(ConlluError, match=r"^f: no blank line ends a sentence in the 1,\d{3} bytes from byte \d+ on; .*--text"):
+    with pytest.raises(ConlluError, match=r"^f: from byte \d+ on, there is no blank line in 1,\d{3} bytes; .*--text"):
         list(read_chunks(endless, 300, name="f"))
     assert endless.tell() < 2000
 

@@ -106,8 +106,12 @@ def test_the_histogram_counts_each_sentence_once(runs):
 
 
 def test_what_there_is_no_report_about(runs, tmp_path):
-    with pytest.raises(ReportError, match="had no dev part"):
+    with pytest.raises(ReportError, match="the run has no file of dev alone; give --part or --gold FILE"):
         gold_file(runs[0], "dev")
+    for several in ([str(runs[2])], {"hu": str(runs[2])}):
+        (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": several}}}))
+        with pytest.raises(ReportError, match="its test part is several files; give one of them as --gold FILE"):
+            gold_file(runs[1], "test")
     with pytest.raises(ReportError, match=r"finished run.* --gold FILE"):
         gold_file(tmp_path, "test")
 

@@ -7,6 +7,9 @@ import pytest
 from parser import Parser
 from parser.commands import annotate
 from parser.commands.annotate import least_certain
+from parser.conllu.checks import COLUMN_NAMES
+from parser.conllu.files import open_input
+from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import read_treebank
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.library import ParsedSentence
@@ -81,8 +84,31 @@ def test_sentences_that_are_done_are_not_chosen_again(folder, tmp_path, capsys):
     rows = written(folder, tmp_path, "--done", str(done))
     assert [row[1] for row in rows] == ["a", "b", "c"]
     (tmp_path / "out.conllu").unlink()
-    assert written(folder, tmp_path, "--done", str(done), str(tmp_path / "in.conllu")) == []
-    assert "0 words to annotate in 0 sentences" in capsys.readouterr().err
+    command = [str(folder), str(tmp_path / "in.conllu"), "--done", str(done), str(tmp_path / "in.conllu")]
+    annotate.main([*command, "-o", str(tmp_path / "out.conllu")])
+    assert "no words to annotate; nothing is written" in capsys.readouterr().err
+    assert not (tmp_path / "out.conllu").exists()
+
+
+def test_what_was_said_before_is_said_anew(folder, tmp_path):
+    once = written(folder, tmp_path, "--words", "9")
+    (tmp_path / "again.conllu").write_bytes((tmp_path / "out.conllu").read_bytes())
+    annotate.main([str(folder), str(tmp_path / "again.conllu"), "-o", str(tmp_path / "twice.conllu"), "--words", "9"])
+    assert (tmp_path / "twice.conllu").read_text(encoding="utf-8") == (tmp_path / "out.conllu").read_text(encoding="utf-8")
+    assert any(row[9].count("=") == 4 for row in once)  # SpaceAfter=No, Sure=, Ask= and Second=
+
+
+def test_the_columns_of_conllu_plus_are_named_whatever_is_chosen(folder, tmp_path):
+    lines = [f"{line}\t*" if "\t" in line else line for line in TEXT.splitlines()]
+    columns = f"# global.columns = {' '.join(COLUMN_NAMES)} MWE"
+    (tmp_path / "in.conllup").write_text("\n".join([columns, *lines, ""]), encoding="utf-8")
+    (tmp_path / "first.conllu").write_text(TEXT.split("\n\n")[0] + "\n\n", encoding="utf-8")
+    for name, more in (("all", []), ("others", ["--done", str(tmp_path / "first.conllu")])):
+        target = tmp_path / f"{name}.conllup"
+        annotate.main([str(folder), str(tmp_path / "in.conllup"), "-o", str(target), *more])
+        assert target.read_text(encoding="utf-8").count(columns) == 1
+        with open_input(target) as stream:
+            assert len(list(read_raw_sentences(stream))) == {"all": 2, "others": 1}[name]
 
 
 def test_the_work_of_before_is_not_overwritten(folder, tmp_path):

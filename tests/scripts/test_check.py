@@ -33,6 +33,15 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     assert re.search(r"\n +2  several roots\n +1  word \.\.\. where word", found)
 
 
+def test_what_leaves_nothing_to_train_on_is_no_advice(tmp_path, capsys):
+    (tmp_path / "a.conllu").write_text(TWO_ROOTS * 2)
+    assert main([str(tmp_path / "a.conllu")]) == 1
+    assert "0 sentences to train on, 2 faults, of which parsing refuses 0\n" in capsys.readouterr().out
+    for skip in (False, True):
+        with pytest.raises(TreebankError, match=r"2 faults; optimal-step check FILE lists all$"):
+            read_treebank(tmp_path / "a.conllu", skip)
+
+
 def test_all_faults_of_a_sentence(tmp_path, capsys):
     """But not those that only follow from others."""
     word = "\ta\t_\tX\t_\t_\t{}\tdep\t_\t_\n"

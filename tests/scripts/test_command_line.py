@@ -9,7 +9,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from parser.commands import draw, lattices, projectivize, recombine, trace
+from parser.commands import draw, lattices, projectivize, recombine, report, trace
 from parser.commands.command_line import number_of_threads
 from tests.toy import ROOT
 
@@ -125,6 +125,7 @@ def test_numbers_of_threads_that_cannot_be(text):
         (projectivize, "trees.conllu -o trees.conllu"),
         (recombine, "trees.conllu -o trees.conllu"),
         (trace, "trees.conllu -o trees.conllu"),
+        (report, "run --gold trees.conllu -o trees.conllu"),
         (lattices, "build trees.conllu -o trees.conllu"),
         (lattices, "jackknife trees.conllu -o trees.conllu"),
         (lattices, "apply other.json trees.conllu -o trees.conllu"),

@@ -36,6 +36,8 @@ def test_what_is_wrong_alone(tmp_path, capsys):
     assert drawn.count("# sentence") == 1
     assert "# sentence 2" in drawn
     assert "<- gold: " in drawn
+    main([str(ours), "--gold", str(gold), "--wrong", "--sentence", "1"])
+    assert capsys.readouterr().out == ""
 
 
 def test_a_name_that_promises_another_format_is_refused(tmp_path):
@@ -49,6 +51,10 @@ def test_what_cannot_be_drawn(tmp_path):
     other = write_conllu(tmp_path / "other.conllu", read_treebank(GOLD).sentences[1:])
     with pytest.raises(ConlluError, match="differ in their words here"):
         main([str(other), "--gold", str(GOLD)])
+    (tmp_path / "none.conllu").write_text("# nothing\n\n")
+    with pytest.raises(ValueError, match=r"none\.conllu: there is no sentence in this file"):
+        main([str(tmp_path / "none.conllu"), "-o", str(tmp_path / "none.svg")])
+    assert not (tmp_path / "none.svg").exists()
     with pytest.raises(ValueError, match="there is no sentence 1000"):
         main([str(GOLD), "--sentence", "1000"])
     with pytest.raises(ValueError, match=r"dev\.conllul\.bz2: lattices"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import threading
@@ -125,6 +126,26 @@ def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
     (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {DEV}\n", encoding="utf-8")
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
     assert "weights in 16 bits" in capsys.readouterr().err
+
+
+def test_the_dev_part_is_read_as_training_reads_it(run, tmp_path, monkeypatch, capsys):
+    """Compressed, and without what is no sentence."""
+    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", tmp_path / "dev.conllu.gz")
+    assert "weights in 16 bits" in capsys.readouterr().err
+
+
+def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
+    dev = tmp_path / "dev.conllu"
+    dev.write_bytes(DEV.read_bytes())
+    with pytest.raises(ValueError, match=r"dev\.conllu: this is what is read"):
+        start(pack, monkeypatch, run, "-o", dev, "--dev", dev)
+    with pytest.raises(ValueError, match="this is a folder; name the file of the pack in it"):
+        start(pack, monkeypatch, run, "-o", tmp_path, "--name", "hu")
+    (tmp_path / INDEX).write_text("[]", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"index\.json"):
+        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", dev)
+    assert not (tmp_path / "hu.zip").exists()
 
 
 def test_bad_input(run, packs, tmp_path, monkeypatch):

@@ -30,6 +30,8 @@ from tests.forgery import small_model
         (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this is what is read, and it would be overwritten; choose "),
         (["-o", "in.conllul", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
         (["in.conllu", "-o", "in.conllu"], "in.conllu: this is what is read, and it would be overwritten"),
+        (["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"], "l.tsv: this is what is read, and it would be over"),
+        (["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"], "t.udpipe: this is what is read, and it would be"),
         (["in.conllul", "-o", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
     ],
 )

@@ -406,3 +406,5 @@ def test_training_of_vectors_that_are_read_from_a_file_is_told(caplog):
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["vectors.window=5 is not read"]
     planned("vectors.window=5")
     assert len(caplog.records) == 1
+    planned("vectors.window=5", "start=runs/some")
+    assert caplog.records[1].getMessage() == "vectors.window=5 is not read: that needs start=null"

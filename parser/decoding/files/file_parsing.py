@@ -309,7 +309,7 @@ class ChunkParser:
             )
         ]
         text = "".join(
-            (_blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
+            (_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
             + _missing_empty_line(sentence)
             for sentence, text in zip(sentences, texts, strict=True)
         )
@@ -400,7 +400,7 @@ class ChunkParser:
             if len(sentence) == 0:
                 yield "".join(sentence.lines)
                 continue
-            yield "".join(
+            copies = [
                 rewrite(
                     sentence,
                     tree.heads.tolist(),
@@ -409,7 +409,10 @@ class ChunkParser:
                     written,
                 )
                 for rank, tree in enumerate(trees, 1)
-            )
+            ]
+            first, *others = copies
+            between = _missing_end(sentence)
+            yield between.join([first, *(copy.removeprefix(sentence.head_of_file) for copy in others)])
 
     def _deprels(self, relations: np.ndarray) -> list[str]:
         return [self._model.relations.symbols[relation] for relation in relations.tolist()]
@@ -419,9 +422,17 @@ def _missing_empty_line(sentence: RawSentence) -> str:
     return "" if sentence.glued is None else sentence.lines[-1][len(sentence.lines[-1].rstrip("\r\n")) :]
 
 
-def _blank_beginning(sentence: RawSentence) -> str:
-    """What stays of a sentence that is left out. These lines may as well be at the end of the chunk before."""
-    return "".join(takewhile(is_blank, sentence.lines))
+def _missing_end(sentence: RawSentence) -> str:
+    """What must stand between a sentence and another one, if it is the last of a file, or glued to the next one."""
+    last = sentence.lines[-1]
+    end = "\r\n" if sentence.lines[0].endswith("\r\n") else "\n"
+    return ("" if last.endswith("\n") else end) + ("" if is_blank(last) else end)
+
+
+def _beginning(sentence: RawSentence) -> str:
+    """What stays of a sentence that is left out: what the file begins with, and blank lines, which may as well be at the end of
+    the chunk before."""
+    return sentence.head_of_file + "".join(takewhile(is_blank, sentence.lines))
 
 
 Made = TypeVar("Made")
