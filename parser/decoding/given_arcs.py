@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from parser.decoding.greedy.keeping import GreedyKeepingParser
 
 
+# Of a sentence: what the oracles of all systems have memory for, and time.
+MOST_WORDS = 5000
+
 _EMPTY = EMPTY.encode()
 _MAX_DIGITS = 9  # of a head; where there are more, stream.py says that it is too large
 
@@ -199,7 +202,16 @@ class KeepingParser:
         single_root: bool = True,
         probabilities: StepProbabilities | None = None,
     ) -> Parses:
-        """Parses sentences; ``probabilities``: filled in by greedy parsing, see parse_batched."""
+        """Parses sentences; ``probabilities``: filled in by greedy parsing, see parse_batched.
+
+        Raises:
+            GivenArcsError: one has more than MOST_WORDS.
+        """
+        if (longest := int(np.diff(sentences.offsets).max(initial=1)) - 1) > MOST_WORDS:
+            raise GivenArcsError(
+                f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
+                "give no arcs"
+            )
         if self._is_compiled and probabilities is None:
             return self._compiled.parse(sentences, given, single_root=single_root)
         kept = steps_keeping(given, self._system, single_root)

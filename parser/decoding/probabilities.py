@@ -11,10 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
 from parser.data.sentences import Parses, Sentences
-from parser.decoding.given_arcs import KeepingParser, steps_keeping
+from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
@@ -50,7 +49,7 @@ class ProbabilityParser:
         """Parses sentences; ``given``: with these arcs, see given_arcs.py.
 
         The probabilities of a linear model, whose scores are not, are NaN; so are those of a beam where a sentence is longer
-        than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
+        than oracles can say how its tree is made (MOST_WORDS); the other sentences have theirs.
         """
         probabilities = StepProbabilities.allocate(sentences)
         if given is not None and self._search is None:
@@ -63,7 +62,7 @@ class ProbabilityParser:
             parses = self._search.parse(sentences, single_root=single_root)
         else:
             parses = self._keeping.parse(sentences, given, single_root=single_root)
-        short = np.flatnonzero(np.diff(sentences.offsets) <= MAX_TOKENS)
+        short = np.flatnonzero(np.diff(sentences.offsets) <= MOST_WORDS + 1)
         if self._batched is None or len(short) < len(sentences):
             probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
         if self._batched is None:

@@ -55,7 +55,8 @@ class FrozenBiaffineScorer:
         log_sums = _log_sums(arc_dependent, arc_head, bias)
 
         n = len(vectors)
-        arcs, places = np.unique(heads * n + np.arange(1, n), return_inverse=True)  # most are those of several trees
+        all_arcs = heads.astype(np.int64) * n + np.arange(1, n)
+        arcs, places = np.unique(all_arcs, return_inverse=True)  # most are those of several trees
         head, word = arcs // n, arcs % n
         by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
         blocks = [slice(start, start + _ARCS_TOGETHER) for start in range(0, max(1, len(arcs)), _ARCS_TOGETHER)]

@@ -109,13 +109,18 @@ class SignatureRows:
             if len(self._known) + tokens > self._capacity:
                 self._forget(n_attributes, tokens)
             before = len(self._known)
-            signatures = self._known.look_up(values)
             rows = self._rows
-            for first in range(before, len(self._known), _IN_BATCH):
-                new = np.ascontiguousarray(self._known.vectors[first : min(first + _IN_BATCH, len(self._known))].T)
-                batch = _Batch(new, rows[len(self._first) + first * self._per_signature :], Future())
-                self._waiting.append(batch)
-                self._under_way.append(batch)
+            try:
+                signatures = self._known.look_up(values)
+                new = []
+                for first in range(before, len(self._known), _IN_BATCH):
+                    vectors = np.ascontiguousarray(self._known.vectors[first : min(first + _IN_BATCH, len(self._known))].T)
+                    new.append(_Batch(vectors, rows[len(self._first) + first * self._per_signature :], Future()))
+                self._under_way += new
+                self._waiting += new
+            except BaseException:
+                self._forget(n_attributes, 0)  # the signatures have numbers, but no rows
+                raise
             needed = [*self._under_way]  # all signatures that have been met, and so those here, are in them
         for batch in needed:
             self._compute_until(batch.made)

@@ -18,6 +18,7 @@ from parser import Parser, transitions
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import Parses, Sentences
+from parser.decoding import given_arcs as given_arcs_module
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import ChunkParser, Keep, OnError, parse_file
@@ -256,6 +257,23 @@ def test_given_heads_that_are_no_part_of_a_tree_are_named(model, heads, message)
     assert parsed(model, text, on_error=OnError.KEEP)[0][4:8] == heads.split()
     if "several roots" in message:
         assert parsed(model, text, single_root=False)[0][4:8:2] == ["0", "0"]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 2**18])
+@pytest.mark.parametrize("heads", ["_ _ _ _", "_ 1 _ _"])
+def test_a_sentence_too_long_to_keep_heads_in_loses_itself_alone(model, monkeypatch, heads, chunk_bytes):
+    for module in (file_parsing, given_arcs_module):
+        monkeypatch.setattr(module, "MOST_WORDS", 3)
+    short = "".join(conllu("_ 1 _ _").splitlines(keepends=True)[:3]) + "\n"
+    found, _, told = parsed(model, short + conllu(heads) + short, on_error=OnError.SKIP, chunk_bytes=chunk_bytes)
+    assert len(found) == 6
+    assert told == ["a.conllu, line 5, sentence 2: 4 words; given heads are kept in sentences of up to 3; split it"]
+    parser = Parser(model)
+    with pytest.raises(
+        GivenArcsError, match="a sentence has 4 words, and given arcs are kept in sentences of up to 3; split it"
+    ):
+        parser.parse([["a"] * 4], heads=[[None] * 4], allow_missing_columns=True)
+    assert len(parser.parse([["a"] * 4], allow_missing_columns=True)) == 1
 
 
 @pytest.mark.parametrize("beam", [None, Beam(3)])

@@ -102,6 +102,18 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
         assert np.array_equal(found.relations, expected.relations)
 
 
+def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch):
+    heads = model.biaffine_scorer()
+    n = 46_342  # whose square 32 bits do not hold
+    monkeypatch.setattr(frozen_biaffine, "_log_sums", lambda dependents, *others: np.zeros(len(dependents), np.float32))
+    vectors = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32)
+    trees = np.arange(n - 1, -1, -1, np.int32)[None]
+    relations = np.zeros_like(trees)
+    assert heads.log_probabilities(vectors, trees, relations) == heads.log_probabilities(
+        vectors, trees.astype(np.int64), relations
+    )
+
+
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
     heads = model.biaffine_scorer()
     rng = np.random.default_rng(0)

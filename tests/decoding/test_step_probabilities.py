@@ -135,7 +135,7 @@ def test_a_sentence_too_long_for_oracles_takes_no_probabilities_from_the_others(
     encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (3, 9, 1, 5)])
     parser = ProbabilityParser(model, Beam(4))
     parses, expected = parser.parse(encoded)
-    monkeypatch.setattr(module, "MAX_TOKENS", 8)
+    monkeypatch.setattr(module, "MOST_WORDS", 7)
     again, found = parser.parse(encoded)
     np.testing.assert_array_equal(again.heads, parses.heads)
     long = np.zeros(len(found.arcs), bool)

@@ -13,6 +13,7 @@ from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, vocabulary_for
+from parser.decoding.files import word_cache
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line
@@ -43,6 +44,27 @@ def test_it_encodes_as_the_vocabularies_do(contents, bounds):
     cache = WordCache(VOCABULARIES, **bounds)
     for content in contents:
         assert_encoded(cache, content)
+
+
+@pytest.mark.parametrize("call", [1, 2, 4])
+def test_what_could_not_be_encoded_is_not_taken_for_known(monkeypatch, call):
+    """Of an error in the middle, such as of want of memory, the next chunk sees nothing."""
+    content = b"".join(line(1, form, form, form, "_", form) + b"\n" for form in ("a", "b", "c"))
+    cache, calls = WordCache(VOCABULARIES), []
+
+    def failing(vocabularies, values, encode=word_cache._encode):
+        calls.append(values)
+        if len(calls) == call:
+            raise MemoryError
+        return encode(vocabularies, values)
+
+    monkeypatch.setattr(word_cache, "_encode", failing)
+    monkeypatch.setattr(word_cache, "longer", lambda array, size: np.full((len(array), size), 77, np.int32))
+    with pytest.raises(MemoryError):
+        cache.encode(words_of(content))
+    assert len(calls) == call
+    monkeypatch.undo()
+    assert_encoded(cache, content)
 
 
 def test_many_entries():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -98,6 +99,21 @@ def test_equal_tokens_have_equal_signatures(model):
         combinations.setdefault(tuple(values[:, token].tolist()), []).append(signatures[token])
     assert all(len(set(found)) == 1 for found in combinations.values())
     assert len(set(signatures.tolist())) == len(combinations)
+
+
+def test_signatures_that_could_not_be_begun_are_not_taken_for_known(model, monkeypatch):
+    """Of an error in the middle, such as of want of memory, the next sentence sees nothing."""
+    of_signatures, sentences = signature_activations(model), one_sentence(draw_values(model, 5, 30))
+    monkeypatch.setattr(module, "Future", Mock(side_effect=MemoryError))
+    with pytest.raises(MemoryError):
+        of_signatures(sentences)
+    monkeypatch.undo()
+    of_signatures._rows._rows[of_signatures.first :] = np.nan
+    found, expected = of_signatures(sentences), signature_activations(model)(sentences)
+    np.testing.assert_array_equal(
+        found.activations[of_signatures.first :][:30], expected.activations[of_signatures.first :][:30]
+    )
+    np.testing.assert_array_equal(found.signatures, expected.signatures)
 
 
 def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, monkeypatch):

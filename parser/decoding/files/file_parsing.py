@@ -30,7 +30,7 @@ from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import KeepingParser, given_arcs, lost_arcs, read_given
+from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, lost_arcs, read_given
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -256,6 +256,8 @@ class ChunkParser:
         words = find_words(chunk)
         if words is None:
             return None
+        if self._keeping is not None and np.diff(words.offsets).max(initial=0) > MOST_WORDS:
+            return None
         keeping = self._keeping if self._keeping is not None and has_heads(words) else None
         if keeping is not None and self._predict_tags is not None:
             return None
@@ -353,8 +355,11 @@ class ChunkParser:
                 yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
 
     def _check_given(self, sentence: RawSentence, strict: bool) -> None:
-        """Refuses given heads that are no part of a tree, as what is not CoNLL-U."""
+        """Refuses given heads that are no part of a tree, or cannot be kept, as what is not CoNLL-U."""
         try:
+            if sentence.error is None and len(sentence) > MOST_WORDS:
+                told = f"{len(sentence):,} words; given heads are kept in sentences of up to {MOST_WORDS:,}; split it"
+                raise ConlluError(f"{sentence.place()}: {told}")
             if sentence.error is None:
                 sentence.heads(several_roots=not self._single_root, partial=True)
         except ConlluError as error:

@@ -67,8 +67,12 @@ class WordCache:
             if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
                 self._forget()
             before = len(self._entries)
-            entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
-            self._encode_entries(before)
+            try:
+                entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
+                self._encode_entries(before)
+            except BaseException:
+                self._forget()  # the entries have numbers, but no values
+                raise
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
         rows = np.empty((len(values), len(entries) + len(words.offsets) - 1), np.int32)
