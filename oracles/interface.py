@@ -78,7 +78,8 @@ class Query:
         stack_sizes: int32[batch], k + 1.
         buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
 
-    What only some oracles read may be given as a function, which is called when an oracle reads it.
+    What only some oracles read may be given as a function, which is called when an oracle reads it. Nothing is checked, for the
+    sake of speed: numbers out of range read memory at random. Oracle.step_scores() checks.
     """
 
     def __init__(
@@ -257,6 +258,7 @@ class Oracle(ABC):
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
+        stack, buffer = [*map(int, stack)], [*map(int, buffer)]
         front = front_of(len(heads), buffer)
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:

@@ -11,10 +11,13 @@ from oracles.kernel_cache import forget_stale_kernels
 if TYPE_CHECKING:
     from parser.library import (
         BeamError,
+        ConlluError,
+        GivenArcsError,
         InputError,
         Int8Error,
         MissingColumnsError,
         ModelError,
+        NoTagsError,
         ParsedSentence,
         ParsedWord,
         Parser,
@@ -25,10 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BeamError",
+    "ConlluError",
+    "GivenArcsError",
     "InputError",
     "Int8Error",
     "MissingColumnsError",
     "ModelError",
+    "NoTagsError",
     "ParsedSentence",
     "ParsedWord",
     "Parser",

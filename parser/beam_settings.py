@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from numbers import Integral
 from typing import Any
 
 # More items than any search is worth; a step compares each of them with each.
@@ -62,6 +63,8 @@ class Beam:
     rerank: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.size, Integral) and not isinstance(self.size, bool):
+            object.__setattr__(self, "size", int(self.size))  # of numpy's
         if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
             raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
         if type(self.rerank) is not bool:

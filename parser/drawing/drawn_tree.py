@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from unicodedata import bidirectional, combining, east_asian_width
+from unicodedata import bidirectional, category, combining, east_asian_width
 
 from parser.conllu.checks import DEPREL, FORM, UPOS, ConlluError
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+
+# Words of a sentence; drawing longer ones takes seconds.
+LONGEST = 400
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,17 @@ def display_width(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    """The text with a replacement character for each that no terminal or XML can show: controls, lone surrogates."""
-    return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in text)
+    """The text with a replacement character for each that no terminal or XML can show: controls, lone surrogates.
+
+    Spaces of any kind are plain ones.
+    """
+    return "".join(_shown(c) for c in text)
+
+
+def _shown(character: str) -> str:
+    if category(character) == "Zs":
+        return " " * display_width(character)
+    return character if character.isprintable() or character in "\u200c\u200d" else "\ufffd"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.data.attributes import PREDICTED
-from parser.drawing.drawn_tree import DrawnTree
+from parser.drawing.drawn_tree import LONGEST, DrawnTree
 from parser.drawing.html import drawing
 from parser.drawing.text import as_text
 from parser.text.tokens import Token, conllu_lines, text_of
@@ -71,28 +72,45 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
 
 def read_arcs(
     sentences: Sequence[WordColumns],
-    heads: Sequence[Sequence[int | None]] | None,
-    deprels: Sequence[Sequence[str | None]] | None,
+    heads: Iterable[Iterable[int | None]] | None,
+    deprels: Iterable[Iterable[str | None]] | None,
     single_root: bool,
 ) -> tuple[list[list[int]], list[list[str]] | None]:
     """The arcs given for sentences: heads, UNKNOWN_HEAD for none, and relations, ``_`` for none.
 
     Raises:
-        InputError: not one for each word, or the heads are no part of a tree.
+        InputError: not one for each word, or of another type, or the heads are no part of a tree.
     """
     if heads is None:
         raise InputError("deprels= are the relations of given arcs; give heads=, too")
-    for name, given in (("heads", heads), ("deprels", deprels)):
-        if given is not None and [*map(len, given)] != [len(sentence.forms) for sentence in sentences]:
-            raise InputError(f"{name}= must have a list for each sentence, with one for each of its words, or None")
-    read = [[UNKNOWN_HEAD if head is None else head for head in own] for own in heads]
+    read = [[UNKNOWN_HEAD if head is None else as_int(head) for head in own] for own in _of_words("heads", heads, sentences)]
     for number, own in enumerate(read, 1):
         wrong = [head for head in own if type(head) is not int or not UNKNOWN_HEAD <= head <= len(own)]
         if wrong:
             raise InputError(f"sentence {number}: the head {named(wrong[0])} is not one of 0..{len(own)}, nor None")
         for fault in tree_faults(own, several_roots=not single_root):
             raise InputError(f"sentence {number}, word {fault.row + 1}: {fault}")
-    return read, None if deprels is None else [[deprel or EMPTY for deprel in own] for own in deprels]
+    if deprels is None:
+        return read, None
+    labels = _of_words("deprels", deprels, sentences)
+    for number, of_sentence in enumerate(labels, 1):
+        for deprel in of_sentence:
+            if not (deprel is None or isinstance(deprel, str)):
+                raise InputError(f"sentence {number}: the relation {named(deprel)} is neither a str nor None")
+    return read, [[deprel or EMPTY for deprel in of_sentence] for of_sentence in labels]
+
+
+def _of_words(name: str, given: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]) -> list[list[Any]]:
+    """What is given for each word, of any iterables."""
+    found = [None if isinstance(own, str) or not isinstance(own, Iterable) else list(own) for own in given]
+    if [None if own is None else len(own) for own in found] != [len(sentence.forms) for sentence in sentences]:
+        raise InputError(f"{name}= must have a list for each sentence, with one for each of its words, or None")
+    return [own for own in found if own is not None]
+
+
+def as_int(value: Any) -> Any:
+    """An integer of numpy's or others' as an int; anything else, a bool too, as it is."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
 def _written(feats: Any) -> Any:
@@ -177,8 +195,10 @@ class ParsedSentence:
         """The tree as lines of text, to be printed."""
         return as_text(self._drawn())
 
-    def _repr_html_(self) -> str:
-        """The tree as a picture, which notebooks show."""
+    def _repr_html_(self) -> str | None:
+        """The tree as a picture, which notebooks show; None, as of any other object, where drawing it takes seconds."""
+        if len(self) > LONGEST:
+            return None
         return f'<div style="overflow-x: auto; background: #fff">{drawing(self._drawn())}</div>'
 
     def _drawn(self) -> DrawnTree:

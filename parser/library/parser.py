@@ -13,7 +13,7 @@ was loaded from a folder can be pickled, and so sent to other processes; each lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from parser.beam_settings import Merge, Search
-from parser.conllu.checks import EMPTY
+from parser.conllu.checks import EMPTY, FORM
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Parses, Sentences
@@ -145,8 +145,8 @@ class Parser:
         *,
         single_root: bool = True,
         allow_missing_columns: bool = False,
-        heads: Sequence[Sequence[int | None]] | None = None,
-        deprels: Sequence[Sequence[str | None]] | None = None,
+        heads: Iterable[Iterable[int | None]] | None = None,
+        deprels: Iterable[Iterable[str | None]] | None = None,
     ) -> list[ParsedSentence]:
         """Parses sentences.
 
@@ -171,17 +171,23 @@ class Parser:
             self._check_columns(read)
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
-        given = None
+        given = of_deprels = None
         if heads is not None or deprels is not None:
             of_heads, of_deprels = read_arcs(read, heads, deprels, single_root)
             given = given_arcs(of_heads, of_deprels, self.model.relations.symbols, encoded.offsets)
-        return [
-            parsed
+        parsed = [
+            sentence
             for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
-            for parsed in self._parsed(
+            for sentence in self._parsed(
                 read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
             )
         ]
+        if of_deprels is not None:  # some may be relations that the model does not know
+            for sentence, own_heads, own in zip(parsed, of_heads, of_deprels, strict=True):
+                for word, (head, deprel) in enumerate(zip(own_heads, own, strict=True)):
+                    if deprel != EMPTY and head == sentence.heads[word]:
+                        sentence.deprels[word] = deprel
+        return parsed
 
     def _parsed(
         self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: Parses | None
@@ -263,7 +269,8 @@ class Parser:
         empty = [
             number
             for column, number in COLUMN_NUMBERS.items()
-            if all(value == EMPTY for sentence in sentences for value in getattr(sentence, column))
+            if number != FORM  # an underscore is a form as any other here
+            and all(value == EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
         check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")

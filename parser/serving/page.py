@@ -18,14 +18,14 @@ from parser.conllu.checks import DEPREL, FORM, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import read_columns
-from parser.drawing.drawn_tree import DrawnTree
+from parser.drawing.drawn_tree import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.service import Request, RequestError, Service, TimedRequest, with_all_steps
 
-# What is shown of a long document, and the longest sentences that are traced and drawn: 2,000 words would take seconds.
-SENTENCES, WORDS, DRAWN = 10, 80, 400
+# What is shown of a long document, and the longest sentence that is traced.
+SENTENCES, WORDS = 10, 80
 
 # Arcs of a word that are shown besides the one that it got, if they are at least so probable.
 _OTHERS, _FEW = 3, 0.0001
@@ -218,8 +218,8 @@ def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bo
     forms = sentence.column(FORM)
     heads = sentence.heads(several_roots=True)
     tree = DrawnTree(forms, sentence.column(UPOS), heads, sentence.column(DEPREL))
-    shown, copy_drawing = f'<p class="note">Sentences of up to {DRAWN} words are drawn.</p>', ""
-    if len(tree) <= DRAWN:
+    shown, copy_drawing = f'<p class="note">Sentences of up to {LONGEST} words are drawn.</p>', ""
+    if len(tree) <= LONGEST:
         shown, copy_drawing = drawing(tree), ' <button hidden data-copy="svg">copy SVG</button>'
     copying = (
         f'<p><button hidden data-copy="pre">copy CoNLL-U</button>{copy_drawing}</p>\n'

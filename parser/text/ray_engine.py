@@ -12,7 +12,7 @@ import json
 import os
 import signal
 from collections.abc import Generator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,12 @@ class _Worker:
             outcome = self._parse(shard)
         tries.unlink()
         return {"outcome": json.dumps(asdict(outcome))}
+
+
+def _anywhere(options: Options) -> Options:
+    """The same, whatever folder one stands in."""
+    tokenizer, lexicon = (None if name is None else os.path.abspath(name) for name in (options.tokenizer, options.lexicon))
+    return replace(options, tokenizer=tokenizer, lexicon=lexicon)
 
 
 def _tries(shard: Shard) -> Path:
@@ -83,15 +89,17 @@ def parse_shards(
         for shard in shards:
             _tries(shard).unlink(missing_ok=True)  # of a run that was killed
         cores = int(ray.cluster_resources().get("CPU", 1))
-        outcomes = ray.data.from_items([asdict(shard) for shard in shards], override_num_blocks=len(shards)).map(
+        # Workers of a cluster that runs already stand in a folder of their own.
+        named = {Shard(os.path.abspath(shard.source), os.path.abspath(shard.target)): shard for shard in shards}
+        outcomes = ray.data.from_items([asdict(shard) for shard in named], override_num_blocks=len(shards)).map(
             _Worker,
-            fn_constructor_args=(str(model_folder.absolute()), options, work),
+            fn_constructor_args=(str(model_folder.absolute()), _anywhere(options), work),
             compute=ActorPoolStrategy(size=min(workers, cores, len(shards)), max_tasks_in_flight_per_actor=1),
             num_cpus=1,
         )
         for row in outcomes.iter_rows():
             found = json.loads(row["outcome"])
-            shard = Shard(**found["shard"])
+            shard = named[Shard(**found["shard"])]
             left.discard(shard)
             yield Outcome(**found | {"shard": shard, "warnings": tuple(found["warnings"])})
     except ray.exceptions.RayError as error:

@@ -288,6 +288,22 @@ def test_the_library_keeps_them(model, beam):
     assert found[0].deprels[1] == label
 
 
+def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_not_know(model):
+    parser, words = Parser(model), [["a", "b", "c"], ["a", "b"]]
+    heads, deprels = [[2, 0, 2], [0, None]], [["x", "root", "y"], ["root", "z"]]
+    expected = parser.parse(words, heads=heads, deprels=deprels, allow_missing_columns=True)
+    assert expected[0].heads == heads[0]
+    assert expected[0].deprels == deprels[0]
+    assert expected[1].deprels[1] != "z"  # of an arc that is not given
+    for given, labels in (
+        (iter(heads), iter(deprels)),
+        (map(iter, heads), (iter(own) for own in deprels)),
+        ([np.array(heads[0]), heads[1]], tuple(map(tuple, deprels))),
+    ):
+        found = parser.parse(words, heads=given, deprels=labels, allow_missing_columns=True)
+        assert [(one.heads, one.deprels) for one in found] == [(one.heads, one.deprels) for one in expected]
+
+
 @pytest.mark.parametrize(
     ("heads", "deprels", "message"),
     [
@@ -296,7 +312,11 @@ def test_the_library_keeps_them(model, beam):
         ([["2", None, None]], None, "sentence 1: the head str '2' is not one of"),
         ([[0, 0, None]], None, "sentence 1, word 2: several roots"),
         ([[2, 1, None]], None, "sentence 1, word 1: a cycle"),
+        ([[True, None, None]], None, "sentence 1: the head bool True is not one of"),
         ([[None] * 3], [["x"]], "deprels= must have a list"),
+        ([[None] * 3], ["xyz"], "deprels= must have a list"),
+        ([None], None, "heads= must have a list"),
+        ([[None] * 3], [["x", 2, "z"]], "sentence 1: the relation int 2 is neither a str nor None"),
         (None, [[None] * 3], "give heads=, too"),
     ],
 )

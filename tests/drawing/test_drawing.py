@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from parser.drawing import DrawnArc, DrawnTree
-from parser.drawing.drawn_tree import display_width, levels
+from parser.drawing.drawn_tree import display_width, levels, printable
 from parser.drawing.html import drawing, page
 from parser.drawing.svg import as_svg
 from parser.drawing.text import as_text
@@ -43,6 +43,12 @@ def arcs_of(text: str, n: int) -> set[tuple[int, int]]:
                 found.add((row + 1, end + 1))
                 assert grid[end][column] in up
     return found
+
+
+@pytest.mark.parametrize(("form", "shown"), [("10\u00a0000", "10 000"), ("a\u3000b", "a  b"), ("a\u2028\x85", "a\ufffd\ufffd")])
+def test_spaces_are_plain_ones(form, shown):
+    assert printable(form) == shown
+    assert display_width(printable(form)) == len(shown)
 
 
 def test_the_papers_example_in_the_terminal():

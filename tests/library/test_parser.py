@@ -23,6 +23,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.inference.weights import Int8Error
+from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
 from parser.model.model import Model
 from parser.text.tokens import TokenizerError
@@ -53,6 +54,12 @@ def test_the_package_has_the_names_of_its_pages():
     assert {*package.__all__} <= {*dir(package)}
     for error in (name for name in package.__all__ if name.endswith("Error")):
         assert f"`{error}`" in (ROOT / "docs" / "library.md").read_text()
+
+
+def test_forms_may_all_be_underscores(folder):
+    """Which would be a missing column in a file."""
+    words = [("_", "DET", "X", "A=b")] * 120
+    assert [len(one) for one in Parser.load(folder).parse([words])] == [120]
 
 
 def test_lists_of_forms_are_parsed(folder):
@@ -124,6 +131,8 @@ def test_the_beam_merges_as_it_is_told(folder, asked):
     assert asked == [Beam(4, Merge.NONE), Beam(4)]
     with pytest.raises(BeamError, match="merge=all is unknown"):
         Parser.load(folder, beam=4, merge="all")
+    Parser.load(folder, beam=np.int64(2)).parse(FORMS)
+    assert asked[2:] == [Beam(2)]
 
 
 def test_a_beam_is_reranked_as_it_is_told(folder, asked):
@@ -201,7 +210,7 @@ def test_what_is_printed_is_short(folder):
     assert max(len(repr(one)) for one in (parser.model, small_linear_model(), found)) < 150
 
 
-def test_words_one_by_one_and_the_tree_drawn(folder):
+def test_words_one_by_one_and_the_tree_drawn(folder, monkeypatch):
     [found, nothing] = Parser.load(folder).parse([[("a<b", "DET"), "b"], []])
     assert [word.form for word in found.words] == ["a<b", "b"]
     for word, head, deprel, probability in zip(found.words, found.heads, found.deprels, found.probabilities, strict=True):
@@ -215,6 +224,8 @@ def test_words_one_by_one_and_the_tree_drawn(folder):
     assert "a&lt;b</text>" in picture
     assert nothing.words == []
     assert nothing._repr_html_().count("<svg") == 1
+    monkeypatch.setattr(parsed_sentence, "LONGEST", len(found) - 1)
+    assert found._repr_html_() is None
 
 
 def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):

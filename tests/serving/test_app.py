@@ -223,7 +223,7 @@ def test_the_page_shows_what_the_parser_found(service):
 
 
 def test_the_page_draws_no_very_long_sentence(client, monkeypatch):
-    monkeypatch.setattr(page, "DRAWN", 3)
+    monkeypatch.setattr(page, "LONGEST", 3)
     shown = client.post("/", data={"data": "a b a b\na b a"}).text
     assert shown.count('data-copy="svg"') == 1
     assert shown.count("<svg") == 1 + shown.count("The computation in ") == 3

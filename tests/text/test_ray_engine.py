@@ -37,8 +37,8 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
     for name in "abc":
         (tmp_path / "in" / f"{name}.conllu").write_text(WORDS * (1 + ord(name) % 3))
     (tmp_path / "in" / "bad.conllu").write_text("1\tx\n\n")
-    command = [f"{tmp_path}/model", f"{tmp_path}/in/*.conllu", "-o", f"{tmp_path}/out", "--workers", "2", "--engine", "ray"]
-    command.append("--allow-missing-columns")
+    monkeypatch.chdir(tmp_path)  # where the cluster, which is there already, does not stand
+    command = ["model", "in/*.conllu", "-o", "out", "--workers", "2", "--engine", "ray", "--allow-missing-columns"]
     assert run_command(monkeypatch, *command) == 1
     assert "in/bad.conllu, line 1" in capsys.readouterr().err
     model = Model.load(tmp_path / "model")
