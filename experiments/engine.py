@@ -114,13 +114,10 @@ class Results:
             write_rows(self.own_folder / FILE, self.columns, self.own)
 
     def shown(self, asked: Iterable[Cell]) -> list[Row]:
-        """The rows of a table: the published ones, or your own where these were asked for or have the same settings."""
-        keys, theirs = {cell.key for cell in asked}, self.published
-        mine = {
-            key: row
-            for key, row in self.own.items()
-            if key in keys or key not in theirs or row["settings"] == theirs[key]["settings"]
-        }
+        """The rows of a table: the published ones, or your own that have the settings that were asked for, or else the same."""
+        theirs = self.published
+        wanted = {key: row["settings"] for key, row in theirs.items()} | {cell.key: cell.settings for cell in asked}
+        mine = {key: row for key, row in self.own.items() if row["settings"] == wanted.get(key, row["settings"])}
         return [row for _, row in sorted((theirs | mine).items())]
 
     def publish(self, asked: Iterable[Cell]) -> list[Key]:

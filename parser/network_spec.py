@@ -322,9 +322,9 @@ class BiLSTMSpec(Spec):
 
     def __post_init__(self) -> None:
         if self.tagger is not None and self.tagger.layer >= self.layers:
+            fix = f"choose a layer below {self.layers}" if self.layers > 1 else "choose more layers"
             raise ValueError(
-                f"tagger.layer={self.tagger.layer}: the tags are read by the layer above, and layers={self.layers}; choose a "
-                f"layer below {self.layers}, or tagger=null"
+                f"tagger.layer={self.tagger.layer}: a layer must be above it, and layers={self.layers}; {fix}, or tagger=null"
             )
 
     @property

@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from parser.settings import (
 from parser.settings.overrides import check_given, check_words, explained, path_settings
 from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
 from parser.storage.atomic import write_json
+from parser.storage.locks import LockedError, locked
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
 
@@ -108,7 +110,7 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
     ``not_ours``: names of files that are there all the same.
     """
     written = {path.name for path in folder.rglob("*") if not path.is_dir()} - not_ours
-    if written or folder not in JobFolders.new:
+    if written or folder not in JobFolders.new or _is_held(folder / ".lock"):
         return
     for handler in logging.getLogger().handlers:
         handler.close()  # Windows removes no open file
@@ -117,6 +119,15 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
         if any(above.iterdir()):
             return
         above.rmdir()
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether another process, which began at the same time, trains in the folder."""
+    try:
+        with locked(lock, wait=False) if lock.exists() else nullcontext():
+            return False
+    except LockedError:
+        return True
 
 
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
@@ -132,6 +143,8 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     folds = settings.treebank.folds if settings.treebank.fold is None else None
     if folds is not None and folds < 2:
         folds = None  # a single run, which is refused for it
+    if folds is not None:
+        _refuse_other_run(folder)
     runs = []
     for number in range(1, (folds or 1) + 1):
         run_folder, given = folder, list(task)
@@ -157,6 +170,14 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     if reproduces:
         print(_REPRODUCTION)
     return metrics
+
+
+def _refuse_other_run(folder: Path) -> None:
+    """Refuses a folder in which the metrics of folds would replace those of a run without them."""
+    from parser.training.run_folder import CHECKPOINT, MANIFEST
+
+    if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
+        raise ValueError(f"{folder}: a run without folds is here; choose another hydra.run.dir")
 
 
 def _first_commands(folder: Path) -> str:

@@ -19,6 +19,19 @@ from parser.evaluation.evaluated_text import universal_features
 _COMPARED: dict[str, Callable[[str], str]] = {"feats": universal_features}
 
 
+# The number of words whose head is known, among the scores.
+KNOWN_HEADS = "known_heads"
+
+
+def counted_by(score: str) -> str:
+    """Which words a score is of; see GoldPart.counted_words()."""
+    name, of_treebank, _ = score.rpartition("/")
+    if of_treebank:
+        return f"{name}/labelled"
+    kind = {"las": "labelled", "uas": "known"}.get(score.partition("_")[0], "words")
+    return f"{kind}_nopunct" if score.endswith("_nopunct") else kind
+
+
 @dataclass(frozen=True)
 class GoldTags:
     """The gold values of a column.
@@ -103,15 +116,28 @@ class GoldPart:
             return of_some(slice(None))
         known = self.heads != UNKNOWN_HEAD
         labelled = {key: score for key, score in of_some(self.labelled).items() if key.startswith("las")}
-        return of_some(known) | labelled | {"known_heads": int(known.sum())}
+        return of_some(known) | labelled | {KNOWN_HEADS: int(known.sum())}
+
+    def counted_words(self) -> dict[str, int]:
+        """How many words scores are of, by counted_by()."""
+        found: dict[str, int] = {}
+        for kind, words in ("words", slice(None)), ("known", self.heads != UNKNOWN_HEAD), ("labelled", self.labelled):
+            found |= {kind: len(self.heads[words]), f"{kind}_nopunct": int((~self.punctuation[words]).sum())}
+        names, counts = np.unique(self._treebanks[self.labelled], return_counts=True)
+        return found | {f"{name}/labelled": int(count) for name, count in zip(names, counts, strict=True) if name}
 
     def scores_by_treebank(self, parses: Parses) -> dict[str, float]:
         """UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, where the sentences are from several."""
-        names = np.repeat([sentence.treebank or "" for sentence in self.source], [len(sentence) for sentence in self.source])
+        names = self._treebanks
         of_words = dict(zip(("uas", "las"), self.correct(parses), strict=True))
         known = np.unique(names[self.labelled]).tolist()
         of_each = {f"{name}/{key}": right[(names == name) & self.labelled] for name in known for key, right in of_words.items()}
         return {key: 100 * float(right.mean()) for key, right in of_each.items()} if len(known) > 1 else {}
+
+    @property
+    def _treebanks(self) -> np.ndarray:
+        """str[words], the name of the treebank of each; empty where there are no several."""
+        return np.repeat([sentence.treebank or "" for sentence in self.source], [len(sentence) for sentence in self.source])
 
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
         """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.

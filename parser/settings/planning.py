@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,8 +57,10 @@ from parser.settings.plan import (
     TokenizerPlan,
     VectorPlan,
 )
-from parser.settings.rules import broken, check_values, oracle_of, system_options, templates_of, training_of
+from parser.settings.rules import broken, check_values, oracle_of, system_options, templates_of, training_of, unread_shares
 from parser.transitions.features import RELATION
+
+log = logging.getLogger(__name__)
 
 # The length of the vector that tells treebanks apart.
 _TREEBANK_SIZE = 12
@@ -84,6 +87,8 @@ def plan(settings: Settings) -> Plan:
     check_values(settings, made)
     for message in broken(made, teachers):
         raise SettingsError(message)
+    for message in unread_shares(made):
+        log.warning("%s", message)
     return Plan(
         labels=_labels(made),
         files=FilesPlan(

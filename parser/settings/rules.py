@@ -7,7 +7,7 @@ message that says what is wrong, and the fix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from inspect import signature
 from typing import Any
@@ -99,6 +99,17 @@ def _unknown(given: str, known: Any) -> str:
 
 
 _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
+
+
+def unread_shares(made: Settings) -> Iterator[str]:
+    """What is to be told of shares of sentences that are not held out."""
+    treebank, given = made.treebank, made.treebank.held_out
+    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    for part, share in zip(("dev", "test"), shares, strict=False):
+        if share and getattr(treebank, part) is not None:
+            yield f"treebank.held_out={given}: no sentences are held out for {part}, as there is such a part"
+    if treebank.folds is not None and len(shares) > 1 and shares[1]:
+        yield f"treebank.held_out={given}: no sentences are held out for test, as each fold of treebank.folds is that"
 
 
 def _wrong_treebanks(made: Settings) -> Iterator[str]:

@@ -38,13 +38,14 @@ from parser.decoding.batch_sizes import TOKENS_PER_SPAN
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings
+from parser.settings.choices import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.settings.planning import check_files, plan
 from parser.storage.atomic import replacing
@@ -89,6 +90,8 @@ def train(
     """
     planned = plan(settings)
     check_files(planned.files)
+    if planned.start is not None and Path(planned.start).resolve() in (folder.resolve(), (folder / MODEL).resolve()):
+        raise SettingsError(f"start={planned.start}: this run would replace that model; choose another hydra.run.dir")
     torch.set_num_threads(planned.threads)
     with run_folder.held(folder):
         manifest = Manifest.of(settings)
@@ -250,18 +253,13 @@ class Run:
         with self._stopwatch("evaluate"):
             return self.evaluation.scores(part, search)
 
-    def _test_words(self) -> dict[str, int]:
-        """By how many words the scores of a fold count; see together()."""
-        test = self._corpus.test
-        assert test is not None
-        return {"words": len(test.heads), "words_nopunct": int((~test.punctuation).sum())}
-
     def _cpu_seconds(self) -> float:
         return _cpu_seconds() - self._cpu_begun
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
         first, *between, last = (self._progress.metrics[name] for name in (self._names[0], *self._names[1:-1], self._names[-1]))
+        test = self._corpus.test
         return {
             **self._plan.labels,
             "train": self._corpus.train.summary,
@@ -269,7 +267,7 @@ class Run:
             "test": last["test"],
             "after_first_pass": first,
             **({"after_second_pass": between[0]} if between else {}),
-            **({} if self._plan.files.train.fold is None else {"test_part": self._test_words()}),
+            **({} if self._plan.files.train.fold is None or test is None else {"test_part": test.counted_words()}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
             "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),
@@ -397,27 +395,37 @@ def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     Returns:
         The labels of the runs; ``train`` of the first one; ``dev``: the mean, if there is such a part; ``test``: of the
         sentences of all folds together; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
-        ``test`` of each.
+        ``test`` of each. What only some folds have a score of, as of one of several treebanks, counts there.
     """
     first = folds[0]
     labels = {key: value for key, value in first.items() if value is None or isinstance(value, str | int)}
     tests = [fold["test"] for fold in folds]
     return labels | {
         "train": first["train"],
-        "dev": first["dev"] and {key: fmean(fold["dev"][key] for fold in folds) for key in first["dev"]},
-        "test": {key: _together(key, folds) for key in tests[0]},
-        "test_mean": {key: fmean(test[key] for test in tests) for key in tests[0]},
-        "test_standard_deviation": {key: stdev(test[key] for test in tests) for key in tests[0]},
+        "dev": first["dev"] and {key: fmean(scores) for key, scores in _by_key([fold["dev"] for fold in folds]).items()},
+        "test": {key: _together(key, folds) for key in _by_key(tests)},
+        "test_mean": {key: fmean(scores) for key, scores in _by_key(tests).items()},
+        "test_standard_deviation": {key: stdev(scores) for key, scores in _by_key(tests).items() if len(scores) > 1},
         "folds": tests,
         "seconds": {"total": round(sum(sum(fold["seconds"].values()) for fold in folds), 3)},
         "versions": first["versions"],
     }
 
 
+def _by_key(parts: Sequence[dict[str, float]]) -> dict[str, list[float]]:
+    """The scores of several parts under each of their keys."""
+    found: dict[str, list[float]] = {}
+    for part in parts:
+        for key, score in part.items():
+            found.setdefault(key, []).append(score)
+    return found
+
+
 def _together(key: str, folds: Sequence[dict[str, Any]]) -> float:
     """A percentage of the words of all folds; of a number, the sum."""
-    if key == "known_heads":
-        return sum(fold["test"][key] for fold in folds)
-    counted = "words_nopunct" if key.endswith("_nopunct") else "words"
-    weights = [fold["test_part"][counted] for fold in folds]
-    return sum(fold["test"][key] * n for fold, n in zip(folds, weights, strict=True)) / max(sum(weights), 1)
+    if key == KNOWN_HEADS:  # which is not said where it is all of them
+        return sum(fold["test"].get(key, fold["test_part"]["words"]) for fold in folds)
+    having = [fold for fold in folds if key in fold["test"]]
+    older = "words_nopunct" if key.endswith("_nopunct") else "words"  # all that older metrics have
+    weights = [fold["test_part"].get(counted_by(key), fold["test_part"][older]) for fold in having]
+    return sum(fold["test"][key] * n for fold, n in zip(having, weights, strict=True)) / max(sum(weights), 1)

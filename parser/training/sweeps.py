@@ -77,14 +77,15 @@ def _noted(place: DictConfig) -> Path:
 
 
 def read_jobs(sweep: Path) -> list[SweepJob]:
-    """The jobs of a sweep in their order, from the folders below its own; one that left nothing has failed."""
-    jobs = []
+    """The jobs of a sweep in their order, from the folders below its own, at any depth.
+
+    A folder directly below it that begins with a number, as hydra names them, and holds nothing has failed.
+    """
+    results = list(sweep.rglob(_JOB))
+    jobs = [SweepJob(**json.loads(result.read_text(encoding="utf-8"))) for result in results]
+    told = {above for result in results for above in result.parents}
     for folder in sweep.iterdir():
-        if not (number := re.match(r"\d+", folder.name)) or not folder.is_dir():
-            continue
-        if (folder / _JOB).is_file():
-            jobs.append(SweepJob(**json.loads((folder / _JOB).read_text(encoding="utf-8"))))
-        else:
+        if folder not in told and folder.is_dir() and (number := re.match(r"\d+", folder.name)):
             jobs.append(SweepJob(int(number[0]), [folder.name], error="it ended without a result"))
     return sorted(jobs, key=lambda job: job.number)
 

@@ -53,10 +53,11 @@ def test_rows_of_the_same_settings_count_whosever_they_are(tmp_path, capsys):
     assert results(tmp_path, fresh=True).missing(ASKED) == ASKED
 
 
-def test_ones_own_are_shown_where_they_were_asked_for_or_are_of_the_same_settings(tmp_path):
+def test_ones_own_are_shown_where_they_have_the_settings_that_were_asked_for_or_are_published(tmp_path):
     shown = results(tmp_path).shown
     assert {row["name"]: row["score"] for row in shown([])} == {"a": "1", "b": "2", "c": "4"}
-    assert {row["name"]: row["score"] for row in shown(ASKED[1:2])} == {"a": "1", "b": "3", "c": "4"}
+    assert {row["name"]: row["score"] for row in shown(ASKED[1:2])} == {"a": "1", "b": "2", "c": "4"}
+    assert {row["name"]: row["score"] for row in shown(cells({"b": "x=2"}))} == {"a": "1", "b": "3", "c": "4"}
 
 
 def test_processes_beside_each_other_keep_each_others_rows(tmp_path):
@@ -97,7 +98,7 @@ def test_what_is_missing_is_measured_and_without_publishing_what_is_published_st
     assert set(written(tmp_path / "own")) == {*"bcd"}  # nothing that was not missing
     assert (tmp_path / "published" / "results.csv").read_bytes() == before
     assert not (tmp_path / "published" / "table.md").exists()
-    assert (tmp_path / "own" / "table.md").read_text() == "['1', '1', '3', '4']\n"
+    assert (tmp_path / "own" / "table.md").read_text() == "['1', '1', '2', '4']\n"
 
 
 def test_publishing_takes_rows_that_were_asked_for_and_are_of_the_same_settings(tmp_path):

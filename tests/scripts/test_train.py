@@ -18,8 +18,9 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from parser.commands import command_line
-from parser.commands.train import _first_commands, main
+from parser.commands.train import _first_commands, _remove_if_unused, main
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
+from parser.storage.locks import locked
 from parser.training import run as training_run
 from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
 from tests.forked import script, started
@@ -91,6 +92,19 @@ def test_a_table_of_jobs(tmp_path):
     assert "failed: it broke" in lines[1]
     assert "50.00" in lines[2]
     assert "ended without a result" in lines[3]
+
+
+def test_the_folders_of_jobs_may_have_any_name_at_any_depth(tmp_path):
+    SweepJob(0, ["seed=1"], 50.0, None, 2.0).write(_made(tmp_path / "seed1"))
+    SweepJob(1, ["seed=2"], error="it broke").write(_made(_made(tmp_path / "hu") / "1"))
+    SweepJob(2, ["seed=3"], 52.0, None, 2.0).write(_made(_made(tmp_path / "2") / "inner"))
+    _made(tmp_path / "3-killed")
+    assert [(job.number, job.error) for job in read_jobs(tmp_path)] == [
+        (0, None),
+        (1, "it broke"),
+        (2, None),
+        (3, "it ended without a result"),
+    ]
 
 
 def test_jobs_that_differ_in_their_seeds_are_summed_up():
@@ -228,6 +242,24 @@ def test_folds(tmp_path):
     assert "treebank.fold=2" in (tmp_path / "run" / "fold-2" / "model" / "README.md").read_text()
     again = train(*arguments)
     assert "fold-2: the run is finished" in again.stderr
+    (tmp_path / "run" / "model").mkdir()
+    refused = train(*arguments)
+    assert refused.returncode == 1
+    assert "run: a run without folds is here; choose another hydra.run.dir" in refused.stderr
+
+
+@pytest.mark.posix
+def test_who_comes_second_leaves_the_folder_of_the_first(tmp_path):
+    """Both found that it was not there."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with locked(folder / ".lock", wait=False):
+        JobFolders.new = [folder]
+        try:
+            _remove_if_unused(folder, {".lock"})
+            assert (folder / ".lock").exists()
+        finally:
+            JobFolders.new = []
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,7 @@ REFUSED = [
         f"{BILSTM} second_pass.examples=join column=3 second_pass.trees=original oracle=context_rows",
         "second_pass.examples=join column=4",
     ),
+    ("recipe=text encoder.layers=1", "encoder.tagger.layer=1 layers=1 more layers tagger=null"),
     ("recipe=text encoder.tagger.layer=3", "encoder.tagger.layer=3 layers=3 tagger=null"),
     (
         "recipe=text " + " ".join(f"~encoder.tagger.weights.{name}" for name in TAGS),
@@ -398,6 +399,23 @@ def test_what_is_of_a_second_pass_is_told_where_there_is_none(caplog, override):
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith(override)
     assert "column=3" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        ("treebank.held_out=0.1", ["dev"]),
+        ("treebank.held_out=0.1 treebank.dev=null", []),
+        ("treebank.held_out=[0.0,0.1] treebank.dev=null", ["test"]),
+        ("treebank.held_out=[0.1,0.1] treebank.dev=null treebank.test=null", []),
+        ("treebank.held_out=[0.1,0.1] treebank.dev=null treebank.test=null treebank.folds=3 treebank.fold=1", ["test"]),
+    ],
+)
+def test_shares_that_are_not_held_out_are_told(caplog, overrides, parts):
+    """And not refused: some treebanks of a sweep have such a part."""
+    planned(*overrides.split())
+    told = [re.search(r"no sentences are held out for (\w+), as", message) for message in caplog.messages]
+    assert [found[1] for found in told if found] == parts
 
 
 def test_training_of_vectors_that_are_read_from_a_file_is_told(caplog):

@@ -62,6 +62,13 @@ def started(request, treebanks, tmp_path_factory):
     return KINDS[request.param], folder
 
 
+def test_a_run_is_not_to_replace_what_it_starts_with(treebanks, started):
+    kind, folder = started
+    for start in (folder, folder / "model"):
+        with pytest.raises(SettingsError, match=r"this run would replace that model; choose another hydra\.run\.dir"):
+            train(run(treebanks[1], *kind, f"start={start}"), folder)
+
+
 def rows(model: Model, tensors: dict[str, np.ndarray], seen: Model) -> dict[str, list[bytes]]:
     """Of some tensors, the rows of what a model has seen, in its order."""
     found = {}
