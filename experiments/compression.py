@@ -261,7 +261,7 @@ def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dic
             _label(plot, label, begin, colour, left=family == "text, subwords")
     for name, point in others.items():
         plot.plot(*point, "x", color=BLACK, markersize=6)
-        _label(plot, name, point)
+        _label(plot, name, point, left=True)
     plot.set_xscale("log")
     plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     plot.set_xlabel("words per second of CPU time")
