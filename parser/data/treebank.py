@@ -262,11 +262,8 @@ def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
         first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
-        skip = (
-            ""
-            if not can_skip or any(fault.in_file for fault in faults)
-            else "; treebank.on_error=skip trains without these sentences"
-        )
+        skips = can_skip and not any(fault.in_file for fault in faults)
+        skip = "; treebank.on_error=skip trains without these sentences" if skips else ""
         lines.append(f"{len(faults):,} faults{first}; optimal-step check FILE lists all{skip}")
     return "\n".join(lines)
 

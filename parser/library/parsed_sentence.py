@@ -83,7 +83,7 @@ def read_arcs(
     """
     if heads is None:
         raise InputError("deprels= are the relations of given arcs; give heads=, too")
-    read = [[UNKNOWN_HEAD if head is None else as_int(head) for head in own] for own in _of_words("heads", heads, sentences)]
+    read = [[UNKNOWN_HEAD if head is None else _as_int(head) for head in own] for own in _of_words("heads", heads, sentences)]
     for number, own in enumerate(read, 1):
         wrong = [head for head in own if type(head) is not int or not UNKNOWN_HEAD <= head <= len(own)]
         if wrong:
@@ -108,7 +108,7 @@ def _of_words(name: str, given: Iterable[Iterable[Any]], sentences: Sequence[Wor
     return [own for own in found if own is not None]
 
 
-def as_int(value: Any) -> Any:
+def _as_int(value: Any) -> Any:
     """An integer of numpy's or others' as an int; anything else, a bool too, as it is."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 

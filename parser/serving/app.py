@@ -184,7 +184,7 @@ async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
     body = await http.body()
     content_type = http.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
-    if any(named.lower() not in _UTF8 for named in _CHARSET.findall(content_type)):
+    if any(named.strip().lower() not in _UTF8 for named in _CHARSET.findall(content_type)):
         raise RequestError("Content-Type names a charset other than UTF-8; convert the request to UTF-8")
     try:
         content = body.decode()
