@@ -69,7 +69,10 @@ def fuzz_parse(rng: Random, folder: Path) -> None:
     words: set[int] = set()
     for s in read_raw_sentences(io.BytesIO(content), strict=False):
         words.update(len(before) + place for place in s.word_lines)
-        before += takewhile(is_blank, s.lines) if s.error and on_error is OnError.SKIP else s.lines
+        if s.error and on_error is OnError.SKIP:
+            before += s.lines[:1] if s.layout is not None and s.first_line == 1 else takewhile(is_blank, s.lines)
+        else:
+            before += s.lines
         if s.glued is not None:
             before.append(s.lines[-1][len(s.lines[-1].rstrip("\r\n")) :])  # the missing empty line is put in
     after = [line.decode("utf-8", "surrogateescape") for line in io.BytesIO(target.getvalue())]

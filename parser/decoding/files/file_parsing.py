@@ -435,9 +435,10 @@ def _missing_end(sentence: RawSentence) -> str:
 
 
 def _beginning(sentence: RawSentence) -> str:
-    """What stays of a sentence that is left out: what the file begins with, and blank lines, which may as well be at the end of
-    the chunk before."""
-    return sentence.head_of_file + "".join(takewhile(is_blank, sentence.lines))
+    """What stays of a sentence that is left out: the columns of CoNLL-U Plus; blank lines, which may as well be at the end of the
+    chunk before."""
+    columns = "" if sentence.layout is None else sentence.head_of_file
+    return columns + "".join(takewhile(is_blank, sentence.lines))
 
 
 Made = TypeVar("Made")
