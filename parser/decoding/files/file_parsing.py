@@ -435,8 +435,10 @@ def _missing_end(sentence: RawSentence) -> str:
 
 
 def _beginning(sentence: RawSentence) -> str:
-    """What stays of a sentence that is left out: the columns of CoNLL-U Plus; blank lines, which may as well be at the end of the
-    chunk before."""
+    """What stays of a sentence that is left out: the columns of CoNLL-U Plus, if they are named there, and blank lines.
+
+    These may as well be at the end of the chunk before.
+    """
     columns = "" if sentence.layout is None else sentence.head_of_file
     return columns + "".join(takewhile(is_blank, sentence.lines))
 
