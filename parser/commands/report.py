@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.reports.run_report import gold_file, report  # loads torch
 
     gold = given.gold or gold_file(given.run, given.part)
-    check_output(given.output, str(gold))
+    check_output(given.output, gold)
     made = report([path for path in (given.run, given.other) if path is not None], gold)
     with open_output(given.output) as target:
         target.write(made)

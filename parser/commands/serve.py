@@ -24,8 +24,6 @@ from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
-# At a time, for each request that may be worked on: some wait for their next one, or are to be told that there are too many.
-_CONNECTIONS = 4
 
 
 class ServeError(ValueError):
@@ -51,13 +49,13 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         import uvicorn
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
         from parser.serving.app import create_app
-        from parser.serving.connections import closing_protocol
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
         raise ServeError(f"{error.name} is not installed; {add}") from error
-    from parser.serving.limits import LOG, Limits
+    from parser.serving.limits import LOG, Limits, closing
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
@@ -71,7 +69,8 @@ def main(arguments: list[str] | None = None) -> None:
     name = given.name or name_of(given.model)
     service = Service(model, name, _tokenizer(given), beam, given.allow_missing_columns, lexicon)
     warm_up(service)
-    app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))
+    limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
+    app, protocol = create_app(service, limits), closing(AutoHTTPProtocol, limits)
     family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
     try:
         listening = socket.create_server((given.host, given.port), family=family)
@@ -84,7 +83,6 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
         logging.basicConfig(format="%(asctime)s %(message)s")  # on standard error
         LOG.setLevel(logging.INFO)
-        protocol = closing_protocol(given.max_seconds, _CONNECTIONS * given.max_requests)
         config = uvicorn.Config(
             app, http=protocol, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on"
         )

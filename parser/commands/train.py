@@ -12,7 +12,6 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +122,10 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
 
 def _is_held(lock: Path) -> bool:
     """Whether another process, which began at the same time, trains in the folder."""
+    if not lock.exists():
+        return False
     try:
-        with locked(lock, wait=False) if lock.exists() else nullcontext():
+        with locked(lock, wait=False):
             return False
     except LockedError:
         return True

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from parser.decoding.greedy.keeping import GreedyKeepingParser
 
 
-# Of a sentence: what the oracles of all systems have memory for, and time.
-MOST_WORDS = 5000
+# Of a sentence: what the oracles of all systems have memory for.
+MOST_WORDS = 9000
 
 _EMPTY = EMPTY.encode()
 _MAX_DIGITS = 9  # of a head; where there are more, stream.py says that it is too large
@@ -69,6 +69,19 @@ def given_arcs(
             given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
         given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
     return given
+
+
+def kept_relations(found: Sequence[str], heads: Sequence[int], deprels: Sequence[str], given_heads: Sequence[int]) -> list[str]:
+    """The relations of the words of a sentence: those given with arcs that are kept, also if the parser does not know them.
+
+    Args:
+        found: as the parser has them, with these ``heads``.
+        deprels: as they are given, with ``given_heads``; ``_`` where none is.
+    """
+    return [
+        own if own != EMPTY and given == head else relation
+        for relation, head, own, given in zip(found, heads, deprels, given_heads, strict=True)
+    ]
 
 
 def read_given(

@@ -30,7 +30,7 @@ from parser.data.sentences import Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
-from parser.decoding.given_arcs import given_arcs
+from parser.decoding.given_arcs import given_arcs, kept_relations
 from parser.decoding.probabilities import ProbabilityParser
 from parser.kernels.compilation import show_compilation
 from parser.library.parsed_sentence import InputError, ParsedSentence, Word, WordColumns, named, read_arcs, read_words
@@ -182,11 +182,9 @@ class Parser:
                 read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
             )
         ]
-        if of_deprels is not None:  # some may be relations that the model does not know
+        if of_deprels is not None:
             for sentence, own_heads, own in zip(parsed, of_heads, of_deprels, strict=True):
-                for word, (head, deprel) in enumerate(zip(own_heads, own, strict=True)):
-                    if deprel != EMPTY and head == sentence.heads[word]:
-                        sentence.deprels[word] = deprel
+                sentence.deprels[:] = kept_relations(sentence.deprels, sentence.heads, own, own_heads)
         return parsed
 
     def _parsed(

@@ -1,4 +1,5 @@
-"""What a client can ask of the server at most: this many bytes and seconds for a request, this many requests at a time.
+"""What a client can ask of the server at most: this many bytes and seconds for a request, this many requests and connections at
+a time.
 
 Each request is a line of the log, without what was sent in it.
 """
@@ -32,11 +33,53 @@ class Limits:
         bytes: of the body of a request.
         seconds: from the beginning of a request to its answer.
         requests: that are read or worked on at a time; further ones are refused.
+        connections: at a time; of some a request is awaited, or is to be refused.
     """
 
     bytes: int = 1_000_000
     seconds: float = 30.0
     requests: int = 200
+
+    @property
+    def connections(self) -> int:
+        return 4 * self.requests
+
+
+def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
+    """One of uvicorn's protocols, which keep connections without a request, and their files, for ever; but it closes them.
+
+    A connection that brings no whole head of a request within the limit of seconds, and a quarter more, is closed, and one
+    beyond the limit of connections at once.
+    """
+
+    class Closing(protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self._idle_since = self.loop.time()
+            self._watch = self.loop.call_later(limits.seconds / 4, self._close_idle)
+            if len(self.connections) > limits.connections:
+                transport.abort()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self._watch.cancel()
+            super().connection_lost(error)
+
+        def data_received(self, data: bytes) -> None:
+            before = self.cycle
+            super().data_received(data)
+            if self.cycle is not before:  # a request has begun
+                self._idle_since = self.loop.time()
+
+        def _close_idle(self) -> None:
+            now = self.loop.time()
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._idle_since = now
+            if now - self._idle_since >= limits.seconds:
+                self.transport.close()
+            else:
+                self._watch = self.loop.call_later(limits.seconds / 4, self._close_idle)
+
+    return Closing
 
 
 class _RefusedError(Exception):

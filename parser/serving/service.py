@@ -117,6 +117,9 @@ def _shown(value: str) -> str:
 class TooLateError(ValueError):
     """A request took too long; the message says what to do."""
 
+    def __init__(self) -> None:
+        super().__init__("this took too long; send a shorter document, or try again later")
+
 
 @dataclass(frozen=True)
 class TimedRequest:
@@ -207,11 +210,9 @@ class Service:
         for steps, places in alike.items():
             for share in _shares(places, documents):
                 share = [place for place in share if found[place[0]] is None]
-                for number in {number for number, _ in share}:
-                    try:
-                        _refuse_late(jobs[number].deadline)
-                    except TooLateError as error:
-                        found[number] = error
+                now = time.monotonic()
+                for number in {number for number, _ in share if jobs[number].deadline < now}:
+                    found[number] = TooLateError()
                 share = [place for place in share if found[place[0]] is None]
                 rewritten = self._rewritten([documents[number][place] for number, place in share], *steps)
                 for (number, place), text in zip(share, rewritten, strict=True):
@@ -320,8 +321,8 @@ def with_all_steps(request: Request, service: Service) -> Request:
 
 def _refuse_late(deadline: float) -> None:
     """Raises TooLateError where the deadline has passed."""
-    if time.monotonic() > deadline:
-        raise TooLateError("this took too long; send a shorter document, or try again later")
+    if deadline < time.monotonic():
+        raise TooLateError
 
 
 def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from parser.serving.limits import Limits
+from parser.serving.limits import Limits, closing
 from parser.serving.service import Service
 from tests.serving.browser import Browser
 from tests.serving.documents import document, model_of_kind, parsed
@@ -231,14 +231,14 @@ def test_the_page_draws_no_very_long_sentence(client, monkeypatch):
 
 
 @contextmanager
-def running_server(service: Service, seconds: float, most: int) -> Iterator[tuple[str, int]]:
+def running_server(service: Service, of_connections: Limits) -> Iterator[tuple[str, int]]:
     """A server that listens; its address, and its port."""
     uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
-    from parser.serving.connections import closing_protocol
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         app = create_app(service, Limits(seconds=600))
-        config = uvicorn.Config(app, http=closing_protocol(seconds, most), log_level="warning", ws="none")
+        config = uvicorn.Config(app, http=closing(AutoHTTPProtocol, of_connections), log_level="warning", ws="none")
         running = uvicorn.Server(config)
         thread = Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -250,23 +250,24 @@ def running_server(service: Service, seconds: float, most: int) -> Iterator[tupl
 @pytest.fixture(scope="module")
 def server(service):
     """A server that listens; its address."""
-    with running_server(service, 600, 100) as (host, port):
+    with running_server(service, Limits(seconds=600)) as (host, port):
         yield f"http://{host}:{port}"
 
 
 def test_connections_that_bring_no_request_are_closed(service):
-    with running_server(service, 0.1, 100) as address, ExitStack() as opened:
+    with running_server(service, Limits(seconds=0.1)) as address, ExitStack() as opened:
         silent, halting = (opened.enter_context(socket.create_connection(address)) for _ in range(2))
         halting.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n")
         assert silent.recv(1) == halting.recv(1) == b""
 
 
 def test_too_many_connections_are_closed(service):
-    with running_server(service, 600, 2) as address, ExitStack() as opened:
-        first, second, third = (opened.enter_context(socket.create_connection(address)) for _ in range(3))
+    limits = Limits(seconds=600, requests=1)
+    with running_server(service, limits) as address, ExitStack() as opened:
+        *within, beyond = (opened.enter_context(socket.create_connection(address)) for _ in range(limits.connections + 1))
         with suppress(ConnectionResetError):
-            assert third.recv(1) == b""
-        for kept in (first, second):
+            assert beyond.recv(1) == b""
+        for kept in within:
             kept.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             assert kept.recv(12) == b"HTTP/1.1 200"
 

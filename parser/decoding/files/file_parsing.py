@@ -21,7 +21,7 @@ from typing import BinaryIO, Generic, TypeVar
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.conllu.checks import DEPREL, EMPTY, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
@@ -30,7 +30,7 @@ from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, lost_arcs, read_given
+from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs, read_given
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -312,7 +312,7 @@ class ChunkParser:
         ]
         text = "".join(
             (_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
-            + _missing_empty_line(sentence)
+            + ("" if sentence.glued is None else _missing_end(sentence))
             for sentence, text in zip(sentences, texts, strict=True)
         )
         part = FileCounts(
@@ -375,10 +375,9 @@ class ChunkParser:
         parses = parser.parse(encoded, given, single_root=self._single_root)
         deprels = self._deprels(parses.relations)
         if written is not None:
-            for start, own, own_heads in zip(encoded.offsets.tolist(), written, heads, strict=False):
-                for word, (deprel, head) in enumerate(zip(own, own_heads, strict=True), start + 1):
-                    if deprel != EMPTY and head == parses.heads[word]:
-                        deprels[word] = deprel
+            for (start, end), own, own_heads in zip(pairwise(encoded.offsets.tolist()), written, heads, strict=True):
+                words = slice(start + 1, end)
+                deprels[words] = kept_relations(deprels[words], parses.heads[words].tolist(), own, own_heads)
         for place in lost_arcs(given, parses).tolist():
             number = int(np.searchsorted(encoded.offsets, place, side="right")) - 1
             sentence, word = sentences[number], place - int(encoded.offsets[number])
@@ -423,15 +422,12 @@ class ChunkParser:
         return [self._model.relations.symbols[relation] for relation in relations.tolist()]
 
 
-def _missing_empty_line(sentence: RawSentence) -> str:
-    return "" if sentence.glued is None else sentence.lines[-1][len(sentence.lines[-1].rstrip("\r\n")) :]
-
-
 def _missing_end(sentence: RawSentence) -> str:
     """What must stand between a sentence and another one, if it is the last of a file, or glued to the next one."""
     last = sentence.lines[-1]
-    end = "\r\n" if sentence.lines[0].endswith("\r\n") else "\n"
-    return ("" if last.endswith("\n") else end) + ("" if is_blank(last) else end)
+    end = last[len(last.rstrip("\r\n")) :]
+    newline = end or ("\r\n" if sentence.lines[0].endswith("\r\n") else "\n")
+    return ("" if end else newline) + ("" if is_blank(last) else newline)
 
 
 def _beginning(sentence: RawSentence) -> str:
