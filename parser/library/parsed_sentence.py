@@ -161,8 +161,8 @@ class ParsedSentence:
         deprels: their relations.
         probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the
             transition that made the arc, calibrated on the dev part of the model's training; without a dev part, not
-            calibrated. NaN for a linear model, whose scores are not probabilities.
-        probability: 0 to 1, that of the whole computation according to the model; NaN for a linear model.
+            calibrated. NaN for a linear model, whose scores are not probabilities, and with a beam for more than 9,000 words.
+        probability: 0 to 1, that of the whole computation according to the model; NaN in the same cases.
         tags: by column (lemma, upos, xpos, feats), the values that the model predicts for the words.
         tokens: of a parsed text, the tokens, some of which have several words; see Token.
         spans: of a parsed text, where each token stands in it: from character ``start`` up to, not including, ``end``.
