@@ -33,7 +33,6 @@ class Limits:
         bytes: of the body of a request.
         seconds: from the beginning of a request to its answer.
         requests: that are read or worked on at a time; further ones are refused.
-        connections: at a time; of some a request is awaited, or is to be refused.
     """
 
     bytes: int = 1_000_000
@@ -42,6 +41,7 @@ class Limits:
 
     @property
     def connections(self) -> int:
+        """Those at a time: some await a request, or are to be told that there are too many."""
         return 4 * self.requests
 
 
