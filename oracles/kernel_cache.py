@@ -162,9 +162,9 @@ def is_private(folder: Path) -> bool:
 def _own_folders() -> Iterator[Path]:
     if sys.platform == "win32":
         return
-    cache = os.environ.get("XDG_CACHE_HOME")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # which counts only as an absolute path
     with suppress(RuntimeError):  # no home
-        yield (Path(cache) if cache else Path.home() / ".cache") / _NAME
+        yield (cache if cache.is_absolute() else Path.home() / ".cache") / _NAME
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(runtime) / _NAME
     with suppress(OSError):  # no folder for temporary files

@@ -99,15 +99,41 @@ def find_model(folder: Path) -> Path:
         return found
 
 
+def user_cache(name: str) -> Path:
+    """Return a folder of the user's cache: below XDG_CACHE_HOME if that is an absolute path, else below ~/.cache.
+
+    Raises:
+        ModelError: neither is there, as where a container runs a user without a home folder.
+    """
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        return (given if given.is_absolute() else Path.home() / ".cache") / name
+    except RuntimeError as error:
+        raise ModelError("this user has no home folder; set HOME or XDG_CACHE_HOME to the absolute path of a folder") from error
+
+
 def fetched_models() -> Path:
-    """The folder of the models that ``optimal-step get`` has fetched."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "optimal-step"
+    """Return the folder of the models that ``optimal-step get`` has fetched.
+
+    Raises:
+        ModelError: see user_cache().
+    """
+    return user_cache("optimal-step")
 
 
 def named_folder(given: Path) -> Path:
-    """The folder that is named, or, if there is none, that of the fetched model of this name."""
-    fetched = fetched_models() / given.name
-    return fetched if len(given.parts) == 1 and not given.exists() and fetched.is_dir() else given
+    """Return the folder that is named, or, if there is none, that of the fetched model of this name.
+
+    Raises:
+        ModelError: there is no such folder, and none for fetched models.
+    """
+    if len(given.parts) != 1 or given.exists():
+        return given
+    try:
+        fetched = fetched_models() / given.name
+    except ModelError as error:
+        raise ModelError(f"{given}: there is no such folder here, and for a fetched model {error}") from error
+    return fetched if os.path.isdir(fetched) else given
 
 
 def plain_name(name: str) -> str:

@@ -19,6 +19,7 @@ import gzip
 import logging
 import lzma
 import mmap
+import os
 import struct
 import zipfile
 import zlib
@@ -92,13 +93,12 @@ class WordVectors:
             how: dimensions, window, epochs, and so on.
             seed: of the first vectors and of all draws.
         """
-        from gensim.models import Word2Vec  # a slow import, not needed to parse
-
+        models = _gensim()
         most, min_count = max(Counter(chain.from_iterable(sentences)).values(), default=0), how.min_count
         if most < min_count:
             log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
             min_count = most
-        model = Word2Vec(
+        model = models.Word2Vec(
             sentences,
             vector_size=how.dimensions,
             window=how.window,
@@ -327,6 +327,19 @@ def _numbers(fields: list[bytes]) -> np.ndarray | None:
         return None
 
 
+def _gensim() -> Any:
+    """Return gensim.models, a slow import that parsing does not need."""
+    homeless = os.path.expanduser("~") == "~"
+    if homeless:  # smart_open, below gensim, asks for the home folder, in which nothing is read here
+        os.environ["HOME"] = os.devnull
+    try:
+        from gensim import models
+    finally:
+        if homeless:
+            del os.environ["HOME"]
+    return models
+
+
 def _warn(path: Path, twice: int, left_out: list[str]) -> None:
     if twice:
         log.warning("%s: repeated words were left out (%d); the first vector of each is kept", path, twice)
@@ -337,8 +350,7 @@ def _warn(path: Path, twice: int, left_out: list[str]) -> None:
 
 def _binary(path: Path, limit: int | None) -> VectorFile:
     """A binary file of word2vec."""
-    from gensim.models import KeyedVectors
-
+    models = _gensim()
     with _opened(path) as file:
         header = _header(file.readline(100))
         if header is None or min(header) < 1:
@@ -358,7 +370,7 @@ def _binary(path: Path, limit: int | None) -> VectorFile:
             f"{path}: {says}, but the file cannot hold more than {size // of_vector:,}; fetch it again, or correct the line"
         )
     try:
-        keyed = KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="surrogateescape")
+        keyed = models.KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="surrogateescape")
     except ValueError as error:
         raise VectorFileError(f"{path}: {says}, but they cannot be read ({error}); fetch it again, or correct it") from error
     return VectorFile(*_clean(keyed, path, limit))

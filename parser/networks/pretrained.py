@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -33,6 +32,7 @@ from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, pa
 from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
+from parser.model_folder import ModelError, user_cache
 from parser.network_spec import PretrainedSpec
 from parser.storage.atomic import remove_old_temporaries, replacing
 
@@ -254,8 +254,15 @@ class PretrainedInput(nn.Module):
 
 
 def vector_cache() -> Path:
-    """The folder of the vectors of training sentences, for all runs of the user; what is in it can be deleted at any time."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "optimal-step-pretrained"
+    """Return the folder of the vectors of training sentences, for all runs of the user; its files can be deleted at any time.
+
+    Raises:
+        PretrainedError: there is no home folder to keep it in.
+    """
+    try:
+        return user_cache("optimal-step-pretrained")
+    except ModelError as error:
+        raise PretrainedError(f"{error}, or give pretrained.cache=FOLDER") from error
 
 
 def key(pieces: np.ndarray) -> bytes:

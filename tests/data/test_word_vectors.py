@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import struct
 import subprocess
 import sys
@@ -222,6 +223,20 @@ def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
     refused(tmp_path / "v.bin.gz", gzip.compress(fasttext_file), "uncompress it first")
     first = fasttext_file.index(struct.pack("<?2q", False, 50 + fasttext_file[size], 4)) + 17
     refused(path, fasttext_file[:first] + struct.pack("<f", np.nan) + fasttext_file[first + 4 :], "holds NaN")
+
+
+@pytest.mark.posix
+def test_vectors_are_trained_by_a_user_without_a_home_folder():
+    code = f"""
+import os, pwd
+from parser.data.word_vectors import VectorTraining, WordVectors
+def unknown(uid):
+    raise KeyError(uid)
+pwd.getpwuid = unknown
+print(len(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix), "HOME" in os.environ)
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "HOME"}
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY, env=environment).endswith(b" False\n")
 
 
 def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():

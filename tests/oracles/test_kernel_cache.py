@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.kernel_cache import forget_stale_kernels, is_private
+from oracles.kernel_cache import _own_folders, forget_stale_kernels, is_private
 from tests.toy import ROOT
 
 
@@ -83,6 +83,13 @@ def test_a_folder_is_made_private(home):
     assert is_private(home)
     assert home.stat().st_mode & 0o777 == 0o700
     assert is_private(home)
+
+
+@pytest.mark.posix
+def test_a_relative_folder_of_caches_does_not_count(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert Path.home() / ".cache" / "optimal-step" in _own_folders()
+    assert all(folder.is_absolute() for folder in _own_folders())
 
 
 def test_a_folder_that_others_can_write_to_is_not_private(home):

@@ -18,9 +18,11 @@ import torch
 from parser import Parser
 from parser.commands import get, pack
 from parser.data.download import DownloadError
+from parser.data.pretrained import PretrainedError
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, read_header, read_tensors
+from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, fetched_models, read_header, read_tensors
+from parser.networks.pretrained import vector_cache
 from tests.random_models import random_text_model
 from tests.toy import ROOT
 
@@ -92,6 +94,39 @@ def test_a_fetched_model_parses_by_its_name(request, run, tmp_path, monkeypatch,
     (tmp_path / "hu").mkdir()  # a folder of this name is meant, if there is one
     with pytest.raises(ModelError, match="holds no model"):
         load(Path("hu"))
+
+
+@pytest.fixture
+def homeless(monkeypatch) -> None:
+    """A user without a home folder, as in many a container."""
+
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", home)
+
+
+@pytest.mark.parametrize("cache", ["", "relative", "~/.cache"])
+def test_a_home_folder_is_needed_for_fetched_models_alone(run, packs, homeless, monkeypatch, cache):
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.chdir(run.parent)
+    assert Parser.load(run).parse(WORDS) == Parser.load("run").parse(WORDS)
+    start(pack, monkeypatch, "run", "-o", "again.zip", "--dev", DEV)
+    needs = "no home folder; set HOME or XDG_CACHE_HOME to the absolute path of a folder"
+    with pytest.raises(ModelError, match=f"hu: there is no such folder here, .*{needs}"):
+        Parser.load("hu")
+    with pytest.raises(ModelError, match=needs):
+        start(get, monkeypatch, "hu", "--from", packs)
+    with pytest.raises(PretrainedError, match=f"{needs}, or give pretrained.cache=FOLDER"):
+        vector_cache()
+    assert not Path(cache, "optimal-step").exists()
+
+
+def test_a_cache_that_is_no_absolute_path_is_not_the_users(monkeypatch):
+    for cache in ("", "relative"):
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
+        assert fetched_models() == Path.home() / ".cache" / "optimal-step"
 
 
 def test_what_is_there_already_is_not_fetched_again(packs, monkeypatch, capsys):
