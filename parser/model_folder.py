@@ -99,40 +99,30 @@ def find_model(folder: Path) -> Path:
         return found
 
 
-def user_cache(name: str) -> Path:
-    """Return a folder of the user's cache: below XDG_CACHE_HOME if that is an absolute path, else below ~/.cache.
+def user_cache(name: str, what: str) -> Path:
+    """Return a folder of the user's cache, for ``what``: below XDG_CACHE_HOME if that is an absolute path, else ~/.cache.
 
     Raises:
-        ModelError: neither is there, as where a container runs a user without a home folder.
+        ModelError: there is no home folder, as in a container whose user is unknown to the system.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         return (given if given.is_absolute() else Path.home() / ".cache") / name
     except RuntimeError as error:
-        raise ModelError("this user has no home folder; set HOME or XDG_CACHE_HOME to the absolute path of a folder") from error
+        fix = "set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
+        raise ModelError(f"{what} would be in the home folder, and this user has none; {fix}") from error
 
 
-def fetched_models() -> Path:
-    """Return the folder of the models that ``optimal-step get`` has fetched.
-
-    Raises:
-        ModelError: see user_cache().
-    """
-    return user_cache("optimal-step")
+def fetched_models(what: str = "a fetched model") -> Path:
+    """Return the folder of the models that ``optimal-step get`` has fetched; see user_cache()."""
+    return user_cache("optimal-step", what)
 
 
 def named_folder(given: Path) -> Path:
-    """Return the folder that is named, or, if there is none, that of the fetched model of this name.
-
-    Raises:
-        ModelError: there is no such folder, and none for fetched models.
-    """
+    """Return the folder that is named, or, if there is none, that of the fetched model of this name; see user_cache()."""
     if len(given.parts) != 1 or given.exists():
         return given
-    try:
-        fetched = fetched_models() / given.name
-    except ModelError as error:
-        raise ModelError(f"{given}: there is no such folder here, and for a fetched model {error}") from error
+    fetched = fetched_models(f"{given}: there is no such folder here, and a fetched model") / given.name
     return fetched if os.path.isdir(fetched) else given
 
 
@@ -142,8 +132,8 @@ def plain_name(name: str) -> str:
     Raises:
         ValueError: it is another kind of name.
     """
-    if not re.fullmatch(r"\w[\w.-]*", name):
-        raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -")
+    if not re.fullmatch(r"\w[\w.-]*", name) or name == INDEX:
+        raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
     return name
 
 

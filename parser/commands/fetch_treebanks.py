@@ -19,6 +19,7 @@ from tqdm import tqdm
 from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download, shown_in
 from parser.storage.atomic import replacing
+from parser.storage.locks import locked
 from parser.storage.versions import sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
@@ -40,14 +41,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sums", type=Path, metavar="FILE", help="SHA-256 sums of the files, as sha256sum writes them")
     given = parser.parse_args(arguments)
     folder = given.folder or Path(f"ud-v{given.release}")
-    sums = read_sums(given.sums)
-    for name in given.names:
-        treebank, code = _treebank(name, given.code)
-        print(f"{treebank}: {_fetch(treebank, code, given.source, given.release, folder, sums)}")
-    if given.sums is not None:
-        with replacing(given.sums) as temporary:
-            lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
-            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+    treebanks = [_treebank(name, given.code) for name in given.names]
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", wait=True):
+        sums = read_sums(given.sums)
+        for treebank, code in treebanks:
+            print(f"{treebank}: {_fetch(treebank, code, given.source, given.release, folder, sums)}")
+        if given.sums is not None:
+            with replacing(given.sums) as temporary:
+                lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
+                temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
 def known() -> dict[str, tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Fetches a model by its name: optimal-step get hu --from URL_OR_FOLDER.
 
 There, index.json lists the packs that optimal-step pack has made, with their SHA-256. An interrupted download is continued. The
-model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME, an absolute path), and is then known by its
-name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). A different model of that name is replaced.
+model is unpacked into the folder of fetched models (~/.cache/optimal-step; or optimal-step below XDG_CACHE_HOME, an absolute
+path), and is then known by its name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). A different
+model that was fetched under that name is replaced.
 
 OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """
@@ -18,6 +19,7 @@ import sys
 import zipfile
 import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm import tqdm
@@ -26,7 +28,8 @@ from parser.data.download import DownloadError, download, shown_in
 from parser.data.pretrained import HELD
 from parser.model.loading import load
 from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
-from parser.storage.atomic import replacing_folder
+from parser.storage.atomic import remove_leftovers, replacing_folder
+from parser.storage.locks import locked
 from parser.storage.versions import sha256_of
 
 # Beside a model, the SHA-256 of the pack that it comes from.
@@ -45,21 +48,29 @@ def main() -> None:
     if given.source is None:
         raise ValueError("where from? give --from URL_OR_FOLDER, where optimal-step pack has written models and index.json")
     folder = fetched_models()
-    folder.mkdir(parents=True, exist_ok=True)
-    listed = _index(given.source, folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{folder}: {error.strerror}; set XDG_CACHE_HOME to a folder that you can write to") from error
+    listed = _index(given.source)
     for name in given.names:
         if name not in listed:
             raise ValueError(f"{given.source}: there is no model {name!r}; there are {', '.join(listed) or 'none'}")
-        print(f"{name}: {_fetch(plain_name(name), listed[name], given.source, folder)}", file=sys.stderr)
+    with locked(folder / ".lock", wait=True):
+        remove_leftovers(folder)
+        for name in given.names:
+            print(f"{name}: {_fetch(plain_name(name), listed[name], given.source, folder)}", file=sys.stderr)
+            if Path(name).exists():
+                print(f"warning: here {name} means {Path(name).absolute()}; give {folder / name}", file=sys.stderr)
 
 
-def _index(source: str, folder: Path) -> dict[str, Any]:
+def _index(source: str) -> dict[str, Any]:
     """The packs that there are, by name."""
-    path = folder / INDEX
-    path.unlink(missing_ok=True)  # it may be another one by now
-    _copy(source, INDEX, path, None)
+    with TemporaryDirectory() as place:  # so that no older one is continued
+        _copy(source, INDEX, Path(place) / INDEX, None)
+        text = (Path(place) / INDEX).read_bytes()
     try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
+        listed = json.loads(text)
         for name, entry in listed.items():
             if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
                 raise TypeError(f"what it says of {name} is not text")
@@ -71,9 +82,11 @@ def _index(source: str, folder: Path) -> dict[str, Any]:
 
 def _fetch(name: str, entry: dict[str, str], source: str, folder: Path) -> str:
     """Fetches a model unless it is there; what came of it."""
-    target, pack = folder / name, folder / entry["file"]
+    target, pack = folder / name, folder / f".{name}.zip"
     if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
         return f"there already, {target}"
+    if os.path.lexists(target) and (target.is_symlink() or not (target / _SUM).is_file()):
+        raise ValueError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
     _copy(source, entry["file"], pack, entry["sha256"])
     try:
         with replacing_folder(target) as temporary:

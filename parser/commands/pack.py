@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
@@ -29,8 +29,9 @@ from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, find_model, plain_name, read_json
+from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, errors_named, find_model, plain_name, read_json
 from parser.storage.atomic import replacing, write_json
+from parser.storage.locks import locked
 from parser.storage.versions import sha256_of
 
 # A zip file with the same bytes for the same model: that of its beginning is the earliest date that it can hold.
@@ -58,7 +59,9 @@ def main() -> None:
     check_output(given.output, dev)
     if given.output.is_dir():
         raise ValueError(f"{given.output}: this is a folder; name the file of the pack in it")
-    listed = read_json(index.parent, index.name) if index.exists() else {}
+    if given.output.suffix != ".zip":
+        raise ValueError(f"{given.output}: the name of a pack ends in .zip; give -o {given.output}.zip")
+    _listed(index, name, given.output.name)
     load_kernels_directly()
     half, bits = False, "32 bits"
     if dev is None:
@@ -70,8 +73,25 @@ def main() -> None:
     with replacing(given.output) as temporary:
         _write(model, temporary, half)
     entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}
-    write_json(index, dict(sorted((listed | {name: entry}).items())))
+    with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
+        write_json(index, dict(sorted((_listed(index, name, given.output.name) | {name: entry}).items())))
     print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {bits}; listed as {name} in {index}", file=sys.stderr)
+
+
+def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
+    """Return the entries of an index that stay when a file is listed under a name.
+
+    Raises:
+        ModelError: the index is damaged.
+        ValueError: the name belongs to another pack, or the file to another name.
+    """
+    listed = read_json(index.parent, index.name) if index.exists() else {}
+    with errors_named(index):
+        packs = {other: index.parent / entry["file"] for other, entry in listed.items()}
+    for other, pack in packs.items():
+        if (other == name) != (pack.name == file) and pack.exists():
+            raise ValueError(f"{index} lists {pack.name} as {other}; give another --name, another -o, or remove {pack}")
+    return {other: entry for other, entry in listed.items() if packs[other].name != file}
 
 
 def _dev_of(model: Path) -> Path | None:
@@ -89,11 +109,7 @@ def _dev_of(model: Path) -> Path | None:
 def _halved(model: Path, dev: Path) -> bool:
     """Whether a model parses a file to the same bytes with its weights in 16 bits."""
     with TemporaryDirectory() as folder:
-        for part in model.iterdir():
-            if part.is_file() and part.name != TENSORS:
-                (Path(folder) / part.name).write_bytes(part.read_bytes())
-        if (model / HELD).is_dir():
-            shutil.copytree(model / HELD, Path(folder) / HELD)
+        shutil.copytree(model, folder, dirs_exist_ok=True)
         (Path(folder) / TENSORS).write_bytes(_in_16_bits(model))
         return _parsed(model, dev) == _parsed(Path(folder), dev)
 
@@ -120,9 +136,7 @@ def _in_16_bits(model: Path) -> bytes:
     """The file of the weights; numbers that are too large for 16 bits are the largest."""
     largest = np.finfo(np.float16).max
     halved = {name: tensor.clip(-largest, largest).astype(np.float16) for name, tensor in load_file(model / TENSORS).items()}
-    with TemporaryDirectory() as folder:
-        save_file(halved, Path(folder) / TENSORS)
-        return (Path(folder) / TENSORS).read_bytes()
+    return bytes(save(halved))
 
 
 def _write(model: Path, target: Path, half: bool) -> None:

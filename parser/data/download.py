@@ -1,4 +1,8 @@
-"""A file from the network, whole or not at all: what a cut connection left is continued, and its SHA-256 is compared."""
+"""A file from the network, whole or not at all: what a cut connection left is continued, and its SHA-256 is compared.
+
+Beside NAME.part, NAME.part.version keeps the ETag or the date that the server gave the file. A part is continued only if the
+server still has that version; otherwise the download starts anew.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +51,13 @@ def download(
     """
     if not url.startswith(("http://", "https://")):
         raise DownloadError(f"{url}: not a URL; give one that begins with https://")
-    part = path.with_name(f"{path.name}.part")
+    part, version = (path.with_name(f"{path.name}{ending}") for ending in (".part", ".part.version"))
     path.parent.mkdir(parents=True, exist_ok=True)
     tries = 0
     while True:
         before = part.stat().st_size if part.exists() else 0
         try:
-            if _continue(url, part, progress):
+            if _continue(url, part, version, progress):
                 break
             reason = "the connection was cut"
         except urllib.error.HTTPError as error:
@@ -67,6 +71,7 @@ def download(
         tries = 0 if part.exists() and part.stat().st_size > before else tries + 1
         if tries == _TRIES:
             raise DownloadError(f"{url}: {reason}; what was fetched is in {part}; start again to continue")
+    version.unlink(missing_ok=True)
     found = sha256_of(part)
     if sha256 is not None and found != sha256.lower():
         part.unlink()
@@ -86,18 +91,29 @@ def shown_in(bar: Any) -> Callable[[int, int | None], None]:
     return show
 
 
-def _continue(url: str, part: Path, progress: Callable[[int, int | None], None]) -> bool:
-    """Gets what is missing of a file; whether it is whole then."""
-    done = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
+def _continue(url: str, part: Path, version: Path, progress: Callable[[int, int | None], None]) -> bool:
+    """Get what is missing of a file; return whether it is whole then."""
+    known = version.read_text(encoding="utf-8") if version.exists() else ""
+    done = part.stat().st_size if part.exists() and known else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-", "If-Range": known} if done else {})
     with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
         continued = answer.status == http.client.PARTIAL_CONTENT
+        if continued and _version(answer) != known:  # a server that does not know If-Range
+            part.unlink()
+            return False
         done = done if continued else 0
         length = answer.headers.get("Content-Length")
         total = None if length is None else done + int(length)
         with part.open("ab" if continued else "wb") as file:
+            version.write_text(_version(answer), encoding="utf-8", newline="\n")  # now that nothing of another version is left
             while block := answer.read(_BLOCK):
                 file.write(block)
                 done += len(block)
                 progress(done, total)
         return total is None or done >= total
+
+
+def _version(answer: http.client.HTTPResponse) -> str:
+    """Return what tells a version of a file from others, for If-Range, which takes no weak ETag; empty if there is nothing."""
+    tag = answer.headers.get("ETag", "W/")
+    return (answer.headers.get("Last-Modified") or "") if tag.startswith("W/") else tag

@@ -328,15 +328,13 @@ def _numbers(fields: list[bytes]) -> np.ndarray | None:
 
 
 def _gensim() -> Any:
-    """Return gensim.models, a slow import that parsing does not need."""
+    """Return gensim.models, a slow import that parsing does not need, and that asks for a home folder without using it."""
     homeless = os.path.expanduser("~") == "~"
-    if homeless:  # smart_open, below gensim, asks for the home folder, in which nothing is read here
-        os.environ["HOME"] = os.devnull
-    try:
-        from gensim import models
-    finally:
-        if homeless:
-            del os.environ["HOME"]
+    os.environ |= {"HOME": os.devnull} if homeless else {}
+    from gensim import models
+
+    if homeless:
+        del os.environ["HOME"]
     return models
 
 

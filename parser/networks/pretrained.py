@@ -32,7 +32,7 @@ from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, pa
 from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
-from parser.model_folder import ModelError, user_cache
+from parser.model_folder import user_cache
 from parser.network_spec import PretrainedSpec
 from parser.storage.atomic import remove_old_temporaries, replacing
 
@@ -254,15 +254,8 @@ class PretrainedInput(nn.Module):
 
 
 def vector_cache() -> Path:
-    """Return the folder of the vectors of training sentences, for all runs of the user; its files can be deleted at any time.
-
-    Raises:
-        PretrainedError: there is no home folder to keep it in.
-    """
-    try:
-        return user_cache("optimal-step-pretrained")
-    except ModelError as error:
-        raise PretrainedError(f"{error}, or give pretrained.cache=FOLDER") from error
+    """Return the folder of the vectors of training sentences, for all runs of the user; its files can always be deleted."""
+    return user_cache("optimal-step-pretrained", "without pretrained.cache=FOLDER, what a pretrained encoder computes")
 
 
 def key(pieces: np.ndarray) -> bytes:

@@ -14,16 +14,23 @@ import pytest
 
 from parser.commands.fetch_treebanks import main
 from parser.data.download import DownloadError, download
+from parser.storage import locks
 
 CONTENT = bytes(range(256)) * 1000
+OLD = bytes(reversed(range(256))) * 800
+DATES = ("Wed, 01 Jan 2025 00:00:00 GMT", "Thu, 02 Jan 2025 00:00:00 GMT")
 
 
 class Server(BaseHTTPRequestHandler):
-    """Serves ``files``; the first ``cuts`` answers end after a third of what is missing."""
+    """Serves ``files``; the first ``cuts`` answers end after a third of what is missing.
+
+    ``headers`` says how a version is told: none, or headers made of its SHA-256. ``conditional``: whether it knows If-Range.
+    """
 
     files: ClassVar[dict[str, bytes]] = {}
     cuts = 0
-    ranges = True
+    ranges = conditional = True
+    headers: ClassVar[tuple[str, ...]] = ("ETag",)
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
@@ -34,12 +41,19 @@ class Server(BaseHTTPRequestHandler):
             return
         content, first = cls.files[self.path], 0
         wanted = self.headers.get("Range")
+        version = {
+            name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.headers
+        }
+        if cls.conditional and self.headers.get("If-Range") not in version.values():
+            wanted = None
         if wanted and cls.ranges:
             first = int(wanted.removeprefix("bytes=").removesuffix("-"))
             if first >= len(content):
                 self.send_error(416)
                 return
         self.send_response(206 if first else 200)
+        for name, value in version.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()
         rest = content[first:]
@@ -55,6 +69,7 @@ class Server(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[str]:
     Server.files, Server.cuts, Server.ranges, Server.asked = {"/a": CONTENT}, 0, True, []
+    Server.conditional, Server.headers = True, ("ETag",)
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
@@ -78,18 +93,41 @@ def test_cut_connections_are_continued(server, tmp_path, ranges):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_what_an_earlier_process_left_is_continued(server, tmp_path):
-    (tmp_path / "a.part").write_bytes(CONTENT[:1000])
-    seen: list[int] = []
-    download(f"{server}/a", tmp_path / "a", progress=lambda done, total: seen.append(done))
-    assert (tmp_path / "a").read_bytes() == CONTENT
-    assert seen[0] > 1000
+def cut(server: str, folder: Path, content: bytes) -> int:
+    """Leaves the beginning of a file that the server has now; its length."""
+    Server.files, Server.cuts = {"/a": content}, 1
+
+    def die(done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download(f"{server}/a", folder / "a", progress=die)
+    Server.files, Server.cuts = {"/a": CONTENT}, 0
+    return (folder / "a.part").stat().st_size
+
+
+@pytest.mark.parametrize("headers", [("ETag",), ("Last-Modified",), ()])
+@pytest.mark.parametrize("conditional", [True, False])
+def test_what_an_earlier_process_left_is_continued_if_it_is_of_the_same_version(server, tmp_path, headers, conditional):
+    Server.headers, Server.conditional = headers, conditional
+    for content in (CONTENT, OLD):
+        left = cut(server, tmp_path, content)
+        seen: list[int] = []
+        download(f"{server}/a", tmp_path / "a", sha256(CONTENT), lambda done, total, seen=seen: seen.append(done))
+        assert (tmp_path / "a").read_bytes() == CONTENT
+        assert (seen[0] > left) == (content == CONTENT and bool(headers))
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        (tmp_path / "a").unlink()
 
 
 def test_what_is_no_part_of_it_is_dropped(server, tmp_path):
-    (tmp_path / "a.part").write_bytes(CONTENT + b"more")
-    download(f"{server}/a", tmp_path / "a")
-    assert (tmp_path / "a").read_bytes() == CONTENT
+    for version in (None, "", f'"{sha256(CONTENT)}"', '"of another version"'):
+        (tmp_path / "a.part").write_bytes(CONTENT + b"more")
+        if version is not None:
+            (tmp_path / "a.part.version").write_text(version)
+        download(f"{server}/a", tmp_path / "a")
+        assert (tmp_path / "a").read_bytes() == CONTENT
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_wrong_sum_is_refused_and_not_kept(server, tmp_path):
@@ -142,6 +180,25 @@ def test_the_command(server, tmp_path, capsys):
     (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-test.conllu").write_text("changed")
     with pytest.raises(DownloadError, match="remove it and start again"):
         main(arguments)
+
+
+def test_another_process_is_waited_for(server, tmp_path, monkeypatch, caplog):
+    """Which fetches the same treebank; what it has fetched is not fetched again, and its sums stay."""
+    serve_hungarian()
+
+    def wait(lock: int, blocking: bool) -> bool:
+        if blocking:  # until the other process has ended
+            (tmp_path / "ud" / "UD_Hungarian-Szeged").mkdir()
+            (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").write_text("train")
+            (tmp_path / "sums").write_text(f"{sha256(b'other')}  UD_Other-X/a.conllu\n")
+        return blocking
+
+    monkeypatch.setattr(locks, "lock_descriptor", wait)
+    monkeypatch.setattr(locks, "unlock_descriptor", lambda lock: None)
+    main(["hu", "--source", server, "-d", str(tmp_path / "ud"), "--sums", str(tmp_path / "sums")])
+    assert "waiting for process" in caplog.text
+    assert not any("train" in path for path in Server.asked)
+    assert len((tmp_path / "sums").read_text().splitlines()) == 4
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ import torch
 from parser import Parser
 from parser.commands import get, pack
 from parser.data.download import DownloadError
-from parser.data.pretrained import PretrainedError
 from parser.model.loading import load
 from parser.model.model import Model
 from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, fetched_models, read_header, read_tensors
 from parser.networks.pretrained import vector_cache
+from parser.storage import locks
 from tests.random_models import random_text_model
 from tests.toy import ROOT
 
@@ -113,12 +113,12 @@ def test_a_home_folder_is_needed_for_fetched_models_alone(run, packs, homeless, 
     monkeypatch.chdir(run.parent)
     assert Parser.load(run).parse(WORDS) == Parser.load("run").parse(WORDS)
     start(pack, monkeypatch, "run", "-o", "again.zip", "--dev", DEV)
-    needs = "no home folder; set HOME or XDG_CACHE_HOME to the absolute path of a folder"
-    with pytest.raises(ModelError, match=f"hu: there is no such folder here, .*{needs}"):
+    needs = "in the home folder, and this user has none; set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
+    with pytest.raises(ModelError, match=f"hu: there is no such folder here, and .*{needs}"):
         Parser.load("hu")
     with pytest.raises(ModelError, match=needs):
         start(get, monkeypatch, "hu", "--from", packs)
-    with pytest.raises(PretrainedError, match=f"{needs}, or give pretrained.cache=FOLDER"):
+    with pytest.raises(ModelError, match=f"without pretrained.cache=FOLDER, .*{needs}"):
         vector_cache()
     assert not Path(cache, "optimal-step").exists()
 
@@ -135,6 +135,87 @@ def test_what_is_there_already_is_not_fetched_again(packs, monkeypatch, capsys):
     (packs / "hu-szeged-2.2.zip").unlink()
     start(get, monkeypatch, "hu")
     assert "there already" in capsys.readouterr().err
+
+
+def test_two_processes_fetch_one_model_and_the_second_one_waits(packs, url, monkeypatch, capsys, caplog):
+    """The index is downloaded anew, whatever an older download of it has left, and so is a pack of another version."""
+    folder = fetched_models()
+    folder.mkdir(parents=True)
+    for name in (INDEX, "hu-szeged-2.2.zip", ".hu.zip"):
+        (folder / f"{name}.part").write_bytes(b"old" * 30)
+        (folder / f"{name}.part.version").write_text("old")
+
+    def wait(lock: int, blocking: bool) -> bool:
+        if blocking:  # until the other process has fetched it
+            patch.undo()
+            start(get, monkeypatch, "hu", "--from", url)
+        return blocking
+
+    with monkeypatch.context() as patch:
+        patch.setattr(locks, "lock_descriptor", wait)
+        start(get, patch, "hu", "--from", url)
+    assert "waiting for process" in caplog.text
+    assert capsys.readouterr().err.count("there already") == 1
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("there", ["folder", "file", "link"])
+def test_what_get_has_not_written_is_not_replaced(packs, tmp_path, monkeypatch, there):
+    target = fetched_models() / "hu"
+    target.parent.mkdir(parents=True)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    if there == "folder":
+        mine = target
+        target.mkdir()
+    elif there == "link":
+        target.symlink_to(mine)
+    else:
+        target.write_text("mine")
+    with pytest.raises(ValueError, match="optimal-step get has not written this; move it away"):
+        start(get, monkeypatch, "hu", "--from", packs)
+    assert target.is_symlink() == (there == "link")
+    assert target.is_file() == (there == "file")
+    assert list(mine.iterdir()) == []
+
+
+def test_a_name_that_means_something_else_here_is_told(packs, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("hu").mkdir()
+    start(get, monkeypatch, "hu", "--from", packs)
+    assert f"here hu means {tmp_path / 'hu'}; give {fetched_models() / 'hu'}" in capsys.readouterr().err
+
+
+@pytest.mark.posix
+def test_a_cache_that_cannot_be_made(packs, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    with pytest.raises(ValueError, match=r"/dev/null/optimal-step: .*; set XDG_CACHE_HOME to a folder that you can write to"):
+        start(get, monkeypatch, "hu", "--from", packs)
+
+
+def test_packs_whose_names_clash(run, packs, monkeypatch, capsys):
+    def pack_again(file: str, *more: str) -> None:
+        start(pack, monkeypatch, run, "-o", packs / file, "--dev", DEV, *more)
+
+    whole = {path.name: path.read_bytes() for path in packs.iterdir()}
+    with pytest.raises(ValueError, match=r"index\.json lists hu-szeged-2\.2\.zip as hu; give another --name"):
+        pack_again("hu-b.zip")
+    with pytest.raises(ValueError, match=r"lists hu-szeged-2\.2\.zip as hu; .*another -o"):
+        pack_again("hu-szeged-2.2.zip", "--name", "other")
+    with pytest.raises(ValueError, match=r"packs.el: the name of a pack ends in \.zip; give -o .*packs.el\.zip"):
+        pack_again("el")
+    with pytest.raises(ValueError, match=r"'index\.json' is not a plain name"):
+        pack_again("a.zip", "--name", INDEX)
+    assert whole == {path.name: path.read_bytes() for path in packs.iterdir()}
+    pack_again("hu-szeged-2.2.zip")
+    (packs / "hu-szeged-2.2.zip").unlink()
+    pack_again("hu-b.zip", "--name", "el")
+    pack_again("hu-c.zip")
+    listed = json.loads((packs / INDEX).read_text(encoding="utf-8"))
+    assert {name: entry["file"] for name, entry in listed.items()} == {"el": "hu-b.zip", "hu": "hu-c.zip"}
+    (packs / INDEX).write_text('{"el": {"file": 1}}', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"index\.json: this part of the model is damaged"):
+        pack_again("hu-c.zip")
 
 
 def test_weights_stay_in_32_bits_where_trees_would_differ(run, tmp_path, monkeypatch, capsys):
@@ -224,4 +305,4 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
     index.write_text(json.dumps({"hu": entry | {"sha256": pack.sha256_of(path)}}), encoding="utf-8")
     with pytest.raises(ModelError, match="no pack of a model"):
         start(get, monkeypatch, "hu", "--from", packs)
-    assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [INDEX]
+    assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [".lock"]
