@@ -99,27 +99,22 @@ def find_model(folder: Path) -> Path:
         return found
 
 
-def user_cache(name: str, what: str) -> Path:
-    """Return a folder of the user's cache, for ``what``: below XDG_CACHE_HOME if that is an absolute path, else ~/.cache.
+def fetched_models(what: str = "a fetched model") -> Path:
+    """Return the folder of models that ``optimal-step get`` has fetched: below XDG_CACHE_HOME if absolute, else ~/.cache.
 
     Raises:
-        ModelError: there is no home folder, as in a container whose user is unknown to the system.
+        ModelError: ``what`` is asked for, and there is no home folder, as in a container whose user the system does not know.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
-        return (given if given.is_absolute() else Path.home() / ".cache") / name
+        return (given if given.is_absolute() else Path.home() / ".cache") / "optimal-step"
     except RuntimeError as error:
         fix = "set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
         raise ModelError(f"{what} would be in the home folder, and this user has none; {fix}") from error
 
 
-def fetched_models(what: str = "a fetched model") -> Path:
-    """Return the folder of the models that ``optimal-step get`` has fetched; see user_cache()."""
-    return user_cache("optimal-step", what)
-
-
 def named_folder(given: Path) -> Path:
-    """Return the folder that is named, or, if there is none, that of the fetched model of this name; see user_cache()."""
+    """Return the folder that is named, or, if there is none, that of the fetched model of this name; see fetched_models()."""
     if len(given.parts) != 1 or given.exists():
         return given
     fetched = fetched_models(f"{given}: there is no such folder here, and a fetched model") / given.name

@@ -32,7 +32,7 @@ from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, pa
 from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
-from parser.model_folder import user_cache
+from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec
 from parser.storage.atomic import remove_old_temporaries, replacing
 
@@ -255,7 +255,8 @@ class PretrainedInput(nn.Module):
 
 def vector_cache() -> Path:
     """Return the folder of the vectors of training sentences, for all runs of the user; its files can always be deleted."""
-    return user_cache("optimal-step-pretrained", "without pretrained.cache=FOLDER, what a pretrained encoder computes")
+    beside = fetched_models("without pretrained.cache=FOLDER, what a pretrained encoder computes")
+    return beside.with_name("optimal-step-pretrained")
 
 
 def key(pieces: np.ndarray) -> bytes:

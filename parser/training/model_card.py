@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import re
+import shlex
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from parser.conllu.checks import counted
+from parser.data.attributes import TREEBANK
 from parser.data.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
-from parser.model_folder import CARD, MODEL, TENSORS, VOCABULARIES, read_json
+from parser.decoding.parsers import parser_with_beam
+from parser.model.loading import load
+from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings import numbered
 from parser.storage.atomic import replacing
 from parser.training.observers.observer import Observer, RunStart
@@ -18,6 +25,10 @@ from parser.training.run_folder import Manifest
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
 _SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
+# Words of dev with which the speed is measured, and roots.
+_TIMED = 10_000
+# In a word of a command, the folders that an absolute path goes through, but for the one above model/.
+_FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:[\\/]|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
 
 
 class ModelCard(Observer):
@@ -28,72 +39,83 @@ class ModelCard(Observer):
     """
 
     def __init__(self, command: str) -> None:
-        self._command = command
-        self._manifest: Manifest | None = None
-        self._folder = Path()
+        self._command = shlex.join(_FOLDERS.sub(r"\1", word) for word in shlex.split(command))
 
     def on_start(self, start: RunStart) -> None:
-        """Notes what the run is made from: its files may change while it trains."""
-        self._manifest, self._folder = start.manifest, start.folder
+        """Note what the run is made from: its files, and the cards of other models, may change while it trains."""
+        self._start, plan, sums = start, start.plan, start.manifest.files
+        files = [(key, Path(path)) for key, path in sorted(plan.files.named.items()) if key in sums]
+        self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
+        models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
+        self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
 
     def on_end(self, metrics: dict[str, Any]) -> None:
-        """Writes the card beside the model."""
-        assert self._manifest is not None
-        with replacing(self._folder / MODEL / CARD) as temporary:
-            attributes = read_json(self._folder / MODEL, VOCABULARIES)["attributes"]
-            temporary.write_text(card(self._manifest, metrics, self._command, attributes), encoding="utf-8", newline="\n")
+        """Write the card beside the model."""
+        facts = self._facts()
+        with replacing(self._start.folder / MODEL / CARD) as temporary:
+            temporary.write_text(self._card(metrics, facts), encoding="utf-8", newline="\n")
 
+    def _facts(self) -> list[str]:
+        """Return the language, if files are named as in Universal Dependencies; date and size; and the speed on dev, if any."""
+        codes = sorted({*re.findall(r"treebank\.train\S* \| ([a-z]{2,3})_\w+-ud-", "\n".join(self._rows))})
+        epoch = os.environ.get("SOURCE_DATE_EPOCH", "")  # https://reproducible-builds.org/specs/source-date-epoch
+        day = datetime.fromtimestamp(int(epoch) if re.fullmatch("[0-9]{1,11}", epoch) else time.time(), UTC)
+        folder, dev = self._start.folder / MODEL, self._start.corpus.dev
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != CARD)
+        facts = [f"language: {', '.join(codes)}"] * bool(codes) + [f"date: {day:%Y-%m-%d}, UTC", f"size: {size / 1e6:.1f} MB"]
+        if dev is not None and len(dev.heads):
+            model = load(folder)
+            parser = parser_with_beam(model, model.beam)
+            parser.parse(dev.sentences.span(0, 1))  # what is compiled or computed only once is not counted
+            some = dev.sentences.span(*next(dev.sentences.spans(_TIMED)))
+            begun = time.perf_counter()
+            parser.parse(some)
+            speed = (some.offsets[-1] - len(some)) / (time.perf_counter() - begun)
+            facts.append(f"speed: {speed:,.0f} words per second (trees of dev, one thread, on the machine that trained it)")
+        return facts
 
-def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:
-    """The card, Markdown; the same for the same run.
-
-    Args:
-        manifest: settings and files of the run.
-        metrics: what metrics.json holds.
-        command: the command that trained the model.
-        attributes: what the model reads of a word.
-    """
-    train = metrics["train"]
-    tags = tags_read(attributes)
-    predicted = [name for name in _TAG_SCORES if any(name in (metrics[part] or {}) for part in ("dev", "test"))]
-    columns = [*_SCORES, *predicted]
-    if tags:
-        read = f"with the gold tags of the files ({tags})"
-        needs = f"The input needs {tags}, tagged as the treebank is"
-    else:
-        read = "of forms alone, without tags"
-        needs = "The input needs no tags"
-    if predicted:
-        named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
-        read += f"; {named}: predicted values that are right"
-        needs += "; --tags=fill writes those that the model predicts"
-    settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
-    files = []
-    for key, digest in sorted(manifest.files.items()):
-        if "/" in key:  # a file of another model
-            continue
-        path: Any = manifest.settings
-        for name in key.split("."):
-            path = path[int(name)] if isinstance(path, list) else path.get(name, {})
-        if isinstance(path, str):
-            files.append(f"| {key} | {Path(path).name} | `{digest}` | {_licence(Path(path))} |")
-    scores = [
-        f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |"
-        for part in ("dev", "test")
-        if metrics[part]
-    ]
-    learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
-    return f"""# A dependency parser for {metrics["treebank"]}
+    def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
+        """Return the card, Markdown; ``metrics`` is what metrics.json holds."""
+        train, manifest, folder = metrics["train"], self._start.manifest, self._start.folder / MODEL
+        attributes = read_json(folder, VOCABULARIES)["attributes"]
+        tags = tags_read(attributes)
+        predicted = [name for name in _TAG_SCORES if any(name in (metrics[part] or {}) for part in ("dev", "test"))]
+        columns = [*_SCORES, *predicted]
+        if tags:
+            read = f"with the gold tags of the files ({tags})"
+            needs = f"The input needs {tags}, tagged as the treebank is"
+        else:
+            read = "of forms alone, without tags"
+            needs = "The input needs no tags"
+        if predicted:
+            named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
+            read += f"; {named}: predicted values that are right"
+            needs += "; --tags=fill writes those that the model predicts"
+        settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
+        scores = [
+            f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |"
+            for part in ("dev", "test")
+            if metrics[part]
+        ]
+        given = "text.txt --text" if not tags and (folder / TOKENIZER).is_file() else "input.conllu"
+        if treebanks := attributes.get(TREEBANK):
+            given += f" --treebank {shlex.quote(treebanks[0])}"
+            needs += f"; --treebank names the one that it resembles ({', '.join(treebanks)})"
+        learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
+        learned += ", and before on the data of start" if self._start.plan.start else ""
+        return f"""# A dependency parser for {metrics["treebank"]}
 
 Trained by optimal-step on {learned}. {settings}.{_taught(manifest)}{_pretrained(manifest)}
 
-    {command}
+    {self._command}
+
+{chr(10).join(f"* {fact}" for fact in facts)}
 
 ## Data
 
 | setting | file | SHA-256 | licence |
 |---|---|---|---|
-{chr(10).join(files)}
+{chr(10).join(self._rows)}
 
 ## Scores
 
@@ -105,10 +127,18 @@ Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 201
 
 ## Use
 
-    optimal-step parse THIS_FOLDER input.conllu -o output.conllu
+    optimal-step parse THIS_FOLDER {given} -o output.conllu
 
 {needs}. Text unlike that of the treebank is parsed worse than the scores say.
 """
+
+
+def _rows_of_card(key: str, model: Path) -> list[str]:
+    """Return the rows of the card of a model that the run goes on from or learns from, or one that says that it has no card."""
+    path = find_model(model) / CARD
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    rows = re.findall(r"^\| (.+ \| .+ \| `\w{64}` \| .+ \|)$", text, re.MULTILINE)
+    return [f"| {key}/{row}" for row in rows] or [f"| {key} | data of a model without a card | | not known |"]
 
 
 def _taught(manifest: Manifest) -> str:
