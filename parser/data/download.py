@@ -1,7 +1,6 @@
 """A file from the network, whole or not at all: what a cut connection left is continued, and its SHA-256 is compared.
 
-Beside NAME.part, NAME.part.version keeps the ETag or the date that the server gave the file. A part is continued only if the
-server still has that version; otherwise the download starts anew.
+Beside NAME.part, NAME.part.version keeps the server's ETag or date of the file; of another version no part is continued.
 """
 
 from __future__ import annotations

@@ -255,8 +255,7 @@ class PretrainedInput(nn.Module):
 
 def vector_cache() -> Path:
     """Return the folder of the vectors of training sentences, for all runs of the user; its files can always be deleted."""
-    beside = fetched_models("without pretrained.cache=FOLDER, what a pretrained encoder computes")
-    return beside.with_name("optimal-step-pretrained")
+    return fetched_models("the cache of vectors, without pretrained.cache=FOLDER,").with_name("optimal-step-pretrained")
 
 
 def key(pieces: np.ndarray) -> bytes:

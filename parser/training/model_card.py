@@ -79,24 +79,17 @@ class ModelCard(Observer):
         train, manifest, folder = metrics["train"], self._start.manifest, self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
-        predicted = [name for name in _TAG_SCORES if any(name in (metrics[part] or {}) for part in ("dev", "test"))]
+        measured = [part for part in ("dev", "test") if metrics[part]]
+        predicted = [name for name in _TAG_SCORES if any(name in metrics[part] for part in measured)]
         columns = [*_SCORES, *predicted]
-        if tags:
-            read = f"with the gold tags of the files ({tags})"
-            needs = f"The input needs {tags}, tagged as the treebank is"
-        else:
-            read = "of forms alone, without tags"
-            needs = "The input needs no tags"
+        read = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
+        needs = f"The input needs {tags}, tagged as the treebank is" if tags else "The input needs no tags"
         if predicted:
             named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
             read += f"; {named}: predicted values that are right"
             needs += "; --tags=fill writes those that the model predicts"
         settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
-        scores = [
-            f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |"
-            for part in ("dev", "test")
-            if metrics[part]
-        ]
+        scores = [f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |" for part in measured]
         given = "text.txt --text" if not tags and (folder / TOKENIZER).is_file() else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
             given += f" --treebank {shlex.quote(treebanks[0])}"
