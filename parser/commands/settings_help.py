@@ -23,9 +23,10 @@ SECTIONS = {
     "With model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
     "With model=linear": ("model/linear.yaml",),
     "The beam": ("beam/none.yaml", "beam/global.yaml"),
+    "The tokenizer": ("tokenizer/none.yaml", "tokenizer/udpipe.yaml"),
 }
 # Those of the defaults list.
-GROUPS = ("treebank", "recipe", "model", "system", "beam", "oracle")
+GROUPS = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 _LINE = re.compile(r"( *)(?:- +(?:optional +|override +)?)?([\w/]+): *([^#]*?) *(?:# *(.*))?")
 _WIDTH = 110  # of the text, which terminals wrap where they are narrower
 _MARGIN = 50
@@ -36,7 +37,7 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
     """By key of a file of settings: its value there, and what its comment says; a comment may go on in lines of its own."""
     found: dict[str, tuple[str, str]] = {}
     parents: list[tuple[int, str]] = []
-    package = "beam." if path.parent.name == "beam" else "treebank." if path.parent.name == "treebank" else ""
+    package = f"{path.parent.name}." if path.parent.name in ("beam", "tokenizer", "treebank") else ""
     last = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if re.match(r" {20,}#", line) and last:

@@ -16,7 +16,7 @@ from parser.data.background_vectors import VectorRequest
 from parser.data.treebank import PartFiles, TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.settings.choices import OnFault, PathKind, SettingsError, TrainingTrees, VocabularySource
-from parser.settings.groups import BEAMS, MODELS, Settings, TreebankFiles, VectorSettings
+from parser.settings.groups import BEAMS, MODELS, TOKENIZERS, Settings, TreebankFiles, VectorSettings
 from parser.settings.overrides import path_settings
 from parser.settings.paths import unresolved
 
@@ -160,8 +160,8 @@ def vectors_to_train(settings: Settings) -> VectorRequest | None:
 
 
 def register() -> None:
-    """Makes known to hydra what configs/ names: the classes of settings by model and beam, the group oracle, who hears of
-    folders, and the resolver ``as_noted``.
+    """Makes known to hydra what configs/ names: the classes of settings by model, beam and tokenizer, the group oracle, who
+    hears of folders, and the resolver ``as_noted``.
 
     An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
     """
@@ -169,7 +169,7 @@ def register() -> None:
     for name in oracles.all_names():
         store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
     # Groups below hydra/ are left out where the choices of a user are listed.
-    for group, kinds in (("model", MODELS), ("beam", BEAMS)):
+    for group, kinds in (("model", MODELS), ("beam", BEAMS), ("tokenizer", TOKENIZERS)):
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
     callback = {"_target_": "parser.training.sweeps.JobFolders"}

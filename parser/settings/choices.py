@@ -37,7 +37,6 @@ ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 OnFault = StrEnum("OnFault", ["stop", "skip"])
 """What to do with a sentence of the treebank that cannot be used: end the run, or leave it out."""
 
-Tokenizer = StrEnum("Tokenizer", ["none", "udpipe"])
 Segmenter = StrEnum("Segmenter", ["none", "bilstm"])
 
 TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", "original"])

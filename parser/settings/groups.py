@@ -1,8 +1,8 @@
 """The settings of a training run, as hydra composes them from configs/: their names, types and ranges, and what they depend on.
 
 A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
-have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS). A number says its range, a word
-what it can be, and a setting that is read only beside certain others says beside which (``read`` and ``used``, see setting()).
+have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS), ``tokenizer=`` that of
+``tokenizer`` (TOKENIZERS). A number says its range, a word what it can be, and a setting that is read only beside certain others says beside which (``read`` and ``used``, see setting()).
 The values are in configs/, and what they are for.
 """
 
@@ -34,7 +34,6 @@ from parser.settings.choices import (
     ScheduleSpan,
     Segmenter,
     Target,
-    Tokenizer,
     TrainingTrees,
     UpdateStep,
     VocabularySource,
@@ -324,6 +323,20 @@ class ExactSettings(BeamSettings):
 
 
 @dataclass
+class TokenizerSettings:
+    """Whether a tokenizer is trained: tokenizer=none, none."""
+
+    name: str = MISSING
+
+
+@dataclass
+class UdpipeSettings(TokenizerSettings):
+    """UDPipe 1's tokenizer; see text/tokenizer_training.py."""
+
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+
+
+@dataclass
 class TensorBoardSettings:
     """What the events of a run hold besides curves; see training/observers/tensorboard.py."""
 
@@ -366,7 +379,7 @@ class Settings:
     single_root: bool = MISSING
     keep: Keep = MISSING
     resume: bool = MISSING
-    tokenizer: Tokenizer = setting(Tokenizer.none)
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     segmenter: Segmenter = setting(Segmenter.bilstm, read="tokenizer=udpipe")
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = group(VectorSettings, read=_NETWORK)
@@ -410,3 +423,4 @@ BEAMS: dict[str, type[BeamSettings]] = {
     "global": GlobalBeamSettings,
     "exact": ExactSettings,
 }
+TOKENIZERS: dict[str, type[TokenizerSettings]] = {"none": TokenizerSettings, "udpipe": UdpipeSettings}

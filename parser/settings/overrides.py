@@ -20,7 +20,7 @@ from omegaconf.errors import GrammarParseError, InterpolationKeyError, OmegaConf
 
 from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, PathSetting, Settings
+from parser.settings.groups import BEAMS, MODELS, TOKENIZERS, PathSetting, Settings
 from parser.settings.paths import has_collections, quoted, shell_command
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _AND = ", and "
 _TREEBANK = "treebank"
 
 # Groups that are chosen by name.
-_CHOICES = (_TREEBANK, "beam", "model", "recipe", "system", "oracle")
+_CHOICES = (_TREEBANK, "beam", "tokenizer", "model", "recipe", "system", "oracle")
 
 # Settings of older versions, and their names.
 RENAMED = {
@@ -78,7 +78,8 @@ def keys() -> dict[str, Key]:
     found: dict[str, Key] = {}
     every = [*keys_of(Settings)]
     every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
-    every += [key for name, beam in BEAMS.items() for key in keys_of(beam, "beam.", f"beam={name}")]
+    for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
+        every += [key for name, kind in kinds.items() for key in keys_of(kind, f"{group}.", f"{group}={name}")]
     for key in every:
         known = found.setdefault(key.name, key)
         known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]

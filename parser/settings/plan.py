@@ -328,8 +328,9 @@ class LatticePlan:
 
 @dataclass(frozen=True)
 class TokenizerPlan:
-    """UDPipe's tokenizer is trained, too; ``segmenter``: and an LSTM that finds the sentences."""
+    """UDPipe's tokenizer is trained besides the parser, for ``epochs``; ``segmenter``: and an LSTM that finds the sentences."""
 
+    epochs: int
     segmenter: bool
 
 

@@ -24,7 +24,7 @@ from parser.settings import (
     vector_training,
     vocabulary_is_of_subset,
 )
-from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, Tokenizer, TrainingTrees
+from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, TrainingTrees
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
@@ -34,6 +34,7 @@ from parser.settings.groups import (
     LocalBeamSettings,
     MlpSettings,
     Settings,
+    UdpipeSettings,
 )
 from parser.settings.plan import (
     DistillationPlan,
@@ -113,7 +114,7 @@ def plan(settings: Settings) -> Plan:
         single_root=made.single_root,
         keep_best=made.keep == Keep.best,
         resume=made.resume,
-        tokenizer=TokenizerPlan(made.segmenter != "none") if made.tokenizer == Tokenizer.udpipe else None,
+        tokenizer=_tokenizer(made),
         tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures, made.tensorboard.projector),
     )
 
@@ -131,6 +132,11 @@ def check_files(files: FilesPlan) -> None:
             known = f"{Path(files.treebanks).as_posix()}/" in Path(name).as_posix()
             fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"
             raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
+
+
+def _tokenizer(made: Settings) -> TokenizerPlan | None:
+    wanted = made.tokenizer
+    return TokenizerPlan(wanted.epochs, made.segmenter != "none") if isinstance(wanted, UdpipeSettings) else None
 
 
 def _labels(made: Settings) -> dict[str, str | int | None]:

@@ -22,9 +22,10 @@ from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.networks.classifier import check_device
 from parser.settings import held_out_of, vocabulary_is_of_subset
-from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, Tokenizer, TrainingTrees
+from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, TrainingTrees
 from parser.settings.groups import (
     BEAMS,
+    TOKENIZERS,
     BiLSTMSettings,
     EncoderSettings,
     ExactSettings,
@@ -35,6 +36,7 @@ from parser.settings.groups import (
     LocalBeamSettings,
     MlpSettings,
     Settings,
+    UdpipeSettings,
 )
 from parser.settings.overrides import absent, check_read
 from parser.settings.plan import OraclePlan
@@ -81,6 +83,11 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
         yield from _wrong_passes(made)
     if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
         yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are kept; leave it out"
+    for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
+        chosen = getattr(made, group)
+        if type(chosen) is not kinds.get(chosen.name):
+            fix = f" or {group}=".join(kinds)
+            yield f"{group}.name={chosen.name} is of another choice of the group; choose {group}={fix}"
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
@@ -90,7 +97,7 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
         check_device(made.device)
     except ValueError as error:
         yield f"device={made.device}: {error}"
-    if made.tokenizer == Tokenizer.udpipe:
+    if isinstance(made.tokenizer, UdpipeSettings):
         package()  # says how to install it
 
 
@@ -236,8 +243,6 @@ def _wrong_passes(made: Settings) -> Iterator[str]:
 
 def _wrong_beam(made: Settings) -> Iterator[str]:
     beam, linear = made.beam, isinstance(made, LinearSettings)
-    if beam.name not in BEAMS or type(beam) is not BEAMS[beam.name]:
-        yield f"beam.name={beam.name} is of another choice of the group; choose beam={' or beam='.join(BEAMS)}"
     if made.second_pass.policy == Policy.beam and not isinstance(beam, LocalBeamSettings):
         fix = "choose beam=local or beam=global, or another policy"
         yield f"second_pass.policy=beam explores with the parser's beam, and beam={beam.name} has none; {fix}"
