@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.conllu.checks import FORM, MISC, NO_SPACE
 from parser.conllu.files import open_input
-from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
 from parser.network_spec import Embedding
@@ -26,7 +25,7 @@ from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.tokenizer import Tokenizer
-from parser.text.tokens import Token, text_of
+from parser.text.tokens import Token, text_of, tokens_of
 
 # The comments with which a paragraph or a document begins.
 _BEGINNINGS = ("# newpar", "# newdoc")
@@ -48,13 +47,6 @@ def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
             if tokens:
                 paragraphs[-1].append(tokens)
     return [paragraph for paragraph in paragraphs if paragraph]
-
-
-def tokens_of(sentence: RawSentence) -> Iterator[Token]:
-    """The surface tokens of a sentence."""
-    forms = sentence.column(FORM)
-    for columns, words in sentence.surface_tokens():
-        yield Token(columns[FORM], tuple(forms[words.start : words.stop]), NO_SPACE not in columns[MISC].split("|"))
 
 
 log = logging.getLogger(__name__)

@@ -6,22 +6,25 @@ What UDPipe does takes minutes, and hears neither Ctrl-C nor SIGTERM; a process 
 
 from __future__ import annotations
 
-import io
 import json
 import logging
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from itertools import takewhile
 from pathlib import Path
+from threading import Thread
 
 from parser.child_process import end_with_parent
-from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.conllu.checks import BYTE_ORDER_MARK, ConlluError
 from parser.conllu.files import open_input
-from parser.conllu.formats import ColumnOrder
+from parser.conllu.stream import read_raw_sentences
 from parser.storage.atomic import replacing
 from parser.text import udpipe
+from parser.text.tokens import conllu_lines, tokens_of
 from parser.text.udpipe import UdpipeError
 
 log = logging.getLogger(__name__)
@@ -40,6 +43,9 @@ OPTIONS: dict[str, int | float] = {
 
 _REFUSED = 2
 
+# The comments that UDPipe reads: a paragraph or a document begins.
+_BEGINNING = re.compile(rf"{BYTE_ORDER_MARK}?#[ \t]*(newpar|newdoc)")
+
 
 def train_tokenizer(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
@@ -54,6 +60,7 @@ def train_tokenizer(
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
+        ConlluError: a file is not CoNLL-U.
     """
     package = udpipe.package()
     name = ", ".join(map(str, train))
@@ -81,42 +88,69 @@ def train_tokenizer_apart(
 def tokenizer_in_training(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
 ) -> Iterator[Callable[[], None]]:
-    """The same while something else is done: yields what waits for the tokenizer, and logs. Without waiting, it is given up."""
-    log.info("training UDPipe's tokenizer in a process of its own, which takes minutes")
+    """The same while something else is done: yields what waits for the tokenizer. Without waiting, it is given up.
+
+    Yields after the first epoch, which takes seconds, so that data that UDPipe cannot learn from are refused at once; raises as
+    train_tokenizer_apart().
+    """
+    log.info("training UDPipe's tokenizer in a process of its own; its first epoch shows whether it can learn from these files")
     request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
     # -P: a file parser.py in the folder where the user stands is not ours.
     command = [sys.executable, "-P", "-m", "parser.text.tokenizer_training", json.dumps(request)]
+    said: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        epochs = _epochs(process.stderr, int(options["epochs"]), said)
+        listener = Thread(target=deque, args=(epochs, 0), daemon=True)  # else the process would wait once the pipe is full
+
+        def finish() -> None:
+            listener.join()
+            _check(process.wait(), said)
+
         try:
-            yield partial(_finish, process, int(options["epochs"]))
+            begun = next(epochs, None)
+            listener.start()
+            if begun is None:
+                finish()
+            yield finish
         finally:
             process.kill()
+            if listener.ident is not None:
+                listener.join()
 
 
-def _finish(process: subprocess.Popen[bytes], epochs: int) -> None:
-    said = ""
-    assert process.stderr is not None
-    for raw in process.stderr:
+def _epochs(stream: Iterable[bytes], epochs: int, said: list[str]) -> Iterator[str]:
+    """Log and yield the lines about epochs; all others are put into ``said``."""
+    for raw in stream:
         line = raw.decode(errors="replace").strip()
         if line.startswith("Epoch "):
             log.info("tokenizer, e%s", line.removeprefix("E").replace(",", f" of {epochs},", 1))
+            yield line
         elif line:
-            said += f"{line}\n"
-    status = process.wait()
+            said.append(line)
+
+
+def _check(status: int, said: Sequence[str]) -> None:
+    """Raise what the process ended with, if it failed."""
     if status == _REFUSED:
-        raise UdpipeError(said.splitlines()[-1])
+        raise UdpipeError(said[-1])
     if status:
-        raise ChildProcessError(f"training the tokenizer failed:\n{said.strip()}")
+        ended = f"signal {-status} ended its process" if status < 0 else f"its process ended with status {status}"
+        raise ChildProcessError("\n".join([f"training the tokenizer failed: {ended}", *said]))
 
 
 def _text(path: str | Path) -> str:
-    """A file as UDPipe reads it, with a blank line at its end, so that another may follow."""
+    """What UDPipe learns from: ID, FORM and SpaceAfter=No of each token of a file, and where paragraphs begin.
+
+    UDPipe would refuse sentences for other columns, such as the lemma of a multiword token.
+    """
+    lines = []
     with open_input(path) as stream:
-        text = stream.read().decode("utf-8").removeprefix(BYTE_ORDER_MARK)
-    lines = io.StringIO(text)
-    layout = ColumnOrder.of(lines.readline(), str(path))
-    read = text if layout is None else "".join(layout.as_conllu(lines))
-    return read.rstrip("\r\n") + "\n\n"
+        for sentence in read_raw_sentences(stream, str(path)):
+            before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)
+            lines += [f"# {begins[1]}" for line in before if (begins := _BEGINNING.match(line))]
+            lines += [*conllu_lines([*tokens_of(sentence)]), ""]
+    return "\n".join([*lines, ""])
 
 
 def _train(request: str) -> None:
@@ -125,7 +159,7 @@ def _train(request: str) -> None:
     wanted = json.loads(request)
     try:
         train_tokenizer(wanted["train"], wanted["dev"], Path(wanted["target"]), wanted["options"])
-    except UdpipeError as error:
+    except (UdpipeError, ConlluError) as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         sys.exit(_REFUSED)
 

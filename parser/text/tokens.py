@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE
+from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, FORM, MISC, NO_SPACE
+from parser.conllu.stream import RawSentence
 
 
 class TokenizerError(ValueError):
@@ -45,6 +46,14 @@ class TokenizedSentence:
     def joined(self, other: TokenizedSentence) -> TokenizedSentence:
         """One sentence of both, the other one right after."""
         return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)
+
+
+def tokens_of(sentence: RawSentence) -> Iterator[Token]:
+    """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage return within it a space."""
+    forms = sentence.column(FORM)
+    for columns, words in sentence.surface_tokens():
+        form, *of_words = (one.replace("\r", " ") or EMPTY for one in (columns[FORM], *forms[words.start : words.stop]))
+        yield Token(form, tuple(of_words), NO_SPACE not in columns[MISC].split("|"))
 
 
 def text_of(tokens: Iterable[Token]) -> str:

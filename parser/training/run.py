@@ -52,7 +52,8 @@ from parser.storage.atomic import replacing
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
-from parser.text.tokenizer_training import tokenizer_in_training
+from parser.text.tokenizer_training import OPTIONS, tokenizer_in_training
+from parser.text.udpipe import UdpipeError
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
@@ -99,6 +100,10 @@ def train(
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
+            if planned.tokenizer is not None and not (folder / MODEL / TOKENIZER).is_file():
+                log.info("its tokenizer is missing, and trained now")
+                with _tokenizer_beside(planned) as finish_tokenizer:
+                    finish_tokenizer(folder / MODEL / TOKENIZER)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             run = Run(planned, manifest, folder, everyone, vectors)
@@ -133,7 +138,10 @@ def _read_back(folder: Path) -> None:
 def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     """Trains UDPipe's tokenizer, if one is wanted, while the parser is trained, where there is another processor.
 
-    Yields what waits for it, writes it to a file, and trains a segmenter.
+    Yields what waits for it, writes it to a file, and trains a segmenter; if its process has failed, it only gives a warning.
+
+    Raises:
+        UdpipeError, ChildProcessError: the tokenizer's training failed before its first epoch was over.
     """
     if (wanted := plan.tokenizer) is None:
         yield lambda target: None
@@ -141,11 +149,16 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
         made = Path(place) / TOKENIZER
-        with tokenizer_in_training(train, dev, made) as finish:
+        with tokenizer_in_training(train, dev, made, OPTIONS | {"epochs": wanted.epochs}) as finish:
 
             def finish_into(target: Path) -> None:
                 log.info("waiting for the tokenizer: %s", target)
-                finish()
+                try:
+                    finish()
+                except (UdpipeError, ChildProcessError) as error:
+                    again = f"to train it alone, start the same run again in its folder, {target.parents[1]}"
+                    log.warning("%s\nthe model is saved without a tokenizer; %s", error, again)
+                    return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)
                 if wanted.segmenter:

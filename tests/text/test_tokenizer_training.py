@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from parser.conllu.checks import COLUMN_NAMES
-from parser.text import tokenizer_training
+from parser.text import tokenizer_training, udpipe
 from parser.text.tokenizer_training import tokenizer_in_training, train_tokenizer, train_tokenizer_apart
 from parser.text.udpipe import UdpipeError
 from parser.training import run as training_run
@@ -54,10 +57,9 @@ def test_files_need_no_blank_line_at_their_end(tmp_path, ending):
 
 def test_what_is_refused_there_is_refused_here(tmp_path):
     (tmp_path / "bad.conllu").write_text("1\ta\n\n")
-    with pytest.raises(UdpipeError, match=r"bad\.conllu"):
-        train_tokenizer_apart([tmp_path / "bad.conllu"], None, tmp_path / "made.udpipe", TINY)
-    with pytest.raises(ChildProcessError, match=r"nowhere\.conllu"):
-        train_tokenizer_apart([tmp_path / "nowhere.conllu"], None, tmp_path / "made.udpipe", TINY)
+    for name, message in (("bad", "line 1, sentence 1: "), ("nowhere", "there is no such file")):
+        with pytest.raises(UdpipeError, match=rf"{name}\.conllu.*{message}"):
+            train_tokenizer_apart([tmp_path / f"{name}.conllu"], None, tmp_path / "made.udpipe", TINY)
     assert not (tmp_path / "made.udpipe").exists()
 
 
@@ -96,13 +98,115 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
     assert started[0].returncode is not None
 
 
+MULTIWORD = "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No"
+WORDS = ["1\tde\tde\tADP\tE\t_\t2\tcase\t_\t_", "2\tle\tle\tDET\t_\t_\t0\troot\t_\t_", "3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_"]
+PLAIN = [MULTIWORD, *WORDS]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["1-2\tdu\tdu\tADP\tE\tA=B\t0\troot\t0:root\tSpaceAfter=No", *WORDS],
+        [MULTIWORD, WORDS[0], "1.1\te\te\tX\tX\tA=B\t2\tdep\t_\t_", *WORDS[1:]],
+        [MULTIWORD, WORDS[0], "1.2\te\te\tX\t_\t_\t_\t_\t_\t_", *WORDS[1:]],
+        [MULTIWORD, "1\tde\tde la\tA B\tC D\tE F\t2\tG H\tI J\tGloss=K L", *WORDS[1:]],
+        [MULTIWORD, "1\tde\t\t\t\t\t2\t\t\t", *WORDS[1:]],
+        [MULTIWORD, "1\tde\tde\tADP\tE\t_\t_\t_\t_\tGloss=a\rb", *WORDS[1:]],
+        ["# text = du\rdu", MULTIWORD, WORDS[0], "# newpar", *WORDS[1:]],
+        ["  ", *PLAIN, " ", "   "],
+    ],
+)
+def test_udpipe_is_given_ids_forms_and_spaces_alone(tmp_path, lines):
+    """For it refuses much in other columns, and never comes to the end of a line that a carriage return is in."""
+    for name, some in (("plain", PLAIN), ("odd", lines)):
+        (tmp_path / name).write_text("\n".join([*some, "", "# newpar id = p", *PLAIN, "", ""]), encoding="utf-8", newline="")
+    text = tokenizer_training._text(tmp_path / "odd")
+    assert text.replace("\n\n\n", "\n\n").lstrip("\n") == tokenizer_training._text(tmp_path / "plain")
+    read = list(udpipe.read_sentences(text, "odd"))
+    assert [[word.form for word in one.words] for one in read] == [["<root>", "de", "le", "."]] * 2
+    assert [one.getNewPar() for one in read] == [False, True]
+    assert [(token.form, token.getSpaceAfter()) for one in read for token in one.multiwordTokens] == [("du", False)] * 2
+
+
+def test_a_form_that_is_not_there_or_has_a_carriage_return(tmp_path):
+    (tmp_path / "a").write_bytes(b"1\t\t_\t_\t_\t_\t0\troot\t_\t_\n2\ta\rb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n")
+    (read,) = udpipe.read_sentences(tokenizer_training._text(tmp_path / "a"), "a")
+    assert [word.form for word in read.words] == ["<root>", "_", "a b"]
+
+
+EPOCH = "Epoch 1, logprob: -1.0e+01"
+
+
+def processes_that(monkeypatch: pytest.MonkeyPatch, *programs: str) -> list[subprocess.Popen[bytes]]:
+    """In place of the processes that train a tokenizer, each in its turn: Python, where ``target`` is what is to be written."""
+    left, started = [*programs], []
+
+    class Scripted(subprocess.Popen):
+        def __init__(self, command: list[str], **options: Any) -> None:
+            target = json.loads(command[-1])["target"]
+            program = f"import os, pathlib, sys\ntarget = pathlib.Path({target!r})\n{left.pop(0)}"
+            super().__init__([sys.executable, "-c", program], **options)
+            started.append(self)
+
+    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Scripted)
+    return started
+
+
+def run_with_tokenizer(folder: Path) -> dict[str, Any]:
+    path = write_conllu(folder / "a.conllu", [sentence([2, 0, 2])] * 3)
+    files = [f"treebank.train={path}", "treebank.dev=null", "treebank.test=null"]
+    made = settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "segmenter=none")
+    return training_run.train(made, folder / "run")
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "message"),
+    [
+        ("sys.exit('not enough')", ChildProcessError, "status 1\nnot enough"),
+        ("print('a.conllu: it cannot', file=sys.stderr); sys.exit(2)", UdpipeError, "a.conllu: it cannot"),
+        ("os.kill(os.getpid(), 9)", ChildProcessError, "training the tokenizer failed: signal 9 ended its process"),
+    ],
+)
+def test_where_it_fails_at_once_no_parser_is_trained(tmp_path, monkeypatch, program, error, message):
+    processes_that(monkeypatch, program)
+    monkeypatch.setattr(training_run.Run, "train", lambda run: pytest.fail("the parser is trained"))
+    with pytest.raises(error, match=re.escape(message)):
+        run_with_tokenizer(tmp_path)
+
+
+def test_where_it_fails_later_the_model_is_saved_and_the_same_run_trains_it_alone(tmp_path, monkeypatch, caplog):
+    begun = f"print({EPOCH!r}, file=sys.stderr, flush=True)\n"
+    processes_that(monkeypatch, f"{begun}os.kill(os.getpid(), 9)", f"{begun}target.write_bytes(b'tokenizer')")
+    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
+    metrics = run_with_tokenizer(tmp_path)
+    target = tmp_path / "run/model/tokenizer.udpipe"
+    again = (
+        f"the model is saved without a tokenizer; to train it alone, start the same run again in its folder, {tmp_path / 'run'}"
+    )
+    assert caplog.messages[-1] == f"training the tokenizer failed: signal 9 ended its process\n{again}"
+    assert (target.parent / "settings.json").is_file()
+    assert not target.exists()
+    monkeypatch.setattr(training_run, "Run", lambda *_: pytest.fail("the parser is trained again"))
+    assert run_with_tokenizer(tmp_path) == metrics
+    assert target.read_bytes() == b"tokenizer"
+    assert run_with_tokenizer(tmp_path) == metrics  # a third process would be missing
+
+
+def test_the_process_waits_for_nobody_to_hear_of_its_epochs(monkeypatch):
+    """A pipe holds 64 kilobytes."""
+    started = processes_that(monkeypatch, f"sys.stderr.write(({EPOCH!r} + ' ' * 999 + '\\n') * 200)")
+    with tokenizer_in_training(["a"], None, Path("made"), {"epochs": 200}) as finish:
+        assert started[0].wait(60) == 0
+        finish()
+
+
 @pytest.mark.parametrize("segmenter", ["bilstm", "none"])
 def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, caplog, segmenter):
     asked, happened = [], []
 
     @contextmanager
-    def beside(train: list[str], dev: str, made: Path) -> Iterator[Callable[[], int]]:
-        asked.append((train, dev))
+    def beside(train: list[str], dev: str, made: Path, options: dict[str, float]) -> Iterator[Callable[[], int]]:
+        asked.append((train, dev, options["epochs"]))
         happened.append("begun")
         yield lambda: happened.append("waited") or made.write_bytes(b"tokenizer")
         happened.append("ended")
@@ -116,10 +220,13 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
     training_run.train(
-        settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", f"segmenter={segmenter}"), tmp_path / "run"
+        settings(
+            *files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "tokenizer.epochs=7", f"segmenter={segmenter}"
+        ),
+        tmp_path / "run",
     )
     target = tmp_path / "run/model/tokenizer.udpipe"
-    assert asked == [([path], path), *([([path], path, target, 1)] if segmenter == "bilstm" else [])]
+    assert asked == [([path], path, 7), *([([path], path, target, 1)] if segmenter == "bilstm" else [])]
     assert happened == ["begun", "parser", "waited", "ended"]
     assert target.read_bytes() == b"tokenizer"
     assert "tokenizer=udpipe: this model reads UPOS, which text lacks; recipe=text needs none" in caplog.messages
@@ -143,7 +250,7 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
         read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
 
     @contextmanager
-    def beside(train: list[str], dev: str, made: Path) -> Iterator[Callable[[], None]]:
+    def beside(train: list[str], dev: str, made: Path, options: object) -> Iterator[Callable[[], None]]:
         trained(train, dev)
         yield made.touch
 
