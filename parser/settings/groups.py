@@ -2,8 +2,8 @@
 
 A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
 have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS), ``tokenizer=`` that of
-``tokenizer`` (TOKENIZERS). A number says its range, a word what it can be, and a setting that is read only beside certain others says beside which (``read`` and ``used``, see setting()).
-The values are in configs/, and what they are for.
+``tokenizer`` (TOKENIZERS). A number says its range, a word what it can be, and a setting that is read only beside certain
+others says beside which (``read`` and ``used``, see setting()). The values are in configs/, and what they are for.
 """
 
 from __future__ import annotations

@@ -90,6 +90,7 @@ def plan(settings: Settings) -> Plan:
         raise SettingsError(message)
     for message in unread_shares(made):
         log.warning("%s", message)
+    udpipe = made.tokenizer
     return Plan(
         labels=_labels(made),
         files=FilesPlan(
@@ -114,7 +115,7 @@ def plan(settings: Settings) -> Plan:
         single_root=made.single_root,
         keep_best=made.keep == Keep.best,
         resume=made.resume,
-        tokenizer=_tokenizer(made),
+        tokenizer=TokenizerPlan(udpipe.epochs, made.segmenter != "none") if isinstance(udpipe, UdpipeSettings) else None,
         tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures, made.tensorboard.projector),
     )
 
@@ -132,11 +133,6 @@ def check_files(files: FilesPlan) -> None:
             known = f"{Path(files.treebanks).as_posix()}/" in Path(name).as_posix()
             fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"
             raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
-
-
-def _tokenizer(made: Settings) -> TokenizerPlan | None:
-    wanted = made.tokenizer
-    return TokenizerPlan(wanted.epochs, made.segmenter != "none") if isinstance(wanted, UdpipeSettings) else None
 
 
 def _labels(made: Settings) -> dict[str, str | int | None]:

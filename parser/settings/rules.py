@@ -86,8 +86,7 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
         chosen = getattr(made, group)
         if type(chosen) is not kinds.get(chosen.name):
-            fix = f" or {group}=".join(kinds)
-            yield f"{group}.name={chosen.name} is of another choice of the group; choose {group}={fix}"
+            yield f"{group}.name={chosen.name} is of another choice; choose {' or '.join(f'{group}={one}' for one in kinds)}"
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)

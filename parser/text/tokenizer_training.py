@@ -71,27 +71,18 @@ def train_tokenizer(
         temporary.write_bytes(model)
 
 
-def train_tokenizer_apart(
-    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
-) -> None:
-    """Trains a tokenizer; see train_tokenizer(). What UDPipe says of its epochs is logged.
-
-    Raises:
-        UdpipeError: UDPipe is not installed, or cannot train on this.
-        ChildProcessError: the process failed; the message is what it said.
-    """
-    with tokenizer_in_training(train, dev, target, options) as finish:
-        finish()
-
-
 @contextmanager
 def tokenizer_in_training(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
 ) -> Iterator[Callable[[], None]]:
-    """The same while something else is done: yields what waits for the tokenizer. Without waiting, it is given up.
+    """Train a tokenizer while something else is done; see train_tokenizer(). What UDPipe says of its epochs is logged.
 
-    Yields after the first epoch, which takes seconds, so that data that UDPipe cannot learn from are refused at once; raises as
-    train_tokenizer_apart().
+    Its first epoch, of some seconds, shows whether UDPipe can learn from the files. Then yields a function that waits for the
+    tokenizer; without waiting, it is given up.
+
+    Raises:
+        UdpipeError: UDPipe is not installed, or cannot train on this.
+        ChildProcessError: the process failed; the message is what it said.
     """
     log.info("training UDPipe's tokenizer in a process of its own; its first epoch shows whether it can learn from these files")
     request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
@@ -99,13 +90,16 @@ def tokenizer_in_training(
     command = [sys.executable, "-P", "-m", "parser.text.tokenizer_training", json.dumps(request)]
     said: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        epochs = _epochs(process.stderr, int(options["epochs"]), said)
+        epochs = _epochs(process.stderr or (), int(options["epochs"]), said)
         listener = Thread(target=deque, args=(epochs, 0), daemon=True)  # else the process would wait once the pipe is full
 
         def finish() -> None:
             listener.join()
-            _check(process.wait(), said)
+            if (status := process.wait()) == _REFUSED:
+                raise UdpipeError(said[-1])
+            if status:
+                ended = f"signal {-status} ended its process" if status < 0 else f"its process ended with status {status}"
+                raise ChildProcessError("\n".join([f"training the tokenizer failed: {ended}", *said]))
 
         try:
             begun = next(epochs, None)
@@ -128,15 +122,6 @@ def _epochs(stream: Iterable[bytes], epochs: int, said: list[str]) -> Iterator[s
             yield line
         elif line:
             said.append(line)
-
-
-def _check(status: int, said: Sequence[str]) -> None:
-    """Raise what the process ended with, if it failed."""
-    if status == _REFUSED:
-        raise UdpipeError(said[-1])
-    if status:
-        ended = f"signal {-status} ended its process" if status < 0 else f"its process ended with status {status}"
-        raise ChildProcessError("\n".join([f"training the tokenizer failed: {ended}", *said]))
 
 
 def _text(path: str | Path) -> str:

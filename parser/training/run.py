@@ -101,7 +101,6 @@ def train(
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
             if planned.tokenizer is not None and not (folder / MODEL / TOKENIZER).is_file():
-                log.info("its tokenizer is missing, and trained now")
                 with _tokenizer_beside(planned) as finish_tokenizer:
                     finish_tokenizer(folder / MODEL / TOKENIZER)
             return finished
@@ -156,8 +155,9 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
                 try:
                     finish()
                 except (UdpipeError, ChildProcessError) as error:
-                    again = f"to train it alone, start the same run again in its folder, {target.parents[1]}"
-                    log.warning("%s\nthe model is saved without a tokenizer; %s", error, again)
+                    log.warning(
+                        "%s\nthe model has no tokenizer; to train one, start this run again in %s", error, target.parents[1]
+                    )
                     return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)

@@ -16,13 +16,18 @@ import pytest
 
 from parser.conllu.checks import COLUMN_NAMES
 from parser.text import tokenizer_training, udpipe
-from parser.text.tokenizer_training import tokenizer_in_training, train_tokenizer, train_tokenizer_apart
+from parser.text.tokenizer_training import tokenizer_in_training, train_tokenizer
 from parser.text.udpipe import UdpipeError
 from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
 from tests.toy import sentence, settings, write_conllu
 
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+
+
+def train_tokenizer_apart(*arguments: Any) -> None:
+    with tokenizer_in_training(*arguments) as finish:
+        finish()
 
 
 def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from parser.training.observers.console import ProgressBar
+from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.observer import EpochEnd, PassStart, RunStart, Update
 
 
@@ -98,3 +100,35 @@ def test_many_steps_do_not_lead_beyond_the_end(monkeypatch, updates):
         bar.on_epoch(epoch_end("first_pass", 130 * updates + epoch))
         assert bar._bar.n == epoch
     bar.close()
+
+
+@pytest.mark.parametrize(
+    ("done", "passes", "expected"),
+    [
+        (
+            0,
+            [("first_pass", 0, 3, 15), ("second_pass", 0, 2, 100)],
+            [
+                "2026-01-01 23:31, in 1 minute, or later if the epochs of the next pass take longer",
+                "2026-01-01 23:34, in 2 minutes",
+            ],
+        ),
+        (1, [("first_pass", 1, 5, 1200)], ["2026-01-02 00:50, in 60 minutes"]),
+        (4, [("second_pass", 2, 4, 7200)], ["2026-01-02 03:30, in 120 minutes"]),
+        (2, [("second_pass", 2, 3, 15)], []),  # there is no other
+    ],
+)
+def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(caplog, done, passes, expected):
+    now = datetime(2026, 1, 1, 23, 30)
+    log = EpochLog(lambda: now)
+    anything: Any = None
+    total = done + sum(epochs - of_pass for _, of_pass, epochs, _ in passes)
+    with caplog.at_level(logging.INFO):
+        log.on_start(RunStart(anything, anything, Path(), anything, anything, total, done))
+        for number, (name, of_pass, epochs, seconds) in enumerate(passes, 1):
+            log.on_pass_start(PassStart(number, name, epochs, of_pass, 100))
+            for epoch in range(of_pass, epochs):
+                now += timedelta(seconds=seconds)
+                log.on_epoch(EpochEnd(name, epoch, epochs, 0.5, None, 0.1, 100, 500, 1.0))
+    said = [message.removeprefix("the passes end at about ") for message in caplog.messages if "the passes end" in message]
+    assert said == expected

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 from tqdm import tqdm
 
+from parser.conllu.checks import counted
 from parser.data.attributes import PREDICTED
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
@@ -72,7 +75,24 @@ class ProgressBar(Observer):
 
 
 class EpochLog(Observer):
-    """Logs a line for each epoch."""
+    """Logs a line for each epoch, and after the first one of each pass when the passes will be over.
+
+    Args:
+        clock: says what time it is.
+    """
+
+    def __init__(self, clock: Callable[[], datetime] = datetime.now) -> None:
+        self._clock = clock
+        self._left = 0  # epochs of all passes
+        self._begun: datetime | None = None  # when the pass began, until an epoch of it is over
+
+    def on_start(self, start: RunStart) -> None:
+        """Counts the epochs that are left."""
+        self._left = start.epochs - start.epochs_done
+
+    def on_pass_start(self, start: PassStart) -> None:
+        """Takes the time."""
+        self._begun = self._clock()
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Logs the line."""
@@ -90,6 +110,13 @@ class EpochLog(Observer):
             epoch.fit_seconds,
             f"{epoch.words / max(epoch.fit_seconds, 1e-9):,.0f}",
         )
+        self._left -= 1
+        if self._begun is not None and self._left:
+            left = (self._clock() - self._begun) * self._left
+            unless = ", or later if the epochs of the next pass take longer" if self._left >= epoch.epochs - epoch.epoch else ""
+            minutes = counted(math.ceil(left / timedelta(minutes=1)), "minute")
+            log.info("the passes end at about %s, in %s%s", f"{self._clock() + left:%Y-%m-%d %H:%M}", minutes, unless)
+        self._begun = None
 
 
 def treebank_scores(metrics: Metrics) -> str:
