@@ -137,10 +137,8 @@ def _read_back(folder: Path) -> None:
 def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     """Trains UDPipe's tokenizer, if one is wanted, while the parser is trained, where there is another processor.
 
-    Yields what waits for it, writes it to a file, and trains a segmenter; if its process has failed, it only gives a warning.
-
-    Raises:
-        UdpipeError, ChildProcessError: the tokenizer's training failed before its first epoch was over.
+    Yields what waits for it, writes it to a file, and trains a segmenter. Raises as tokenizer_in_training() until its first
+    epoch is over; what fails later gives a warning, for the parser is not to be lost.
     """
     if (wanted := plan.tokenizer) is None:
         yield lambda target: None
@@ -155,9 +153,8 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
                 try:
                     finish()
                 except (UdpipeError, ChildProcessError) as error:
-                    log.warning(
-                        "%s\nthe model has no tokenizer; to train one, start this run again in %s", error, target.parents[1]
-                    )
+                    fix = f"to train one, start this run again in {target.parents[1]}"
+                    log.warning("%s\nthe model has no tokenizer; %s", error, fix)
                     return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)

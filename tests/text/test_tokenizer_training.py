@@ -185,9 +185,7 @@ def test_where_it_fails_later_the_model_is_saved_and_the_same_run_trains_it_alon
     monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
     metrics = run_with_tokenizer(tmp_path)
     target = tmp_path / "run/model/tokenizer.udpipe"
-    again = (
-        f"the model is saved without a tokenizer; to train it alone, start the same run again in its folder, {tmp_path / 'run'}"
-    )
+    again = f"the model has no tokenizer; to train one, start this run again in {tmp_path / 'run'}"
     assert caplog.messages[-1] == f"training the tokenizer failed: signal 9 ended its process\n{again}"
     assert (target.parent / "settings.json").is_file()
     assert not target.exists()
