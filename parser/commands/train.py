@@ -29,7 +29,7 @@ from parser.commands import command_line
 from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, read_json
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, named_folder, read_json
 from parser.settings import (
     ENCODER,
     FILES,
@@ -257,11 +257,16 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
-    """Relative paths are those of the folder where the command was started, or of this package where that has no such file."""
+    """Relative paths are those of the folder where the command was started, or of this package where that has no such file.
+
+    A model may be named, too, as optimal-step get knows it.
+    """
 
     def absolute(path: str) -> str:
         ours = HOME / path  # the sample treebank
-        return str(ours if ours.exists() and not (start / path).exists() else start / path)
+        if (start / path).exists():
+            return str(start / path)
+        return str(ours if ours.exists() else start / (named_folder(Path(path)) if key in FOLDERS else path))
 
     def mapped(value: Any) -> Any:
         if isinstance(value, Mapping):

@@ -156,8 +156,10 @@ def _network(made: Settings) -> NetworkPlan:
     wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
     attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
     embeddings = {name: Embedding(size, True) for name, size in made.embeddings.items()}
+    if encoder is not None:  # a model to begin with may tell treebanks apart, whatever this run names
+        embeddings |= {TREEBANK: Embedding(_TREEBANK_SIZE, True)}
     if isinstance(made.treebank.train, dict):
-        attributes, embeddings = (*attributes, TREEBANK), embeddings | {TREEBANK: Embedding(_TREEBANK_SIZE, True)}
+        attributes = (*attributes, TREEBANK)
     tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
     return NetworkPlan(
         attributes=attributes,

@@ -32,6 +32,7 @@ from parser.training.examples.teacher import load_teachers
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
 from parser.training.passes.training_pass import RunContext, TrainingPass
+from parser.training.run_folder import trained_with
 from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
@@ -66,7 +67,8 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
             case GoldPlan():
                 passes.append(gold := GoldPass(one, trained, context))
             case ExplorationPlan():
-                teachers = [] if one.distillation is None else load_teachers(one.distillation, model, plan.device)
+                wanted = one.distillation
+                teachers = load_teachers(wanted, model, plan.device, str(plan.labels["treebank"])) if wanted else []
                 joined = gold if one.examples is ExampleUse.join else None
                 passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
             case GlobalPlan():
@@ -102,15 +104,16 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         )
     if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
         raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
-    if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
-        raise SettingsError(
-            f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
-        )
     if (found := difference(model, old)) is not None:
         key, here, there = found
         raise SettingsError(
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; its weights are of use only where "
-            "features, layers and system are the same: give the settings of its run, and others only for training"
+            f"features, layers and system are the same: give the settings of its run{trained_with(plan.start)}, and others only "
+            "for training"
+        )
+    if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
+        raise SettingsError(
+            f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
         )
 
 
@@ -135,6 +138,9 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
         embeddings[network.vectors.attribute] = Embedding(length, network.vectors.trained)
     if corpus.subword_vectors is not None:
         embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
+    if network.spec.encoder is not None and (unread := [one for one in corpus.vocabularies.embedded if one not in embeddings]):
+        fix = f"give the settings of its run{trained_with(plan.start)}"
+        raise SettingsError(f"start={plan.start}: that model reads {', '.join(unread)}, and this run does not; {fix}")
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))

@@ -7,6 +7,8 @@ was made from.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,8 +19,9 @@ from omegaconf import OmegaConf
 
 from parser.data.pretrained import files_of, find_encoder
 from parser.data.subwords import FILES
-from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
+from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import ENCODER, FOLDERS, PRETRAINED, Settings, named_files
+from parser.settings.paths import shell_command
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.locks import LockedError, locked
 from parser.storage.versions import sha256_of
@@ -30,6 +33,12 @@ MANIFEST = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
 _MISSING = object()
+# Of a card, how its command begins, and which of its words say what the network is like.
+_COMMAND = "    optimal-step train "
+_OF_NETWORK = re.compile(
+    r"[+~]*(model|recipe|system|degree|nonmonotonic|vectors\.(attribute|trained)|lattice\.lookahead"
+    r"|(features|embeddings|classifier|encoder(?!\.pretrained))\..*)(=|$)"
+)
 
 
 class RunFolderError(ValueError):
@@ -124,6 +133,19 @@ def start_over(folder: Path) -> None:
     """Removes what an earlier run left, but for its model, which stays until the new one is whole."""
     for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
+
+
+def trained_with(model: str | None) -> str:
+    """Return, for a message, the command with what the card of a model says of its network; empty if there is no card."""
+    card = Path("none") if model is None else find_model(Path(model)) / CARD
+    lines = card.read_text(encoding="utf-8", errors="replace").splitlines() if card.is_file() else []
+    command = next((line for line in lines if line.startswith(_COMMAND)), "")
+    try:
+        given = [word for word in shlex.split(command.removeprefix(_COMMAND)) if _OF_NETWORK.match(word)]
+    except ValueError:  # quotes are not closed
+        return ""
+    recipe = [] if any(word.startswith("recipe=") for word in given) else ["recipe=paper"]
+    return f", as in {shell_command(['optimal-step', 'train', *recipe, *given], {'start': str(model)})}" if command else ""
 
 
 def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -104,3 +104,38 @@ def test_what_is_refused(files, tmp_path, overrides, message):
     named = [f"{key}={value}" for key, value in parts.items()]
     with pytest.raises(SettingsError, match=message):
         train(settings("treebank.name=both", *named, "treebank.test=null", *chosen, *overrides), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "taken"), [("left", "left"), ("elsewhere", "right")])
+def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp_path, caplog, name, taken):
+    """The model keeps its vectors of treebanks; that of the new sentences is the default in parsing."""
+    caplog.set_level("INFO")
+    file = files[["left", "right"].index(taken)]
+    part = [f"treebank.name={name}", f"treebank.train={file}", f"treebank.dev={file}", "treebank.test=null", *FEW]
+    metrics = train(settings(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
+    assert f"(right, left): this one is taken for {taken}; treebank.name=NAME" in caplog.text
+    assert metrics["dev"]["uas"] > 90
+    train(settings(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
+    words = [["a", "b", "c", "d"]]
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        assert {*load(folder).vocabularies.treebanks} == {"left", "right"}
+        assert Parser.load(folder).parse(words) == Parser.load(folder, treebank=taken).parse(words)
+        assert Parser.load(folder, treebank="left").parse(words)[0].heads == to_the_left(4)
+
+
+def test_training_goes_on_with_several_under_other_names(trained, files, tmp_path):
+    names = f"{{up: {files[1]}, left: {files[0]}}}"
+    more = ["treebank.name=more", f"treebank.train={names}", f"treebank.dev={names}", "treebank.test=null", *FEW]
+    metrics = train(settings(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
+    assert load(tmp_path).vocabularies.treebanks == ["up", "left", "right"]
+    assert metrics["dev"]["left/uas"] > 90
+
+
+def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_path, caplog):
+    caplog.set_level("INFO")
+    student = ["recipe=accurate", "classifier.hidden=8", "embeddings.suffix3=4", "features.suffix3=[s0]", "vectors.dimensions=4"]
+    student += ["first_pass.epochs=1", "second_pass.epochs=1", f"distillation.teacher={trained[0]}"]
+    parts = ["treebank.name=left", f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null"]
+    train(settings(*parts, *student), tmp_path)
+    assert "(right, left): these sentences are taken for left; treebank.name=NAME" in caplog.text
+    assert load(tmp_path).vocabularies.treebanks == []

@@ -204,9 +204,13 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     for name, vocabulary in before.by_attribute.items():
         embedding = start.spec.embeddings.get(name)
         values = chain.from_iterable(attribute_values(known, name))
-        if name == TREEBANK:
-            values = chain(plan.files.train.names)
-        if embedding is None or embedding.trained:
+        if name == TREEBANK:  # the first one is the default in parsing
+            named = plan.files.train.names or [before.known_treebank(str(plan.labels["treebank"]))]
+            by_attribute[name] = Vocabulary([*dict.fromkeys([*named, *vocabulary.symbols])])
+            if not plan.files.train.names:
+                told = "start  tells treebanks apart (%s): this one is taken for %s; treebank.name=NAME chooses another"
+                log.info(told, ", ".join(vocabulary.symbols), named[0])
+        elif embedding is None or embedding.trained:
             rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
             by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
         else:

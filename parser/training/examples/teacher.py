@@ -12,12 +12,14 @@ is less sure.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from parser.data.attributes import TREEBANK
 from parser.data.sentences import Sentences
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
@@ -28,6 +30,8 @@ from parser.settings.choices import Over
 from parser.settings.plan import DistillationPlan
 from parser.training.examples.examples import BatchedComputations, SoftTargets
 from parser.transitions.system import Transitions
+
+log = logging.getLogger(__name__)
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
 # same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
@@ -101,17 +105,17 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
     return found
 
 
-def load_teachers(plan: DistillationPlan, student: Model, device: str) -> list[Model]:
-    """The teachers of a plan.
+def load_teachers(plan: DistillationPlan, student: Model, device: str, treebank: str) -> list[Model]:
+    """Return the teachers of a plan. One that tells treebanks apart takes the sentences for those of ``treebank``.
 
     Raises:
         ModelError: there is no finished run, or no model, in a folder.
         SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
     """
-    return [_load(folder, device, student) for folder in plan.teachers]
+    return [_load(folder, device, student, treebank) for folder in plan.teachers]
 
 
-def _load(folder: str, device: str, student: Model) -> Model:
+def _load(folder: str, device: str, student: Model, treebank: str) -> Model:
     named = f"distillation.teacher={folder}"
     teacher = Model.load(Path(folder), device)
     if teacher.spec.encoder is None:
@@ -130,12 +134,16 @@ def _load(folder: str, device: str, student: Model) -> Model:
                 f"{named} does not fit: {told}; name a teacher that was trained with the same "
                 f"{'system=' if what == 'system' else 'treebank='}"
             )
-    further = [name for name in teacher.vocabularies.attributes if name not in student.vocabularies.attributes]
+    further = [name for name in teacher.vocabularies.attributes if name not in (*student.vocabularies.attributes, TREEBANK)]
     if further:
         raise SettingsError(
             f"{named} does not fit: it reads {', '.join(further)}, which this run does not; add them to features.*, or name a "
             "teacher that reads no more"
         )
+    if known := teacher.vocabularies.treebanks:
+        chosen = teacher.vocabularies.treebank = teacher.vocabularies.known_treebank(treebank)
+        told = "%s tells treebanks apart (%s): these sentences are taken for %s; treebank.name=NAME chooses another"
+        log.info(told, named, ", ".join(known), chosen)
     return teacher
 
 
