@@ -24,6 +24,7 @@ from hydra.errors import CompactHydraException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, HOME
@@ -361,7 +362,7 @@ def main() -> None:
         _job()
     except JobError:
         pass  # the table says it
-    except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException) as error:
+    except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException, YAMLError) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

@@ -58,8 +58,8 @@ def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list
             raise ValueError(f"--together: there is no treebank {name}; there are {', '.join(found)}")
         if not re.fullmatch(r"\w[\w-]*", name):
             raise ValueError(f"--together: a model cannot tell treebanks by the name {name!r}; give its folder one of letters")
-    if lone := next((group for group in groups if len({*group}) < 2), None):
-        raise ValueError(f"--together {','.join(lone)}: name two treebanks or more, with commas between them")
+    if lone := next((group for group in groups if len({*group}) < max(2, len(group))), None):
+        raise ValueError(f"--together {','.join(lone)}: name two treebanks or more, each once, with commas between them")
     return groups
 
 

@@ -17,6 +17,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import GrammarParseError, InterpolationKeyError, OmegaConfBaseException, UnsupportedInterpolationType
+from yaml import MarkedYAMLError
 
 from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
@@ -212,9 +213,11 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def explained(error: Exception) -> SettingsError | None:
-    """One of hydra's refusals as one line that names the key and the fix; None: it is none of hydra's."""
+    """One of hydra's refusals, or YAML's, as one line that names the key and the fix; None: it is none of theirs."""
     if (told := _translated(error)) is not None:
         return SettingsError(told)
+    if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
+        return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return None
     cause = f": {_first_line(error.__cause__)}" if isinstance(error.__cause__, OmegaConfBaseException) else ""

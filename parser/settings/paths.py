@@ -86,7 +86,7 @@ def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, swee
         sweep: whether the command is a sweep (-m), in which commas separate; None if there are none: then they do not.
 
     Raises:
-        SettingsError: a value that could be one path or several; with how to write it.
+        SettingsError: a value that could be one path or several, with how to write it; or a dictionary that has a name twice.
     """
     known = {**settings, **_OF_HYDRA}
     return [_word(word, known, sweep) for word in words]
@@ -145,7 +145,22 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
     plus, name, text = found.groups()
     above = [name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)]
     setting = settings.get(name) or next((settings[one] for one in above if one in settings and settings[one].inside), None)
+    if setting is None or setting.inside:
+        _check_names(word, text)
     return word if setting is None else f"{plus}{name}={_read(name, text, setting, sweep)}"
+
+
+def _check_names(word: str, text: str) -> None:
+    """Refuse a dictionary, at any depth of a value, that has a name twice: hydra would drop one of its values."""
+    i = 0
+    while i < len(text):
+        end = _end(text, i)
+        if text[i] == "{" and end > i and text[i - 1 : i] != "$":
+            names = [part.partition(":")[0].strip() for part in split(text[i + 1 : end]) if ":" in part]
+            if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+                several = f"; several files of one treebank are a list: {twice[0]}: [FILE,FILE]" if "treebank." in word else ""
+                raise SettingsError(f"{word}: the name {twice[0]} is given twice, and one value would be lost{several}")
+        i = end + 1 if text[i] in "'\"" else i + 1
 
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:

@@ -281,6 +281,13 @@ def test_bad_input_is_one_line(tmp_path, overrides, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_name_that_a_file_of_settings_has_twice_is_one_line(tmp_path):
+    (tmp_path / "treebank").mkdir()
+    (tmp_path / "treebank" / "mine.yaml").write_text("name: mine\ntrain:\n  a: b\n  a: c\n")
+    done = train("--config-dir", tmp_path, "treebank=mine", f"hydra.run.dir={tmp_path}/run")
+    assert done.stderr == f"error: {tmp_path}/treebank/mine.yaml, line 4: found duplicate key a\n"
+
+
 def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
     """A limit of file sizes stands for a disk that is full."""
 

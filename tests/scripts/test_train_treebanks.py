@@ -78,7 +78,8 @@ def test_several_treebanks_make_one_model_besides(tmp_path, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("together", "said"), [("UD_A", "two treebanks"), ("UD_A,UD_C", "UD_C.*UD B, UD_A"), ("UD_A,UD B", "UD B")]
+    ("together", "said"),
+    [("UD_A", "two treebanks"), ("UD_A,UD_A,UD_A", "each once"), ("UD_A,UD_C", "UD_C.*UD B, UD_A"), ("UD_A,UD B", "UD B")],
 )
 def test_treebanks_that_make_no_model_together(tmp_path, together, said):
     for name in ("UD_A", "UD B"):

@@ -209,5 +209,31 @@ def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said)
         settings(word)
 
 
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        (f"{TRAIN}={{a: F, a: G}}", "a"),
+        (f"{TRAIN}={{a: [F,G], 'b c' : H,kő: I, kő :J}}", "kő"),
+        (f"++{DEV}={{1: x, 1: y}}", "1"),
+        ("features={form: [s0], form: [b0]}", "form"),
+        ("+embeddings={upos: 3},{upos: 4, upos: 5}", "upos"),
+        ("table7={9: {oracle: static, oracle: static}}", "oracle"),
+        ("hydra.job.env_set={A: 1,A: 2}", "A"),
+    ],
+)
+def test_a_name_that_is_given_twice_is_refused(word, name):
+    with pytest.raises(SettingsError, match=f"=.*: the name {name} is given twice, and one value would be lost"):
+        for_hydra([word], path_settings(), sweep=None)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [f"{TRAIN}={{a: [F,F], b: F}}", f'{TRAIN}={{a: "x, a: y"}}', "embeddings={a: 1},{a: 2}", "x={a: {b: 1}, c: {b: 2}}"]
+    + ["treebank.name='{a: 1, a: 2}'", f"{RUN}={{a: 1, a: 2}}", "device=${f:{x},{x}}"],
+)
+def test_other_names_are_taken(word):
+    for_hydra([word], path_settings(), sweep=None)
+
+
 def test_home_is_left_alone_in_what_is_printed(folder):
     assert values(override(DEV, "~")) == [os.path.join(".", "~")]

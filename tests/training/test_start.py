@@ -178,9 +178,14 @@ def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, t
 def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treebanks, tmp_path):
     """As the card has it, which goes with the model wherever that is copied; a model without a card is refused, too."""
     train(run(treebanks[0], *KINDS[old], "second_pass.epochs=1"), tmp_path / "old")
-    for command, said in ((None, "of its run"), ("recipe=accurate seed=7 encoder.hidden=12", "of its run, as in optimal-step train ")):
+    for command, said in (
+        (None, "of its run"),
+        ("recipe=accurate seed=7 encoder.hidden=12", "of its run, as in optimal-step train "),
+    ):
         if command is not None:
-            (tmp_path / "old" / "model" / "README.md").write_text(f"# A\n\n    optimal-step train {command}\n", encoding="utf-8")
+            (tmp_path / "old" / "model" / "README.md").write_text(
+                f"# A\n\n    optimal-step train {command}\n", encoding="utf-8"
+            )
             said += f"recipe=accurate encoder.hidden=12 start={tmp_path}/old"
         with pytest.raises(SettingsError, match=f"start=.*{re.escape(said)}(?!, as)"):
             train(run(treebanks[0], *KINDS[new], f"start={tmp_path}/old"), tmp_path / "new")

@@ -144,3 +144,20 @@ def test_names_and_places(files, tmp_path):
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == HOME / "data" / "sample" / "sample-ud-train.conllu"
+
+
+def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    fetched = tmp_path / "cache" / "optimal-step"
+    for folder in (fetched / "hu", fetched / "el", tmp_path / "el"):
+        folder.mkdir(parents=True)
+    for start, expected in (
+        ("hu", fetched / "hu"),
+        ("el", tmp_path / "el"),
+        ("tr", tmp_path / "tr"),
+        ("x/hu", tmp_path / "x" / "hu"),
+    ):
+        made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
+        _make_paths_absolute(made, tmp_path)
+        assert (made.start, list(made.distillation.teacher)) == (str(expected), [str(expected), str(fetched / "hu")])

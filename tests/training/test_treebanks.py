@@ -133,7 +133,13 @@ def test_training_goes_on_with_several_under_other_names(trained, files, tmp_pat
 
 def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_path, caplog):
     caplog.set_level("INFO")
-    student = ["recipe=accurate", "classifier.hidden=8", "embeddings.suffix3=4", "features.suffix3=[s0]", "vectors.dimensions=4"]
+    student = [
+        "recipe=accurate",
+        "classifier.hidden=8",
+        "embeddings.suffix3=4",
+        "features.suffix3=[s0]",
+        "vectors.dimensions=4",
+    ]
     student += ["first_pass.epochs=1", "second_pass.epochs=1", f"distillation.teacher={trained[0]}"]
     parts = ["treebank.name=left", f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null"]
     train(settings(*parts, *student), tmp_path)
