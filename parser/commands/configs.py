@@ -9,7 +9,6 @@ from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from parser.settings import Settings, register
 from parser.settings.overrides import check_words, explained, path_settings
@@ -41,7 +40,7 @@ def training_settings(overrides: Sequence[str]) -> Settings:
     check_words(overrides)
     try:
         return composed("train", for_hydra(overrides, path_settings(), sweep=False))  # type: ignore[return-value]
-    except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException, YAMLError) as error:
+    except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

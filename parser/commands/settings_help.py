@@ -89,7 +89,7 @@ def settings_help(overrides: Sequence[str]) -> str:
         SettingsError: there is no such run.
     """
     run: Any = training_settings(overrides)
-    lines = ["Usage: optimal-step train [-m] [KEY=VALUE ...]; -m makes a run for each of the values KEY=A,B.", ""]
+    lines = ["Usage: optimal-step train [-m] [--dry-run] [KEY=VALUE ...]; -m: a run for each KEY=A,B; --dry-run: a plan", ""]
     lines += ["Choices that set others (--cfg job prints all that a run has; --hydra-help what hydra has)"]
     for group, _, comment in groups():
         names = f"; one of {', '.join(oracles.all_names())}" if group == "oracle" else ""

@@ -12,6 +12,8 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +22,15 @@ from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob
-from hydra.errors import CompactHydraException
 from hydra.types import RunMode
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, HOME
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, named_folder, read_json
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, named_folder, read_json
 from parser.settings import (
     ENCODER,
     FILES,
@@ -63,6 +63,7 @@ _REPRODUCTION = (
 # would expand glob(*) to nothing in a sweep, and complete nothing in a shell.
 _COLUMN = "column="
 _SHARES = "treebank.held_out="
+_DRY_RUN = "--dry-run"
 
 register()
 
@@ -98,7 +99,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     except (ValueError, OSError, OmegaConfBaseException) as error:
         message = str(explained(error) or command_line.described(error))
         SweepJob(number, overrides, error=message).write(folder)
-        log.error("job %d failed: %s", number, message)
+        log.error("job %d failed; the table at the end says why", number)
         raise JobError(message) from error
     SweepJob(number, overrides, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
     return _las(metrics, "dev")
@@ -123,13 +124,10 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
 
 def _is_held(lock: Path) -> bool:
     """Whether another process, which began at the same time, trains in the folder."""
-    if not lock.exists():
-        return False
-    try:
-        with locked(lock, wait=False):
+    if lock.exists():
+        with suppress(LockedError), locked(lock, wait=False):
             return False
-    except LockedError:
-        return True
+    return lock.exists()
 
 
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
@@ -139,14 +137,21 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     _name_treebank(settings, task)
     check_given(settings, task)
     _make_paths_absolute(settings, Path(unresolved(job.runtime, "cwd")))
+    if JobFolders.is_dry:
+        print(_outline(settings, folder))
+        _remove_if_unused(folder, {f"{job.job.name}.log"})
+        sys.exit()
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
     reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
     observers = [*([_Reproduction()] if reproduces else []), *observers]
     folds = settings.treebank.folds if settings.treebank.fold is None else None
     if folds is not None and folds < 2:
         folds = None  # a single run, which is refused for it
-    if folds is not None:
-        _refuse_other_run(folder)
+    if folds is not None:  # whose metrics would replace those of a run without them
+        from parser.training.run_folder import CHECKPOINT, MANIFEST
+
+        if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
+            raise ValueError(f"{folder}: a run without folds is here; choose another hydra.run.dir")
     runs = []
     for number in range(1, (folds or 1) + 1):
         run_folder, given = folder, list(task)
@@ -174,12 +179,17 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     return metrics
 
 
-def _refuse_other_run(folder: Path) -> None:
-    """Refuses a folder in which the metrics of folds would replace those of a run without them."""
-    from parser.training.run_folder import CHECKPOINT, MANIFEST
+def _outline(settings: Settings, folder: Path) -> str:
+    """Return what a run into the folder would read and do, a line for each part; of folds, the last one's."""
+    from parser.settings.planning import check_files, plan
 
-    if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
-        raise ValueError(f"{folder}: a run without folds is here; choose another hydra.run.dir")
+    settings.treebank.fold = settings.treebank.fold or settings.treebank.folds
+    made = plan(settings)
+    check_files(made.files)
+    models = {key: find_model(Path(model)) for key, model in named_files(settings, FOLDERS).items()}
+    passes = {one.name: f"{one.epochs} epochs, {one.trees} trees" for one in made.passes if not getattr(one, "given", False)}
+    parts = {**made.labels, **made.files.named, "held out": made.files.train.held_out, **models, **passes, "folder": folder}
+    return "\n".join(f"{name:<24}{value}" for name, value in parts.items() if value not in (None, (0.0, 0.0)))
 
 
 def _first_commands(folder: Path) -> str:
@@ -257,17 +267,29 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
         files.name = escaped("+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed")
 
 
-def _make_paths_absolute(settings: Settings, start: Path) -> None:
-    """Relative paths are those of the folder where the command was started, or of this package where that has no such file.
+def _run_name(*, _root_: DictConfig) -> str:
+    """Return what a run's folder is called, in letters and digits of any script: treebank, column or system, recipe, seed."""
+    made, task = deepcopy(_root_), unresolved(_root_.hydra.overrides, "task")
+    with suppress(ValueError, OmegaConfBaseException):  # the run itself says what is wrong
+        _name_treebank(made, task)  # type: ignore[arg-type]
+    name = OmegaConf.select(made, "treebank.name", default=None) or ""
+    safe = re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in name)).strip("._-+")
+    short = safe.encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
+    given = [word.partition("=")[0] for word in task]
+    has_column = made.column is not None and ("column" in given or "treebank.train" not in given)
+    return f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
 
-    A model may be named, too, as optimal-step get knows it.
-    """
+
+OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # which configs/train.yaml calls folders by
+
+
+def _make_paths_absolute(settings: Settings, start: Path) -> None:
+    """Relative paths are those of the folder where the command was started, or of this package, or name a fetched model."""
 
     def absolute(path: str) -> str:
-        ours = HOME / path  # the sample treebank
-        if (start / path).exists():
-            return str(start / path)
-        return str(ours if ours.exists() else start / (named_folder(Path(path)) if key in FOLDERS else path))
+        here, ours = start / path, HOME / path  # the sample treebank
+        found = ours if ours.exists() and not here.exists() else here
+        return str(found if found.exists() or key not in FOLDERS else start / named_folder(Path(path)))
 
     def mapped(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -289,7 +311,8 @@ def _resume_command(job: HydraConf) -> str:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
     # Settings have to stand together: argparse takes none after an option that comes after others.
     end = max((i for i, word in enumerate(arguments, 1) if "=" in word and not word.startswith("-")), default=len(arguments))
-    return shell_command([*command_line.invocation(), *arguments[:end], override(key, folder), *arguments[end:]])
+    command = shell_command([*command_line.invocation(), *arguments[:end], override(key, folder), *arguments[end:]])
+    return f"{shell_command(['cd', unresolved(job.runtime, 'cwd')])} && {command}"  # where relative paths begin
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
@@ -356,13 +379,16 @@ def main() -> None:
         print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
-    JobFolders.sweep = None  # an earlier command of this process may have been a sweep
+    JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
     try:
-        sys.argv[1:] = with_shares(with_columns(with_paths(sys.argv[1:])))
+        words = [word for word in sys.argv[1:] if word != _DRY_RUN]
+        if JobFolders.is_dry and is_sweep(words):
+            raise ValueError(f"{_DRY_RUN} shows the plan of one run; leave out -m")
+        sys.argv[1:] = with_shares(with_columns(with_paths(words)))
         _job()
     except JobError:
         pass  # the table says it
-    except (AssertionError, AttributeError, ValueError, CompactHydraException, OmegaConfBaseException, YAMLError) as error:
+    except Exception as error:
         if (told := explained(error)) is None:
             raise
         raise told from error

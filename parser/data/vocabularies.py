@@ -302,16 +302,12 @@ class Vocabularies:
         self.lemmas = lemmas
         self.subwords = subwords
         self.pretrained = pretrained
-        self.treebank = self.known_treebank("")
+        self.treebank = next(iter(self.treebanks), "")
 
     @property
     def treebanks(self) -> list[str]:
         """The treebanks that the model tells apart."""
         return self.by_attribute[TREEBANK].symbols if TREEBANK in self.by_attribute else []
-
-    def known_treebank(self, name: str) -> str:
-        """The treebank of this name if the model knows it, else its first one; empty if it tells none apart."""
-        return name if name in self.treebanks else next(iter(self.treebanks), "")
 
     @property
     def attributes(self) -> list[str]:

@@ -268,7 +268,7 @@ def check_device(name: str) -> None:
         ValueError: says so, and what there is.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
-        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU"
+        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (which is called cuda)"
         raise ValueError(f"there is no device {name!r} here; available: {known}")
 
 

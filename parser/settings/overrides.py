@@ -34,8 +34,12 @@ _TREEBANK = "treebank"
 # Groups that are chosen by name.
 _CHOICES = (_TREEBANK, "beam", "tokenizer", "model", "recipe", "system", "oracle")
 
-# Settings of older versions, and their names.
+# Settings of older versions, and what people call others elsewhere, and their names.
 RENAMED = {
+    **dict.fromkeys(("run_dir", "output", "output_dir", "out", "o", "model_dir", "save_dir", "log_dir"), "hydra.run.dir"),
+    "epochs": "first_pass.epochs or second_pass.epochs",
+    "lr": "optimizer.learning_rate",
+    "lang": "treebank",
     "second_pass.follow": "second_pass.exploration_probability",
     "online.follow": "online.exploration_probability",
     "first_pass.model": "start",
@@ -117,9 +121,10 @@ def check_words(words: Iterable[str]) -> None:
         SettingsError: names the setting, and how to give it.
     """
     for word in words:
-        name, equals, value = word.lstrip("+-").partition("=")
-        if word.startswith("-") and (name in keys() or name in _CHOICES):
-            raise SettingsError(f"{word}: settings have no dashes; write {name}={value if equals else 'VALUE'}")
+        name, _, value = word.lstrip("+-").partition("=")
+        if word.startswith("-") and name in (*RENAMED, *keys(), *(key.rpartition(".")[2] for key in keys())):
+            how = f"write {name}={value or 'VALUE'}" if name in keys() else absent(name, OmegaConf.create(), word)
+            raise SettingsError(f"{word}: settings have no dashes; {how}")
         fixes = [f"{name}=NAME"] if name in _CHOICES else []
         if name in keys() and keys()[name].is_group:
             beside = f", beside {' or '.join(keys()[name].choices)}" if keys()[name].choices else ""
@@ -191,16 +196,19 @@ def _and_above(key: str) -> list[str]:
 def absent(key: str, settings: Any, given: str) -> str:
     """What to say of a key that is none of this run's, as it was given: it is misspelt, or of another choice of a group."""
     if key in RENAMED:
-        return f"there is no setting {key} any more; its name is {RENAMED[key]}"
+        return f"there is no setting {key}; its name is {RENAMED[key]}"
     known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
     if known is None:
-        # First the group, then the last part decides: of optimzer.lr the nearest key is one of the optimizer.
+        # A last part that any group has; else the group decides first, then the last part: optimzer.lr is the optimizer's.
         group, _, name = key.rpartition(".")
-        groups = {other: other.rpartition(".")[0] for other in keys()}
-        nearest_group = _nearest(group, groups.values())
-        beside = {other.rpartition(".")[2]: other for other, of in groups.items() if of == nearest_group}
-        nearest = beside[_nearest(name, beside)]
-        return f"there is no setting {key}; the nearest is {nearest}; --help lists them all"
+        lasts = {other: other.rpartition(".")[2] for other in keys()}
+        if group and name not in lasts.values():
+            near = _nearest(group, {other.rpartition(".")[0] for other in keys()})
+            lasts = {other: last for other, last in lasts.items() if other == f"{near}.{last}"}
+        last = _nearest(name, lasts.values())
+        found = [other for other in lasts if lasts[other] == last]
+        here = [other for other in found if OmegaConf.select(settings, other, default=other) != other]
+        return f"there is no setting {key}; the nearest is {' or '.join(here or found)}; --help lists them all"
     missing = [one for one in _and_above(known) if keys()[one].choices and (one == key or _select(settings, one) is None)]
     if not missing:  # in a dictionary, whose keys are its user's
         return f"there is no {key} yet; write +{given}"

@@ -157,9 +157,8 @@ def _check_names(word: str, text: str) -> None:
         end = _end(text, i)
         if text[i] == "{" and end > i and text[i - 1 : i] != "$":
             names = [part.partition(":")[0].strip() for part in split(text[i + 1 : end]) if ":" in part]
-            if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-                several = f"; several files of one treebank are a list: {twice[0]}: [FILE,FILE]" if "treebank." in word else ""
-                raise SettingsError(f"{word}: the name {twice[0]} is given twice, and one value would be lost{several}")
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise SettingsError(f"{word}: the name {twice[0]} is given twice; give it once, several files of it as a list")
         i = end + 1 if text[i] in "'\"" else i + 1
 
 

@@ -63,7 +63,7 @@ from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
 
-# The length of the vector that tells treebanks apart.
+# The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
 _TREEBANK_SIZE = 12
 
 
@@ -155,11 +155,8 @@ def _linear(made: LinearSettings) -> LinearPlan:
 def _network(made: Settings) -> NetworkPlan:
     wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
     attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
-    embeddings = {name: Embedding(size, True) for name, size in made.embeddings.items()}
-    if encoder is not None:  # a model to begin with may tell treebanks apart, whatever this run names
-        embeddings |= {TREEBANK: Embedding(_TREEBANK_SIZE, True)}
-    if isinstance(made.treebank.train, dict):
-        attributes = (*attributes, TREEBANK)
+    embeddings = {name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()}
+    attributes = (*attributes, TREEBANK) if isinstance(made.treebank.train, dict) else attributes
     tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
     return NetworkPlan(
         attributes=attributes,

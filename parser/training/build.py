@@ -32,7 +32,7 @@ from parser.training.examples.teacher import load_teachers
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
 from parser.training.passes.training_pass import RunContext, TrainingPass
-from parser.training.run_folder import trained_with
+from parser.training.run_folder import same_network
 from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
@@ -67,8 +67,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
             case GoldPlan():
                 passes.append(gold := GoldPass(one, trained, context))
             case ExplorationPlan():
-                wanted = one.distillation
-                teachers = load_teachers(wanted, model, plan.device, str(plan.labels["treebank"])) if wanted else []
+                teachers = load_teachers(plan, model)
                 joined = gold if one.examples is ExampleUse.join else None
                 passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
             case GlobalPlan():
@@ -108,8 +107,7 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         key, here, there = found
         raise SettingsError(
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; its weights are of use only where "
-            f"features, layers and system are the same: give the settings of its run{trained_with(plan.start)}, and others only "
-            "for training"
+            f"features, layers and system are the same: {same_network(plan.start)}, and others only for training"
         )
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
@@ -139,8 +137,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     if corpus.subword_vectors is not None:
         embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
     if network.spec.encoder is not None and (unread := [one for one in corpus.vocabularies.embedded if one not in embeddings]):
-        fix = f"give the settings of its run{trained_with(plan.start)}"
-        raise SettingsError(f"start={plan.start}: that model reads {', '.join(unread)}, and this run does not; {fix}")
+        raise SettingsError(f"start={plan.start}: that model reads {', '.join(unread)}, too; {same_network(plan.start)}")
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))

@@ -230,7 +230,7 @@ class Run:
                 one.put_weights(best)
         search = self._plan.search if one.name == self._names[-1] else None
         if measured := [part for part in ("dev", "test") if getattr(self._corpus, part) is not None]:
-            log.info("%s: parsing %s", one.name.replace("_", " "), " and ".join(measured))
+            log.info("%s: parsing %s", "start" if one.given else one.name.replace("_", " "), " and ".join(measured))
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
         self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
@@ -276,6 +276,7 @@ class Run:
             "dev": last["dev"],
             "test": last["test"],
             "after_first_pass": first,
+            **({"first_pass_given": True} if getattr(self._plan.passes[0], "given", False) else {}),
             **({"after_second_pass": between[0]} if between else {}),
             **({} if self._plan.files.train.fold is None or test is None else {"test_part": test.counted_words()}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},

@@ -33,12 +33,6 @@ MANIFEST = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
 _MISSING = object()
-# Of a card, how its command begins, and which of its words say what the network is like.
-_COMMAND = "    optimal-step train "
-_OF_NETWORK = re.compile(
-    r"[+~]*(model|recipe|system|degree|nonmonotonic|vectors\.(attribute|trained)|lattice\.lookahead"
-    r"|(features|embeddings|classifier|encoder(?!\.pretrained))\..*)(=|$)"
-)
 
 
 class RunFolderError(ValueError):
@@ -135,17 +129,13 @@ def start_over(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def trained_with(model: str | None) -> str:
-    """Return, for a message, the command with what the card of a model says of its network; empty if there is no card."""
-    card = Path("none") if model is None else find_model(Path(model)) / CARD
-    lines = card.read_text(encoding="utf-8", errors="replace").splitlines() if card.is_file() else []
-    command = next((line for line in lines if line.startswith(_COMMAND)), "")
-    try:
-        given = [word for word in shlex.split(command.removeprefix(_COMMAND)) if _OF_NETWORK.match(word)]
-    except ValueError:  # quotes are not closed
-        return ""
-    recipe = [] if any(word.startswith("recipe=") for word in given) else ["recipe=paper"]
-    return f", as in {shell_command(['optimal-step', 'train', *recipe, *given], {'start': str(model)})}" if command else ""
+def same_network(model: str | None) -> str:
+    """Return, for a message, how to train with the network of a model, whose card has the command that trained it."""
+    card = find_model(Path(str(model))) / CARD
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    words = [word for line in re.findall("^    (optimal-step train .*)", text, re.MULTILINE) for word in shlex.split(line)]
+    kept = [word for word in words if not re.match(r"\+*(treebank|hydra|start|seed|paths|tokenizer|resume|threads)\b", word)]
+    return "give the settings of its run" + (f", as in {shell_command(kept, {'start': str(model)})}" if words else "")
 
 
 def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:

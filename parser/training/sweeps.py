@@ -55,10 +55,12 @@ class JobFolders(Callback):
     Attributes:
         sweep: that of the sweep; None if it has none.
         new: that of the run or sweep and those above it, as far as hydra makes them for it; the innermost first.
+        is_dry: whether the command only shows its plan.
     """
 
     sweep: ClassVar[Path | None] = None
     new: ClassVar[list[Path]] = []
+    is_dry: ClassVar[bool] = False
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Notes the folder."""

@@ -32,8 +32,14 @@ def test_it_lists_its_commands():
     unknown = optimal_step("prase")
     assert (unknown.returncode, unknown.stderr) == (
         1,
-        f"error: there is no command 'prase'; there are {', '.join(COMMANDS)}\n",
+        f"error: there is no command 'prase'; did you mean parse?; there are {', '.join(COMMANDS)}\n",
     )
+    for given, meant in (
+        ("tarin", "did you mean train?"),
+        ("fetch-treebanks", "did you mean fetch_treebanks?"),
+        ("xyz", "'xyz'; there"),
+    ):
+        assert meant in optimal_step(given).stderr
 
 
 def test_it_says_its_version():

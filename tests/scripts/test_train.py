@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,13 +14,18 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from parser.commands import command_line
+from parser.commands.configs import CONFIGS
 from parser.commands.train import _first_commands, _remove_if_unused, main
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
+from parser.settings.overrides import path_settings
+from parser.settings.paths import for_hydra
 from parser.storage.locks import locked
 from parser.training import run as training_run
 from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
@@ -50,6 +56,8 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     assert "[job 2]" in done.stderr
     assert "reproduces" not in done.stderr
     assert str(jobs[2].error).startswith("column=9 is unknown")
+    assert (done.stdout + done.stderr).count("column=9 is unknown") == 2  # of two jobs, in the table
+    assert "job 2 failed; the table at the end says why" in done.stderr
     lines = done.stdout.splitlines()
     assert any(line.startswith("   0  column=1 ") and f"{jobs[0].dev_las:.2f}" in line for line in lines)
     assert any(line.startswith("   2  column=9 ") and "failed: column=9 is unknown" in line for line in lines)
@@ -142,11 +150,71 @@ def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
         said = [line for line in errors.read().splitlines() if "][INFO]" not in line]
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status
     assert len(said) == 1
-    assert said[0].startswith("interrupted; resume with: ")
+    assert said[0].startswith(f"interrupted; resume with: cd {ROOT} && ")  # from any folder
     assert said[0].endswith(f"hydra.run.dir={tmp_path}")
     assert "resume=false" not in said[0]
     assert (tmp_path / "checkpoint.safetensors").exists()
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_the_command_that_resumes_a_run_works_from_another_folder(tmp_path, monkeypatch):
+    """Whatever is relative in it: files, and paths.treebanks, which a run of the same settings must have the same."""
+    (tmp_path / "it's here").mkdir()
+    (tmp_path / "it's here" / "mine (1).conllu").write_bytes((SAMPLE / "sample-ud-dev.conllu").read_bytes())
+    monkeypatch.setattr(command_line, "_received", [signal.SIGTERM])
+    given = ["treebank.train=mine (1).conllu", "paths.treebanks=.", "column=1", *TINY, *NO_VECTORS, "hydra.run.dir=run"]
+    done = train(*given, folder=tmp_path / "it's here")
+    words = shlex.split(done.stderr.splitlines()[-1].partition("resume with: ")[2])
+    assert words[:3] == ["cd", str(tmp_path / "it's here"), "&&"]
+    monkeypatch.setattr(command_line, "_received", [])
+    done = train(*words[5:], folder=Path(words[1]))
+    assert (done.returncode, (tmp_path / "it's here" / "run" / "model").is_dir()) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (["treebank.train=x/kő (v2)'s.conllu"], "kő_v2_s-arc_standard-paper-seed1"),
+        (["treebank.train=[x/a.conllu,b.conllu]", "recipe=accurate", "seed=3"], "a+b-arc_standard-accurate-seed3"),
+        (["treebank.train={hu: x/a.conllu, el: [b.conllu]}", "recipe=text"], "a+b-arc_standard-text-seed1"),
+        (["treebank.train=x/ヒンディー हिन्दी.conllu", "system=swap", "recipe=text"], "ヒンディー_हिन्दी-swap-text-seed1"),
+        (["treebank.train=..", "treebank.name=../a/b"], "a_b-arc_standard-paper-seed1"),
+        (["treebank.train=x/.conllu"], "unnamed-arc_standard-paper-seed1"),
+        (["treebank.train=x/a.conllu", "column=1"], "a-column1-paper-seed1"),
+        (
+            [f"treebank.train=[{','.join('ő' * 9 + str(n) for n in range(30))}]"],
+            f"{'ő' * 9}0+{'ő' * 9}1+",
+        ),
+        (["treebank=hu"], "hu-column5-paper-seed1"),
+        (["system=covington"], "sample-covington-paper-seed1"),
+    ],
+)
+def test_a_run_is_called_by_its_treebank_system_and_recipe(given, name):
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        words = for_hydra([*given, "hydra.job.num=7"], path_settings(), sweep=False)
+        made = compose("train", overrides=words, return_hydra_config=True)
+    HydraConfig.instance().set_config(made)
+    folder = Path(made.hydra.run.dir)
+    assert folder.parent.parent == Path("runs")
+    assert folder.parent.name.startswith(name) if name.endswith("+") else folder.parent.name == name
+    assert len(os.fsencode(folder.parent.name)) < 200
+    assert made.hydra.sweep.subdir == f"7-{folder.parent.name}"
+
+
+def test_the_plan_of_a_run_is_shown_and_nothing_is_written(tmp_path):
+    run = [FILES[0], "treebank.held_out=0.1", *NO_VECTORS]
+    done = train(*run, "--dry-run", "recipe=accurate", "beam=global", "treebank.folds=3", folder=tmp_path)
+    assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (0, "", [])
+    shown = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert shown["treebank"] == "sample-ud-dev"
+    assert shown["treebank.train"] == FILES[0].partition("=")[2]
+    assert (shown["system"], shown["recipe"], shown["oracle"]) == ("arc_standard", "accurate", "context_rows")
+    assert shown["second_pass"].endswith("epochs, original trees")
+    assert "third_pass" in shown
+    assert shown["folder"].startswith(f"{tmp_path}/runs/sample-ud-dev-arc_standard-accurate-seed1/")
+    for refused in (["treebank.train=none.conllu"], ["--dry-run", "start=none"], ["-m", "seed=1,2"], ["column=9"]):
+        done = train(*run, "--dry-run", *refused, folder=tmp_path)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines()), [*tmp_path.iterdir()]) == (1, "", 1, []), refused
 
 
 def test_a_signal_whose_exception_was_lost_ends_a_run(tmp_path, monkeypatch):

@@ -222,14 +222,16 @@ def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said)
     ],
 )
 def test_a_name_that_is_given_twice_is_refused(word, name):
-    with pytest.raises(SettingsError, match=f"=.*: the name {name} is given twice, and one value would be lost"):
+    with pytest.raises(SettingsError, match=f"=.*: the name {name} is given twice; give it once"):
         for_hydra([word], path_settings(), sweep=None)
 
 
 @pytest.mark.parametrize(
     "word",
-    [f"{TRAIN}={{a: [F,F], b: F}}", f'{TRAIN}={{a: "x, a: y"}}', "embeddings={a: 1},{a: 2}", "x={a: {b: 1}, c: {b: 2}}"]
-    + ["treebank.name='{a: 1, a: 2}'", f"{RUN}={{a: 1, a: 2}}", "device=${f:{x},{x}}"],
+    [
+        *(f"{TRAIN}={{a: [F,F], b: F}}", f'{TRAIN}={{a: "x, a: y"}}', "embeddings={a: 1},{a: 2}", "x={a: {b: 1}, c: {b: 2}}"),
+        *("treebank.name='{a: 1, a: 2}'", f"{RUN}={{a: 1, a: 2}}", "device=${f:{x},{x}}"),
+    ],
 )
 def test_other_names_are_taken(word):
     for_hydra([word], path_settings(), sweep=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 
@@ -13,6 +14,7 @@ from parser.data.vocabularies import SetVocabulary
 from parser.model.model import Model
 from parser.model_folder import read_tensors
 from parser.settings import SettingsError
+from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
@@ -189,3 +191,15 @@ def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treeb
             said += f"recipe=accurate encoder.hidden=12 start={tmp_path}/old"
         with pytest.raises(SettingsError, match=f"start=.*{re.escape(said)}(?!, as)"):
             train(run(treebanks[0], *KINDS[new], f"start={tmp_path}/old"), tmp_path / "new")
+
+
+def test_a_model_to_begin_with_is_measured_at_the_start(started, treebanks, tmp_path):
+    """A run without one, or with one pass, has no scores of a model that was given."""
+    kind, folder = started
+    metrics = train(run(treebanks[1], *kind, f"start={folder}"), tmp_path)
+    given, once = (
+        ("dev at the start", "dev after the first pass") if kind is not ONE_PASS else ("dev after the", "dev at the start")
+    )
+    assert given in final_table(metrics)
+    assert once not in final_table(metrics)
+    assert "dev after the first pass" in final_table(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))

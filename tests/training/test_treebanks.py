@@ -113,7 +113,7 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
     file = files[["left", "right"].index(taken)]
     part = [f"treebank.name={name}", f"treebank.train={file}", f"treebank.dev={file}", "treebank.test=null", *FEW]
     metrics = train(settings(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
-    assert f"(right, left): this one is taken for {taken}; treebank.name=NAME" in caplog.text
+    assert f"(right, left): these sentences are taken for {taken}; treebank.name=NAME" in caplog.text
     assert metrics["dev"]["uas"] > 90
     train(settings(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
     words = [["a", "b", "c", "d"]]

@@ -205,11 +205,8 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
         embedding = start.spec.embeddings.get(name)
         values = chain.from_iterable(attribute_values(known, name))
         if name == TREEBANK:  # the first one is the default in parsing
-            named = plan.files.train.names or [before.known_treebank(str(plan.labels["treebank"]))]
+            named = plan.files.train.names or [choose_treebank(start, plan, f"start={plan.start}")]
             by_attribute[name] = Vocabulary([*dict.fromkeys([*named, *vocabulary.symbols])])
-            if not plan.files.train.names:
-                told = "start  tells treebanks apart (%s): this one is taken for %s; treebank.name=NAME chooses another"
-                log.info(told, ", ".join(vocabulary.symbols), named[0])
         elif embedding is None or embedding.trained:
             rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
             by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
@@ -234,6 +231,15 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     named = f" ({', '.join(new)})" if new else ""
     log.info("start  new to it: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
     return vocabularies, relations
+
+
+def choose_treebank(model: Model, plan: Plan, named: str) -> str:
+    """Return the treebank of a model that a run's sentences are taken for, and log it: the one of its name, or the first."""
+    known, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
+    chosen = name if name in known else known[0]
+    told = "%s tells treebanks apart (%s): these sentences are taken for %s; treebank.name=NAME chooses another"
+    log.info(told, named, ", ".join(known), chosen)
+    return chosen
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:

@@ -12,7 +12,6 @@ is less sure.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,10 @@ from parser.model.model import Model
 from parser.networks.classifier import batch_scorer
 from parser.settings import SettingsError
 from parser.settings.choices import Over
-from parser.settings.plan import DistillationPlan
+from parser.settings.plan import Plan
+from parser.training.examples.corpus import choose_treebank
 from parser.training.examples.examples import BatchedComputations, SoftTargets
 from parser.transitions.system import Transitions
-
-log = logging.getLogger(__name__)
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
 # same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
@@ -105,19 +103,19 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
     return found
 
 
-def load_teachers(plan: DistillationPlan, student: Model, device: str, treebank: str) -> list[Model]:
-    """Return the teachers of a plan. One that tells treebanks apart takes the sentences for those of ``treebank``.
+def load_teachers(plan: Plan, student: Model) -> list[Model]:
+    """The teachers of a plan.
 
     Raises:
         ModelError: there is no finished run, or no model, in a folder.
         SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
     """
-    return [_load(folder, device, student, treebank) for folder in plan.teachers]
+    return [_load(folder, plan, student) for folder in plan.teachers]
 
 
-def _load(folder: str, device: str, student: Model, treebank: str) -> Model:
+def _load(folder: str, plan: Plan, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
-    teacher = Model.load(Path(folder), device)
+    teacher = Model.load(Path(folder), plan.device)
     if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     for what, its, ours in (
@@ -140,10 +138,8 @@ def _load(folder: str, device: str, student: Model, treebank: str) -> Model:
             f"{named} does not fit: it reads {', '.join(further)}, which this run does not; add them to features.*, or name a "
             "teacher that reads no more"
         )
-    if known := teacher.vocabularies.treebanks:
-        chosen = teacher.vocabularies.treebank = teacher.vocabularies.known_treebank(treebank)
-        told = "%s tells treebanks apart (%s): these sentences are taken for %s; treebank.name=NAME chooses another"
-        log.info(told, named, ", ".join(known), chosen)
+    if teacher.vocabularies.treebanks:
+        teacher.vocabularies.treebank = choose_treebank(teacher, plan, named)
     return teacher
 
 
