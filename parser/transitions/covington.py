@@ -46,6 +46,7 @@ class Covington(TransitionSystem):
     projective: ClassVar[bool] = False
     oracles: ClassVar[tuple[str, ...]] = ("covington_loss",)
     gold_oracle: ClassVar[str] = "covington_loss"
+    leaves_words: ClassVar[bool] = True
     candidate_positions: ClassVar[tuple[str, ...]] = ("p0",)  # the first token that was passed
     further_positions: ClassVar[tuple[str, ...]] = ("p0",)
 

@@ -64,6 +64,7 @@ class TransitionSystem(ABC):
     oracles: ClassVar[tuple[str, ...]]  # names of its oracles, the default first
     gold_oracle: ClassVar[str]  # the oracle that gold computations of the first pass follow
     reorders_buffer: ClassVar[bool] = False  # whether tokens go back into the buffer
+    leaves_words: ClassVar[bool] = False  # whether words can be passed without a head, which they get in a last phase
     candidate_positions: ClassVar[tuple[str, ...]] = ()  # positions of its own, besides those in stack and buffer
     # How a table of positions that names none of them becomes one that does; see features.at_candidates().
     candidate_of: ClassVar[Mapping[str, str]] = {}

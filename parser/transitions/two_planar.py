@@ -38,6 +38,7 @@ class TwoPlanar(TransitionSystem):
     projective: ClassVar[bool] = False
     oracles: ClassVar[tuple[str, ...]] = ("two_planar_search",)
     gold_oracle: ClassVar[str] = "two_planar_search"
+    leaves_words: ClassVar[bool] = True
     candidate_positions: ClassVar[tuple[str, ...]] = ("o0",)  # the top of the other stack
     further_positions: ClassVar[tuple[str, ...]] = ("o0",)
 

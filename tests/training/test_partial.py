@@ -18,10 +18,11 @@ from parser.decoding.parsers import parse
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.settings import Settings
-from parser.settings.choices import Policy
+from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import Exploration, explore
 from parser.training.run import train
+from parser.transitions import covington, two_planar
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot
 from tests.random_trees import random_mildly_nonprojective_tree
@@ -39,6 +40,8 @@ SYSTEMS = [
     "two_planar",
     "pointer",
 ]
+
+RIGHT = {"covington": covington.RIGHT, "two_planar": two_planar.RIGHT}  # blocks are columns in these
 
 
 def hide(conllu: str, rng: random.Random, share: float) -> str:
@@ -112,6 +115,25 @@ def test_the_setting_alone_changes_nothing(whole, tmp_path):
     for partial in ("true", "false"):
         train(run(whole, whole, f"treebank.partial={partial}"), tmp_path / partial)
     assert files_of(tmp_path / "true") == files_of(tmp_path / "false")
+
+
+@pytest.mark.parametrize(("system_name", "n"), [("covington", 1), ("two_planar", 2)])
+@pytest.mark.parametrize("target", [None, Target.own_best])
+def test_leaving_out_a_word_whose_head_is_not_known_teaches_nothing(system_name, n, target):
+    """Of words 1 and 2 nobody knows the heads: what is taught is the arc from 2 to 3, and the shift once it is made."""
+    system = transitions.create(system_name, 2)
+    table = FeatureTable([Slot.parse("s0:upos")], ["upos"], system.candidate_positions)
+    data = one_sentence([UNKNOWN_HEAD, UNKNOWN_HEAD, 2], [-1, -1, 1])
+    bound = oracles.create(system.gold_oracle, **system.gold_options).bind(data.trees)
+    if target is None:
+        found = gold_examples(data, bound, system, table)
+    else:
+        scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
+        follows_gold = Exploration(Policy.mixed, 0.0)
+        found, _ = explore(data, bound, system, table, scorer, target, follows_gold, np.random.default_rng(1))
+    assert len(found) == n
+    arc = system.block_starts[RIGHT[system_name]] + 1
+    assert (found.targets == arc).any(axis=1).sum() == 1
 
 
 def one_sentence(heads: list[int], relations: list[int]) -> TrainingSentences:

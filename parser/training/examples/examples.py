@@ -221,6 +221,22 @@ class BatchedComputations:
         """int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
+    def taught(self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray) -> np.ndarray:
+        """The right outputs (int32[m, width]); where a word may be left out only because its head is unknown, all outputs.
+
+        An arc to such a word keeps as many gold ``edges`` (int[m, width], by transition) as the transition that leaves it out.
+        """
+        unknown = (self.gold_heads[rows] == NO_NODE) & (self.now.heads[rows] == NO_NODE)
+        if not (self._system.leaves_words and unknown[:, 1:].any()):
+            return outputs
+        arcs = transitions.children != NO_NODE
+        guesses = arcs & np.take_along_axis(unknown, np.maximum(transitions.children, 0), axis=1)
+        undecided = (guesses & (edges == edges.max(axis=1, keepdims=True))).any(axis=1)
+        undecided &= ((outputs != NO_NODE) & ~arcs).any(axis=1)
+        nothing = np.full_like(self.gold_relations, NO_NODE)
+        everything = correct_outputs(self._system, transitions.rows != NO_NODE, transitions, nothing, rows)
+        return np.where(undecided[:, None], everything, outputs)
+
 
 def batched_computations(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[BatchedComputations]:
     """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
@@ -258,13 +274,13 @@ def gold_examples(
     for batch in batched_computations(data, system):
         for rows in batch:
             transitions = system.transitions(batch.now, rows)
-            outputs = correct_outputs(
-                system, optimal_transitions(batch.score(oracle, rows)), transitions, batch.gold_relations, rows
-            )
+            scores = batch.score(oracle, rows)
+            outputs = correct_outputs(system, optimal_transitions(scores), transitions, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
+            right = batch.taught(outputs, rows, transitions, scores // oracle.gold_weight)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
             taught = np.where(data.trees.whole[batch.numbers[rows]], columns, NO_NODE)
-            gathered.append(new_examples(system, features, transitions, outputs, taught, batch.numbers[rows]))
+            gathered.append(new_examples(system, features, transitions, right, taught, batch.numbers[rows]))
             children = transitions.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, transitions, columns, batch.gold_relations[rows, children])
             if on_step is not None:
@@ -313,8 +329,8 @@ def new_examples(
         features: int32[feature rows, slots].
         transitions: the transitions.
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
-        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: they are, too, but there is no
-            example where nothing that could be done is wrong.
+        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: they are, too, but
+            configurations in which every transition is right are left out.
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():

@@ -226,8 +226,10 @@ class _ExampleCollector:
         scores = self._scorer(features)
         outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
         whole = self._data.trees.whole[batch.numbers[rows]]
+        edges = transition_scores // self._oracle.gold_weight
+        right = batch.taught(outputs, rows, transitions, edges)
         taught = target_columns(system, outputs, transitions, scores, self._target, whole)
-        examples = new_examples(system, features, transitions, outputs, taught, batch.numbers[rows])
+        examples = new_examples(system, features, transitions, right, taught, batch.numbers[rows])
         soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions, outputs)
         self.examples.append(replace(examples, soft=soft))
         outputs = with_best_labels(system, outputs, transitions, scores)
@@ -235,7 +237,6 @@ class _ExampleCollector:
         self._steps += len(rows)
         self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
         self._optimal_steps += int(optimal.sum())
-        edges = transition_scores // self._oracle.gold_weight
         return _ScoredConfigurations(transitions, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
 
     def report(self) -> ExplorationReport:
