@@ -2,7 +2,7 @@
 
 The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the scores without punctuation; see
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
-input. Where HEAD is _ in GOLD, it is not known and does not count; --by and --confusion need all heads.
+input. Where HEAD or DEPREL is _ in GOLD, it is not known and does not count; --by and --confusion need all.
 
 With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
 arc; for precision, words are grouped by the system's own tree. With --confusion, the most frequent wrong relations.
@@ -24,12 +24,16 @@ MOST_CONFUSED = 20  # pairs of relations that are printed
 def as_table(scores: dict[str, Score]) -> str:
     """The scores for people, two decimals."""
     lines = [f"{'':20} {'precision':>9} {'recall':>9} {'F1':>9} {'of aligned':>10}", "-" * 61]
+    words, known, labelled = (scores[key].gold for key in ("words", "uas", "las"))
     for key, name in NAMES.items():
         score = scores[key]
+        if labelled < words and not score.gold:
+            lines.append(f"{name:20} {'-':>9} {'-':>9} {'-':>9}")
+            continue
         aligned = "" if score.aligned_accuracy is None else f"{score.aligned_accuracy:10.2f}"
         lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}".rstrip())
-    if (known := scores["uas"].gold) < (words := scores["words"].gold):
-        lines.append(f"of {words:,} gold heads {known:,} are known; no other counts in the scores of trees")
+    if labelled < words:
+        lines.append(f"of {words:,} gold heads {known:,} are known, {labelled:,} with relation; only these count for trees")
     return "\n".join(lines)
 
 
@@ -48,7 +52,9 @@ def as_json(scores: dict[str, Score]) -> str:
         }
         for key, score in scores.items()
     }
-    return json.dumps({**{key: score.f1 for key, score in scores.items()}, "details": details}, indent=2)
+    partial = scores["las"].gold < scores["words"].gold  # null is what no word counts in; a whole file has 0 there
+    found = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
+    return json.dumps({**found, "details": details}, indent=2)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -316,7 +316,7 @@ def _resume_command(job: HydraConf) -> str:
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
-    return None if metrics[part] is None else float(metrics[part]["las"])
+    return (metrics[part] or {}).get("las")
 
 
 def with_paths(arguments: Sequence[str]) -> list[str]:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from parser.conllu.checks import ConlluError
+from parser.conllu.checks import EMPTY, ConlluError
 from parser.evaluation.alignment import align
-from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text
+from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text
 from parser.evaluation.scores import NOT_ALIGNED, Score, nonprojective_edges, text_difference
 
 SAMPLES = 2000  # of the bootstrap, and swaps of the test
@@ -104,7 +104,10 @@ class Comparison:
 
 def compare(gold: str | Path, system: str | Path) -> Comparison:
     """Compares a file of trees with the gold ones; raises what evaluate_files raises."""
-    texts = read_text(gold), read_text(system)
+    texts = read_text(gold, partial=True), read_text(system)
+    if UNKNOWN in texts[0].parents or EMPTY in texts[0].relations:
+        fix = "give a gold file of whole trees, or evaluate without --by and --confusion"
+        raise ConlluError(f"{gold}: some HEAD or DEPREL is _, and only whole trees are compared word by word; {fix}")
     if texts[0].characters != texts[1].characters:
         raise ConlluError(text_difference(*texts))
     return _compared(*texts)

@@ -77,10 +77,8 @@ class GoldPart:
     tags: dict[str, GoldTags]
 
     @classmethod
-    def of(
-        cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary, partial: bool = False
-    ) -> GoldPart:
-        """Encodes gold sentences for a parser with these vocabularies and relations; ``partial``: ``_`` is no relation."""
+    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
+        """Encodes gold sentences for a parser with these vocabularies and relations."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
         numbering = Vocabulary([*relations.symbols, *unseen])
@@ -91,7 +89,7 @@ class GoldPart:
             heads=heads,
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,
-            labelled=(heads != UNKNOWN_HEAD) & np.array([not partial or deprel != EMPTY for deprel in deprels], np.bool_),
+            labelled=(heads != UNKNOWN_HEAD) & np.array([deprel != EMPTY for deprel in deprels], np.bool_),
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
@@ -104,7 +102,7 @@ class GoldPart:
         """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores).
 
         UAS is of the words whose head is known, whose number ``known_heads`` says if it is not all; LAS of those whose relation
-        is known, too.
+        is known, too. A score of no words at all is left out.
         """
         found = self._of_words(parses)
 
@@ -116,7 +114,8 @@ class GoldPart:
             return of_some(slice(None))
         known = self.heads != UNKNOWN_HEAD
         labelled = {key: score for key, score in of_some(self.labelled).items() if key.startswith("las")}
-        return of_some(known) | labelled | {KNOWN_HEADS: int(known.sum())}
+        counts, scores = self.counted_words(), of_some(known) | labelled | {KNOWN_HEADS: int(known.sum())}
+        return {key: score for key, score in scores.items() if key == KNOWN_HEADS or counts[counted_by(key)]}
 
     def counted_words(self) -> dict[str, int]:
         """How many words scores are of, by counted_by()."""

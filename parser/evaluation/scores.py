@@ -139,7 +139,7 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     for g, s in pairs:
         no_punctuation[1][s] = no_punctuation[0][g]
     known = [parent != UNKNOWN for parent in gold.parents]
-    labelled = [one and (all(known) or relation != EMPTY) for one, relation in zip(known, gold.relations, strict=True)]
+    labelled = [one and relation != EMPTY for one, relation in zip(known, gold.relations, strict=True)]
 
     def of_some(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
         """Without those that are not among some gold words."""

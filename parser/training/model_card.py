@@ -89,7 +89,10 @@ class ModelCard(Observer):
             read += f"; {named}: predicted values that are right"
             needs += "; --tags=fill writes those that the model predicts"
         settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
-        scores = [f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |" for part in measured]
+        scores = [
+            f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' if key in metrics[part] else '-' for key in columns)} |"
+            for part in measured
+        ]
         given = "text.txt --text" if not tags and (folder / TOKENIZER).is_file() else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
             given += f" --treebank {shlex.quote(treebanks[0])}"

@@ -250,8 +250,9 @@ class Run:
         for epoch in range(done, one.epochs):
             fitted = one.fit_epoch(epoch)
             dev = self._measure("dev", one.search)
-            if dev is not None and (progress.best_las is None or dev["las"] > progress.best_las):
-                progress.best_las = dev["las"]
+            score = (dev or {}).get("las", (dev or {}).get("uas"))  # of a dev part without relations, heads alone
+            if score is not None and (progress.best_las is None or score > progress.best_las):
+                progress.best_las = score
                 best = one.weights()
             self._observers.on_epoch(EpochEnd(one.name, epoch, one.epochs, dev=dev, **vars(fitted)))
             progress.epochs_done = epoch + 1
@@ -371,7 +372,7 @@ class Evaluation:
         if corpus.dev is None:
             return {}
         model.calibration = Calibration.fit(*self._arcs(model, corpus.dev))
-        if corpus.test is None:
+        if corpus.test is None or not corpus.test.labelled.any():
             return {}
         log_probabilities, right = self._arcs(model, corpus.test)
         return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from udtools import udeval
 
-from parser.commands.evaluate import as_table, main
+from parser.commands.evaluate import as_json, as_table, main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
-from parser.evaluation import attachment_scores, evaluate_files
+from parser.evaluation import attachment_scores, compare, evaluate_files
 from parser.evaluation.alignment import Spans, align
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -393,3 +394,22 @@ def test_heads_that_are_not_known_do_not_count(tmp_path):
     paths[0].write_text(gold.replace("\t2\t", "\t_\t").replace("\t0\t", "\t_\t"), encoding="utf-8")
     with pytest.raises(ConlluError, match="no head is known"):
         evaluate_files(*paths)
+
+
+def test_relations_that_are_not_known_do_not_count(tmp_path):
+    """As in training; where no word counts, nothing is said to be measured."""
+    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    whole = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate("20222", 1)) + "\n"
+    paths[1].write_text(whole, encoding="utf-8")
+    paths[0].write_text(whole.replace("\tdep\t", "\t_\t"), encoding="utf-8")
+    scores = evaluate_files(*paths)
+    assert (scores["uas"].gold, scores["las"].gold, scores["clas"].system) == (5, 0, 0)
+    assert re.search(r"\nLAS, official +- +- +-\n", as_table(scores))
+    found = json.loads(as_json(scores))
+    assert (found["uas"], found["las"], found["blex"]) == (100.0, None, None)
+    for hidden in (whole.replace("\t0\tdep", "\t0\t_"), whole.replace("\t0\tdep", "\t_\tdep")):
+        paths[0].write_text(hidden, encoding="utf-8")
+        scores = evaluate_files(*paths)
+        assert (scores["las"].gold, scores["las"].f1, scores["clas"].f1) == (4, 100.0, 100.0)
+        with pytest.raises(ConlluError, match="without --by and --confusion"):
+            compare(*paths)

@@ -77,7 +77,7 @@ def test_words_are_counted_as_scores_count_them(seed):
             if rng.random() < 0.3:
                 one.deprels[word] = "_"
     model = small_model("static")
-    gold = GoldPart.of(made, model.vocabularies, model.relations, partial=True)
+    gold = GoldPart.of(made, model.vocabularies, model.relations)
     parses = Parses.allocate(gold.sentences.offsets)
     words = np.ones(len(parses.heads), np.bool_)
     words[parses.offsets[:-1]] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from parser.settings import Settings
 from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import Exploration, explore
-from parser.training.run import train
+from parser.training.model_card import ModelCard
+from parser.training.observers.console import final_table
+from parser.training.run import together, train
 from parser.transitions import covington, two_planar
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot
@@ -195,7 +198,7 @@ def test_where_nothing_is_known_nothing_is_taught():
 def test_scores_count_words_whose_heads_are_known(treebank, tmp_path):
     train(run(treebank, treebank), tmp_path)
     model = Model.load(tmp_path / "model")
-    gold = GoldPart.of(read_treebank(treebank, partial=True).sentences, model.vocabularies, model.relations, partial=True)
+    gold = GoldPart.of(read_treebank(treebank, partial=True).sentences, model.vocabularies, model.relations)
     parses = parse(model, gold.source)
     words = parses.heads != NO_NODE
     heads, known = parses.heads[words], gold.heads != UNKNOWN_HEAD
@@ -204,6 +207,43 @@ def test_scores_count_words_whose_heads_are_known(treebank, tmp_path):
     right = (heads == gold.heads) & (parses.relations[words] == gold.relations)
     assert scores["las"] == pytest.approx(100 * right[gold.labelled].mean())
     assert gold.labelled.sum() < known.sum() == scores["known_heads"]
+
+
+def without(columns: set[int], conllu: str) -> str:
+    """With _ in these columns."""
+    lines = (line.split("\t") for line in conllu.splitlines())
+    return "".join("\t".join("_" if c in columns else one for c, one in enumerate(line)) + "\n" for line in lines)
+
+
+def test_where_no_relation_is_known_heads_alone_are_measured(whole, tmp_path, caplog):
+    dev = tmp_path / "dev.conllu"
+    dev.write_text(without({7}, whole.read_text(encoding="utf-8")), encoding="utf-8")
+    metrics = train(run(whole, dev, "tensorboard.figures=true"), tmp_path / "run", [ModelCard("train")])
+    assert {*metrics["dev"]} == {"uas", "uas_nopunct", "known_heads"} == {*metrics["test"]}
+    assert "calibration_error_percent" not in metrics
+    assert f"{dev}: the dev part has HEAD but no DEPREL: LAS is not measured" in caplog.text
+    cells = final_table(metrics).splitlines()[-1].split()
+    assert cells[-4:] == ["-", "-", f"{metrics['test']['uas_nopunct']:.2f}", "-"]
+    assert " | - | - | " in (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
+
+
+def test_where_no_head_is_known_nothing_is_measured(whole, tmp_path, caplog):
+    """Neither in the dev part, every tenth sentence, nor in one of two folds."""
+    caplog.set_level(logging.INFO)
+    sentences = whole.read_text(encoding="utf-8").split("\n\n")[:30]
+    sentences[9::10] = (without({6, 7}, one).rstrip("\n") for one in sentences[9::10])
+    made = tmp_path / "made.conllu"
+    made.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+    parts = ["treebank.dev=null", "treebank.test=null", "treebank.held_out=0.1", "tensorboard.figures=true"]
+    metrics = train(run(made, made, *parts), tmp_path / "run", [ModelCard("train")])
+    assert metrics["dev"] == {"known_heads": 0}
+    assert "the dev part has no HEAD: UAS and LAS are not measured" in caplog.text
+    assert final_table(metrics).splitlines()[-1].split()[-5:] == ["-"] * 5
+    assert not [record for record in caplog.records if ", epoch " in record.getMessage() and "dev" in record.getMessage()]
+    fold = metrics | {"test": {"known_heads": 0}, "test_part": {"words": 9}}
+    other = fold | {"test": {"uas": 50.0, "known_heads": 4}, "test_part": {"words": 9, "known": 4}}
+    assert together([fold, other])["test"] == {"uas": 50.0, "known_heads": 4}
+    assert "mean" in final_table(together([fold, fold]))
 
 
 @pytest.mark.parametrize(
@@ -225,8 +265,10 @@ def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
 
 
 def test_check_takes_them_if_it_is_told_so(treebank, capsys):
+    with pytest.raises(TreebankError, match=r"; treebank\.partial=true trains on trees that are known in part$"):
+        read_treebank(treebank)
     assert check.main([str(treebank)]) == 1
-    capsys.readouterr()
+    assert "treebank.partial" not in capsys.readouterr().out
     assert check.main([str(treebank), "--partial"]) == 0
     assert "no fault" in capsys.readouterr().out
 

@@ -367,7 +367,11 @@ def _gold_part(
     if treebank is None:
         return None
     _report_unknown(part, treebank, vocabularies, relations, partial)
-    return GoldPart.of(treebank.sentences, vocabularies, relations, partial)
+    gold = GoldPart.of(treebank.sentences, vocabularies, relations)
+    if not gold.labelled.any():
+        found = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
+        log.warning("%s: the %s part has %s not measured; give both for some of its words", treebank.path, part, found)
+    return gold
 
 
 def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:

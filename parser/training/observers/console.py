@@ -56,7 +56,7 @@ class ProgressBar(Observer):
         if self._bar is None:
             return
         shown = {"loss": f"{epoch.loss:.3f}"}
-        if epoch.dev is not None:
+        if epoch.dev is not None and "las" in epoch.dev:
             shown["dev LAS"] = f"{epoch.dev['las']:.2f}"
         self._bar.set_postfix(shown, refresh=False)
         self._done += 1
@@ -98,8 +98,9 @@ class EpochLog(Observer):
         """Logs the line."""
         dev = ""
         if epoch.dev is not None:
-            further = treebank_scores(epoch.dev) + tag_scores(epoch.dev)
-            dev = f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{further}"
+            trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)
+            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev)
+            dev = f", dev{found}" if found else ""
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
             epoch.pass_name.replace("_", " "),
@@ -164,5 +165,6 @@ def final_table(metrics: dict[str, Any]) -> str:
 def _table(rows: dict[str, Metrics]) -> str:
     lines = [f"{'':22}" + "".join(f"{title:>15}" for title in _SCORES.values())]
     for label, scores in rows.items():
-        lines.append(f"{label:<26}"[:26] + "".join(f"{scores[key]:>15.2f}" for key in _SCORES)[4:])
+        cells = (f"{scores[key]:>15.2f}" if key in scores else f"{'-':>15}" for key in _SCORES)
+        lines.append(f"{label:<26}"[:26] + "".join(cells)[4:])
     return "\n".join(lines)

@@ -134,7 +134,7 @@ class TensorBoard(Observer):
             "pass": self._pass,
         }
         if epoch.dev is not None:
-            curves |= {f"dev/{key}": epoch.dev[key] for key in ("las", "uas")}
+            curves |= {f"dev/{key}": epoch.dev[key] for key in ("las", "uas") if key in epoch.dev}
         self._record(curves)
         self._draw_trees()
         self._step += 1
@@ -144,7 +144,7 @@ class TensorBoard(Observer):
         """Draws figures of what the weights that the pass keeps make of the dev part."""
         if self._writer is None or self._start is None or self._start.corpus.dev is None:
             return
-        if not self._start.plan.tensorboard.figures:
+        if not (self._start.plan.tensorboard.figures and self._start.corpus.dev.labelled.any()):
             return
         if find_spec("matplotlib") is None:
             log.info("no figures for TensorBoard without matplotlib: pip install matplotlib")
@@ -157,9 +157,8 @@ class TensorBoard(Observer):
     @_naming_the_folder
     def on_end(self, metrics: dict[str, Any]) -> None:
         """Records final metrics, and the settings to compare runs by, as hyperparameters."""
-        final = {
-            f"final/{part}_{key}": metrics[part][key] for key in ("las", "uas") for part in ("dev", "test") if metrics[part]
-        }
+        parts = {part: metrics[part] or {} for part in ("dev", "test")}
+        final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
         if self._writer is not None:
             self._writer.add_hparams(self._compared, final, run_name=".")
             self._write_vectors()
