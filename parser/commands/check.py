@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
     parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none)")
-    parser.add_argument("--partial", action="store_true", help="HEAD and DEPREL may be _, as with treebank.partial=true")
+    parser.add_argument("--partial", action="store_true", help="HEAD and DEPREL may be _, where they are not known")
     given = parser.parse_args(arguments)
     if given.lang and not given.level:
         parser.error("--lang is only for UD's validator; give --level, too")

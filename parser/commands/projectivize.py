@@ -2,7 +2,8 @@
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
 projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says which one. In these trees
-HEAD is rewritten, DEPREL stays, and DEPS becomes _. Projective sentences and everything else pass through byte for byte.
+HEAD is rewritten, DEPREL stays, and DEPS becomes _. HEAD may be _ (not with --method lifting or --count): it
+stays so, and a word that cannot keep its head may get it. Projective sentences and everything else pass through byte for byte.
 
 With --count no trees are written but a table: for every sentence its number, its words, the most edges that a projective
 tree can keep, and how many projective trees keep that many (an exact number of any size).
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 import oracles
 from parser.commands.command_line import check_output
-from parser.conllu.checks import DEPREL, ConlluError, counted
+from parser.conllu.checks import DEPREL, EMPTY, HEAD, UNKNOWN_HEAD, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 
@@ -42,11 +43,12 @@ class Summary:
 
 def projective_text(sentence: RawSentence, method: str, summary: Summary) -> str:
     """The text of the sentence with a projective tree."""
-    heads = sentence.heads(several_roots=True)
+    heads = sentence.heads(several_roots=True, partial=method != LIFTING)
     new_heads = oracles.lift(heads) if method == LIFTING else oracles.projectivize(heads, method)
     summary.nonprojective += new_heads != heads
-    summary.kept += sum(new == old for new, old in zip(new_heads, heads, strict=True))
-    return "".join(sentence.lines) if new_heads == heads else rewrite(sentence, new_heads, sentence.column(DEPREL))
+    summary.kept += sum(new == old != UNKNOWN_HEAD for new, old in zip(new_heads, heads, strict=True))
+    written = [EMPTY if head == UNKNOWN_HEAD else head for head in new_heads]
+    return "".join(sentence.lines) if new_heads == heads else rewrite(sentence, written, sentence.column(DEPREL))
 
 
 def count_row(sentence: RawSentence, summary: Summary) -> str:
@@ -83,5 +85,5 @@ def main(arguments: list[str] | None = None) -> None:
             except ValueError as error:  # too long
                 raise ConlluError(f"{sentence.place()}: {error}") from error
             summary.sentences += len(sentence) > 0
-            summary.words += len(sentence)
+            summary.words += len(sentence) - sentence.column(HEAD).count(EMPTY)
     print(summary, file=sys.stderr)

@@ -1,8 +1,8 @@
 """Shows a computation step by step: optimal-step trace FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
 
 FILE is CoNLL-U. With --model, the computation by which the parser parses the sentence, with the probabilities of its
-classifier; where HEAD holds a tree, also how many of its arcs can still be made after each transition, by the oracle. Without a
-model, a gold computation. An OUTPUT named .html is written as a page.
+classifier; where HEAD holds arcs, also how many of them can still be made after each transition. Without a model, a gold
+computation. An OUTPUT named .html is written as a page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     check_output(given.output, given.file)
     sentence = _sentence(given.file, given.sentence)
     tagged = any(head != "_" for head in sentence.column(HEAD))
-    gold = GoldTree(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None
+    gold = GoldTree(sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)) if tagged else None
     if given.model is not None:
         model = Model.load(given.model)
         if not is_greedy(model.beam):
@@ -88,7 +88,7 @@ def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> 
 
 
 def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: RawSentence) -> None:
-    if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads]).projective.all():
+    if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads], partial=True).projective.all():
         return
     raise ValueError(
         f"{sentence.place()}: its tree is not projective, which oracle {oracle.name} needs; give "

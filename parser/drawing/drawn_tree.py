@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from unicodedata import bidirectional, category, combining, east_asian_width
 
-from parser.conllu.checks import DEPREL, FORM, UPOS, ConlluError
+from parser.conllu.checks import DEPREL, EMPTY, FORM, MISC, UNKNOWN_HEAD, UPOS, ConlluError
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 
@@ -44,9 +45,10 @@ class DrawnTree:
 
     Attributes:
         forms, tags: the words and their parts of speech.
-        heads: [h_1, ..., h_n], 0 = the artificial root.
+        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD, also in the gold tree, where nobody has said.
         deprels: the relations.
         gold_heads, gold_deprels: the gold tree that the other one is drawn against; None: there is one tree.
+        against: what to call that tree.
     """
 
     forms: Sequence[str]
@@ -55,6 +57,7 @@ class DrawnTree:
     deprels: Sequence[str]
     gold_heads: Sequence[int] | None = None
     gold_deprels: Sequence[str] | None = None
+    against: str = "gold"
 
     def __post_init__(self) -> None:
         columns = [self.tags, self.heads, self.deprels]
@@ -72,6 +75,7 @@ class DrawnTree:
         return [
             DrawnArc(head, child, deprel, "right" if self.is_right(child) else "wrong")
             for child, (head, deprel) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
+            if head != UNKNOWN_HEAD
         ]
 
     def missed(self) -> list[DrawnArc]:
@@ -82,11 +86,12 @@ class DrawnTree:
         return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
 
     def is_right(self, child: int) -> bool:
-        """Whether head and relation of the word (from 1) are those of the gold tree, if there is one."""
+        """Whether head and relation of the word (from 1) are those of the gold tree, as far as they are known."""
         if self.gold_heads is None or self.gold_deprels is None:
             return True
         i = child - 1
-        return self.heads[i] == self.gold_heads[i] and self.deprels[i] == self.gold_deprels[i]
+        same = self.heads[i] == self.gold_heads[i] and self.gold_deprels[i] in (self.deprels[i], EMPTY)
+        return same or self.gold_heads[i] == UNKNOWN_HEAD
 
     @property
     def right_to_left(self) -> bool:
@@ -146,13 +151,12 @@ def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[Nam
     """
     for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
         if gold is None:
-            yield _named(ours, DrawnTree(*_words(ours), ours.heads(several_roots=True), ours.column(DEPREL)))
+            yield _named(ours, DrawnTree(*_words(ours), *_tree(ours), *_tree(ours, asked=True), against="asked"))
             continue
         if ours is None or golden is None or ours.column(FORM) != golden.column(FORM):
             place = (ours or golden).place()
             raise ConlluError(f"{place}: {path} and {gold} differ in their words here; give two files of the same sentences")
-        trees = [(s.heads(several_roots=True), s.column(DEPREL)) for s in (ours, golden)]
-        yield _named(ours, DrawnTree(*_words(ours), *trees[0], *trees[1]))
+        yield _named(ours, DrawnTree(*_words(ours), *_tree(ours), *_tree(golden)))
 
 
 def _sentences(path: str | Path) -> Iterator[RawSentence]:
@@ -164,6 +168,16 @@ def _sentences(path: str | Path) -> Iterator[RawSentence]:
 
 def _words(sentence: RawSentence) -> tuple[list[str], list[str]]:
     return sentence.column(FORM), sentence.column(UPOS)
+
+
+def _tree(sentence: RawSentence, asked: bool = False) -> tuple[list[int], list[str]]:
+    """Heads and relations; ``asked``: with the arcs that annotate asks about, by Ask=HEAD:DEPREL in MISC, where HEAD is _."""
+    heads, deprels = sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)
+    for word, misc in enumerate(sentence.column(MISC) if asked else ()):
+        found = re.search(r"(?:^|\|)Ask=(\d+):([^|]+)", misc)
+        if heads[word] == UNKNOWN_HEAD and found and int(found[1]) <= len(heads):
+            heads[word], deprels[word] = int(found[1]), found[2]
+    return heads, deprels
 
 
 def _named(sentence: RawSentence, tree: DrawnTree) -> NamedTree:

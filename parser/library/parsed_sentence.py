@@ -214,14 +214,14 @@ class ParsedSentence:
         sentence of a text also has multiword tokens, SpaceAfter=No, and the comment text.
 
         Raises:
-            InputError: a value is empty, or contains what cannot be written, such as a tab.
+            InputError: a value is empty or blank, or contains what cannot be written, such as a tab.
         """
         if not self.forms:
             return ""
         tags = [self._tags(column) for column in PREDICTED]
-        for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
+        for number, values in enumerate(zip(self.forms, *tags, self.deprels, strict=True), 1):
             for value in values:
-                if not value or _UNWRITABLE.search(value):
+                if not value.strip() or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
         between = ["\t".join([*of_word, EMPTY]) for of_word in columns]

@@ -94,7 +94,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class GoldTree:
-    """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root, and relations."""
+    """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root and UNKNOWN_HEAD what nobody has said, and relations."""
 
     heads: Sequence[int]
     deprels: Sequence[str]
@@ -112,7 +112,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     Raises:
         NonProjectiveGoldError, ValueError: the oracle does not take the tree.
     """
-    bound = oracle.bind(Trees.from_heads([gold.heads]))
+    bound = oracle.bind(Trees.from_heads([gold.heads], partial=True))
     now, at = system.initial(np.array([len(gold.heads)])), np.zeros(1, np.int64)
     steps = []
     while len(system.unfinished(now)):
@@ -143,7 +143,7 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
     system, relations = model.system, model.relations.symbols
     sentences = model.vocabularies.encode([words])
     scorer = precomputed_scorer(model.weights(), model.table, sentences)  # that of parsing
-    bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads]))
+    bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads], partial=True))
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []
     while len(system.unfinished(now)):

@@ -379,7 +379,7 @@ def read_words(data: str, layout: str) -> list[list[str]]:
     A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line. A no-break space is
     a space within a word.
     """
-    lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
+    lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if layout == "horizontal":
         return [words_at_spaces(line) for line in lines]
     sentences: list[list[str]] = [[]]

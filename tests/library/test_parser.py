@@ -237,11 +237,13 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
     assert len(parser("a b. b")) == 2
 
 
-@pytest.mark.parametrize("form", ["", "a\tb", "a\nb", "\r", "\ud800"])
+@pytest.mark.parametrize("form", ["", " ", "a\tb", "a\nb", "\r", "\ud800"])
 def test_what_conllu_cannot_hold(folder, form):
-    [found] = Parser.load(folder).parse([["a", form]])
-    with pytest.raises(InputError, match=r"word 2: .* cannot be written"):
-        found.conllu()
+    parser = Parser.load(folder)
+    given = parser.parse([["a", "b"]], heads=[[0, 1]], deprels=[["root", form or None]])
+    for found in parser.parse([["a", form]]) + (given if form else []):
+        with pytest.raises(InputError, match=r"word 2: .* cannot be written"):
+            found.conllu()
 
 
 def test_linear_models_parse_and_have_no_probabilities(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from parser.commands import projectivize, trace
 from parser.commands.draw import main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
@@ -59,3 +60,46 @@ def test_what_cannot_be_drawn(tmp_path):
         main([str(GOLD), "--sentence", "1000"])
     with pytest.raises(ValueError, match=r"dev\.conllul\.bz2: lattices"):
         main(["dev.conllul.bz2"])
+
+
+PARTIAL = """1\told\t_\tADJ\t_\t_\t_\t_\t_\tSure=0.4|Ask=2:amod
+2\tbooks\t_\tNOUN\t_\t_\t0\troot\t_\t_
+3\tburn\t_\tVERB\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+def test_known_arcs_are_drawn_and_what_is_asked_for_is_marked(tmp_path, capsys):
+    path, other = tmp_path / "partial.conllu", tmp_path / "other.conllu"
+    path.write_text(PARTIAL, encoding="utf-8")
+    main([str(path)])
+    _, old, books, burn, *_ = capsys.readouterr().out.splitlines()
+    assert old.endswith("old   <- asked: amod of 2 books")
+    assert books.split()[-3:] == ["root", "NOUN", "books"]
+    assert burn.split()[-3:] == ["_", "VERB", "burn"]
+    main([str(path), "-o", str(tmp_path / "a.svg")])
+    assert (tmp_path / "a.svg").read_text().count("<g data-child") == 2
+    other.write_text(PARTIAL.replace("_\t_\t_\tSure", "2\tdet\t_\tSure"), encoding="utf-8")
+    main([str(other), "--gold", str(path), "--wrong"])  # nothing that is known is wrong
+    assert capsys.readouterr().out == ""
+    main([str(path), "--gold", str(other), "--wrong"])
+    assert "old   <- gold: det of 2 books" in capsys.readouterr().out
+
+
+def test_other_commands_take_partial_trees(tmp_path, capsys):
+    path = tmp_path / "partial.conllu"
+    path.write_text(PARTIAL, encoding="utf-8")
+    trace.main([str(path)])
+    assert "0 gold arcs lost" in capsys.readouterr().out
+    crossing = "".join(f"{i}\tw\t_\t_\t_\t_\t{head}\tx\t_\t_\n" for i, head in enumerate("304__", 1)) + "\n"
+    path.write_text(PARTIAL + crossing, encoding="utf-8")
+    projectivize.main([str(path)])
+    out, err = capsys.readouterr()
+    assert out.startswith(PARTIAL)
+    heads = [line.split("\t")[6] for line in out.splitlines() if line[2:3] == "w"]
+    assert heads[3:] == ["_", "_"] != heads[:2]
+    assert "2 sentences, 1 of them not projective" in err
+    assert " of 4 heads kept" in err
+    for arguments in ([str(path), "--method", "lifting"], [str(path), "--count"]):
+        with pytest.raises(ConlluError, match=r"the head '_' is not a number; write the id of a word, or 0 for the root$"):
+            projectivize.main(arguments)

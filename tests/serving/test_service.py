@@ -123,7 +123,7 @@ def test_simple_formats(service):
     assert found == parsed(service.model, f"# sent_id = 1\n# text = a b c\n{lines}\n{rest}\n")
     vertical, horizontal, back = service.answers(
         [
-            job(data="a\nb\nc\n\u00a0\n\nd\u00a0e", input="vertical", parser=""),
+            job(data="a\nb\rc\r\n\u00a0\n\nd\u00a0e", input="vertical", parser=""),
             job(data=found, output="horizontal"),
             job(data=found, output="vertical"),
         ]
