@@ -1,8 +1,9 @@
-"""Writes a page about a run, or two runs compared: optimal-step report RUN [RUN2] [--part test] [-o report.html].
+"""Writes a page about a run, or two runs compared: optimal-step report RUN [RUN2] [--part dev] [-o report.html].
 
 RUN is a run's folder (or with --gold a model's). The page needs nothing else: scores with bootstrap intervals, two runs with a
 significance test, a histogram of the LAS of sentences, errors by relation, length, distance, depth and projectivity, the
-confusion of relations, and the worst sentences drawn; of two runs the settings and the sentences that differ.
+confusion of relations, and the worst sentences drawn; of two runs the settings and sentences that differ, and the differences in
+LAS. The gold trees are the test part of RUN's treebank, or the dev part if it has no test part; the page says which.
 """
 
 from __future__ import annotations
@@ -20,9 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN")
     parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare it with")
-    parser.add_argument(
-        "--part", choices=("dev", "test"), default="test", help="part of the first run's treebank (default: test)"
-    )
+    parser.add_argument("--part", choices=("dev", "test"), help="part of the first run's treebank (default: test, else dev)")
     parser.add_argument("--gold", type=Path, metavar="FILE", help="compare with the gold trees of this file instead")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
     given = parser.parse_intermixed_args(arguments)

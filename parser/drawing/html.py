@@ -82,9 +82,11 @@ Cell = str | float | int | Percentage
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
-    """A table of texts and numbers; numbers that are not whole have two decimals."""
+    """A table of texts and numbers, or a note where it has no rows; numbers that are not whole have two decimals."""
     titles = "".join(f"<th>{text(cell)}</th>" for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    if not body:
+        return '<p class="note">none</p>'
     return f'<div class="wide"><table>\n<tr>{titles}</tr>\n{body}\n</table></div>'
 
 
@@ -97,5 +99,8 @@ def _cell(value: Cell) -> str:
     if isinstance(value, str):
         return f"<td>{text(value)}</td>"
     if isinstance(value, Percentage):
-        return f'<td class="number"><span class="bar" style="width: {value.value / 20:.2f}em"></span> {value.value:.2f}</td>'
+        width, shown = value.value / 20, f"{value.value:.2f}"
+        # Numbers end at the right of the cell, and the margin lets all bars begin at its left.
+        margin = f"margin-right: calc({5 - width:.2f}em + {len('100.00') - len(shown)}ch)"
+        return f'<td class="number"><span class="bar" style="width: {width:.2f}em; {margin}"></span> {shown}</td>'
     return f'<td class="number">{value:,}</td>' if isinstance(value, int) else f'<td class="number">{value:.2f}</td>'

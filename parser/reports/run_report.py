@@ -59,22 +59,24 @@ class Parsed:
     predicted: Sequence[str] = ()
 
 
-def gold_file(run: Path, part: str) -> Path:
-    """The file of a part (``dev`` or ``test``) that a run was measured on.
+def gold_file(run: Path, part: str | None = None) -> Path:
+    """Return the file of a part (``dev`` or ``test``) that a run was measured on; None: of test, or of dev if there is no test.
 
     Raises:
         ReportError: it is not a run's folder, or the run had no such part, or one of several files.
     """
     try:
-        settings = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]
-        name = settings["treebank"][part]
+        treebank = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]["treebank"]
+        files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
     except (OSError, ValueError, KeyError, TypeError):
         raise ReportError(f"{run}: this is not the folder of a finished run; name one, or give --gold FILE") from None
-    if name is None:
-        raise ReportError(f"{run}: the run has no file of {part} alone; give --part or --gold FILE")
-    if not isinstance(name, str):
+    part = part or next(iter(files), None)
+    if part not in files:
+        fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
+        raise ReportError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
+    if not isinstance(files[part], str):
         raise ReportError(f"{run}: its {part} part is several files; give one of them as --gold FILE")
-    return Path(name)
+    return Path(files[part])
 
 
 def report(runs: Sequence[Path], gold: Path) -> str:
@@ -91,8 +93,8 @@ def report(runs: Sequence[Path], gold: Path) -> str:
         outputs = [Path(folder) / f"{number}.conllu" for number in range(len(runs))]
         names = ("A", "B") if len(runs) == 2 else (_shown_folder(runs[0]),)
         parsed = [_parsed(name, run, gold, output) for name, run, output in zip(names, runs, outputs, strict=True)]
-        parts = [*_head(parsed), *_histogram(parsed), *_groups(parsed), *_confusion(parsed), *_worst(parsed, gold, outputs)]
-        return page(f"{' against '.join(names)} on {gold.name}", parts)
+        parts = [*_head(parsed, gold), *_histogram(parsed), *_groups(parsed), *_confusion(parsed)]
+        return page(f"{' against '.join(names)} on {gold.name}", [*parts, *_worst(parsed, gold, outputs)])
 
 
 def _shown_folder(run: Path) -> str:
@@ -125,12 +127,16 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + key, value
 
 
-def _head(parsed: Sequence[Parsed]) -> list[str]:
-    parts = []
+def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
+    known = [(part, one) for one in parsed for part in ("train", "dev", "test")]
+    uses = [f"{part} part of {one.name}" for part, one in known if one.settings.get(f"treebank.{part}") == str(gold)]
+    parts = [f"<p>Gold trees: {text(', '.join([gold.name, *uses]))}.</p>"]
     if len(parsed) == 2:
         parts += [table(["", "run"], ((one.name, one.folder) for one in parsed)), *_differing_settings(parsed)]
     elif parsed[0].metrics:
-        parts.append(table(["setting", parsed[0].name], ((key, _shown(parsed[0].metrics.get(key))) for key in _SETTINGS)))
+        metrics = parsed[0].metrics
+        rows = ((key, str(metrics[key])) for key in _SETTINGS if metrics.get(key) is not None)
+        parts.append(table(["setting", parsed[0].name], rows))
     titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
@@ -148,7 +154,7 @@ def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
     first, second = (one.settings for one in parsed)
     if not first or not second:
         return []
-    keys = [key for key in first | second if first.get(key) != second.get(key)]
+    keys = [key for key in first | second if _shown(first.get(key)) != _shown(second.get(key))]
     if not keys:
         return ["<p>The settings are the same.</p>"]
     rows = ((key, _shown(first.get(key)), _shown(second.get(key))) for key in keys)
@@ -177,17 +183,19 @@ def _most_different(parsed: Sequence[Parsed]) -> list[int]:
 
 
 def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
+    return "" if value in (None, [], {}) else str(value)
 
 
 def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
     row: list[Cell] = [name]
     counts = {"uas": Comparison.uas_counts, "las": Comparison.las_counts}.get(key)
+    made = []  # not the gold tags that a parser without a tagger passes through
     for one in parsed:
         low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(one.comparison)))
-        row += [Percentage(one.scores[key].f1), low_high]
+        made.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in one.predicted))
+        row += [Percentage(one.scores[key].f1) if made[-1] else "gold", low_high]
     if len(parsed) == 2:
-        row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}")
+        row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if all(made) else "")
         first, second = (one.comparison for one in parsed)
         row.append("" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}")
     return row
@@ -200,17 +208,21 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
         titles = [what, "gold words"]
         for one in parsed:
             titles += [f"F1, {one.name}", "precision", "recall"] if len(parsed) == 1 else [f"F1, {one.name}"]
+        titles += ["difference"] * (len(parsed) - 1)
         rows: list[list[Cell]] = []
         for group in dict.fromkeys(name for groups in found for name in groups):
             of_runs = [groups.get(group) for groups in found]
             words = max(score.gold for score in of_runs if score is not None)
-            if what == "relation" and words < _FEWEST:
+            if words < (_FEWEST if what == "relation" else 1):
                 continue
             row: list[Cell] = [group, words]
             for score in of_runs:
                 row.append("" if score is None else Percentage(score.f1))
                 if len(parsed) == 1 and score is not None:
                     row += [score.precision, score.recall]
+            if len(parsed) == 2:
+                first, second = (0.0 if score is None else score.f1 for score in of_runs)
+                row.append(f"{second - first:+.2f}")
             rows.append(row)
         parts += [f"<h2>LAS by {what}</h2>", table(titles, rows)]
         if what == "relation":

@@ -15,6 +15,7 @@ from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
+from parser.drawing.html import table
 from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import compare
 from parser.evaluation.scores import NAMES, evaluate_files
@@ -91,6 +92,7 @@ def test_what_a_model_predicts_is_scored(runs, tmp_path):
         for key in ("upos", "ufeats", "lemmas", "blex"):
             assert re.search(rf"<td>{NAMES[key]}</td><td[^>]*>(<[^>]*>)*[^<]*(</[^>]*>)* {scores[key].f1:.2f}</td>", made), key
         assert "<td>XPOS</td>" not in made
+    assert "<td>UPOS</td><td>gold</td><td></td>" in report([one, tmp_path / "text"], gold)  # read, not predicted
 
 
 def test_the_histogram_counts_each_sentence_once(runs):
@@ -106,8 +108,13 @@ def test_the_histogram_counts_each_sentence_once(runs):
 
 
 def test_what_there_is_no_report_about(runs, tmp_path):
-    with pytest.raises(ReportError, match="the run has no file of dev alone; give --part or --gold FILE"):
+    with pytest.raises(
+        ReportError, match="this run has no dev part in a file of its own; use --part test, or give --gold FILE"
+    ):
         gold_file(runs[0], "dev")
+    (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": None, "dev": None}}}))
+    with pytest.raises(ReportError, match="this run has no test or dev part in a file of its own; give --gold FILE"):
+        gold_file(runs[1])
     for several in ([str(runs[2])], {"hu": str(runs[2])}):
         (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": several}}}))
         with pytest.raises(ReportError, match="its test part is several files; give one of them as --gold FILE"):
@@ -122,3 +129,47 @@ def test_a_matrix_with_others():
     assert made.count(">(others)<") == 2
     assert [made.count(f">{n}</text>") for n in (5, 2, 3)] == [1, 1, 1]
     assert made.count(">1</text>") == 2
+
+
+def test_a_run_without_a_test_part_is_reported_on_dev(runs, tmp_path):
+    one, two, gold = runs
+    settings = {"treebank": {"test": None, "dev": str(gold), "train": "other.conllu"}}
+    (one / "run.json").write_text(json.dumps({"settings": settings}))
+    main([str(one), "-o", str(tmp_path / "dev.html")])
+    assert f"<p>Gold trees: gold.conllu, dev part of {tmp_path.name}/one.</p>" in (tmp_path / "dev.html").read_text()
+    assert "<p>Gold trees: gold.conllu, dev part of A, test part of B.</p>" in report([one, two], gold_file(one))
+
+
+def test_two_runs_differ_by_relation(runs):
+    one, two, gold = runs
+    made = report([one, two], gold)
+    rows = re.findall(
+        r"<tr><td>(\w+)</td><td[^>]*>\d+</td><td.*?</span> ([\d.]+)</td><td.*?</span> ([\d.]+)</td><td>(.*?)</td>", made
+    )
+    assert {"nsubj", "det"} <= {relation for relation, *_ in rows}
+    assert all(float(b) - float(a) == pytest.approx(float(difference), abs=0.011) for _, a, b, difference in rows)
+    assert any(float(difference) for *_, difference in rows)
+
+
+def test_no_row_is_empty_and_all_bars_begin_at_the_left(runs):
+    one, two, gold = runs
+    (one / "metrics.json").write_text(json.dumps({"treebank": "toy", "degree": None, "seed": 0}))
+    (one / "run.json").write_text(json.dumps({"settings": {"features": {"xpos": [], "form": ["s0"]}}}))
+    (two / "run.json").write_text(json.dumps({"settings": {"features": {"form": ["s1"]}}}))
+    made = report([one], gold)
+    assert "<td>seed</td><td>0</td>" in made
+    assert table(["relation"], []) == '<p class="note">none</p>'
+    assert not re.findall(r"<td>\w+</td>(?:<td></td>)+</tr>", made)
+    assert "<td>features.xpos</td>" not in report([one, two], gold)
+    bars = re.findall(r"width: ([\d.]+)em; margin-right: calc\(([\d.]+)em \+ (\d)ch\)\"></span> ([\d.]+)", made)
+    assert {(round(float(width) + float(margin), 2), int(digits) + len(shown)) for width, margin, digits, shown in bars} == {
+        (5, 6)
+    }
+
+
+def test_depths_that_no_gold_word_has_are_left_out(runs, tmp_path):
+    one, _, _ = runs
+    flat = write_conllu(tmp_path / "flat.conllu", [sentence([0, 1, 1, 1, 1]) for _ in range(20)])
+    made = report([one], flat)
+    assert not re.findall(r'<td>[^<]*</td><td class="number">0</td><td', made.partition("LAS by relation")[2])
+    assert re.findall(r"<td>(\d)</td>", made.partition("LAS by depth")[2].partition("</table>")[0]) == ["1", "2"]
