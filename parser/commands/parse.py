@@ -10,7 +10,8 @@ tree, and writes CoNLL-U, in which a token of several words has a line of its ow
 trained on lattices has one (lattice.beam), and --beam 16 widens it.
 
 With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them. With --sentences line each line is a
-sentence; with --tokens space words are what stands between spaces.
+sentence; with --tokens space words are what stands between spaces. MISC says which spaces follow a token (SpacesAfter), so that
+the text can be rebuilt; with --ranges also where the token stands (TokenRange=START:END, in characters from 0).
 
 A sentence that is not CoNLL-U ends the run, with its line and what is wrong with it. With --on-error=skip or keep it is also
 named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
@@ -113,7 +114,7 @@ def main() -> int:
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
         presegmented = given.sentences is SentenceEnds.LINE
-        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input, presegmented))
+        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input, presegmented, given.ranges))
         with with_progress(target, given.input, given.output, comparable=not given.text and given.k_best is None) as shown:
             parsed = parse_file(
                 model,
@@ -167,7 +168,7 @@ def _check(given: argparse.Namespace) -> None:
         "--keep-heads": given.keep_heads and kind != "CoNLL-U",
         "--keep-relations": given.keep_relations and kind != "CoNLL-U",
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
-        **{f"--{option} {value}": not given.text for option, value in text_options(given)},
+        **dict.fromkeys(text_options(given), not given.text),
     }
     for option, there in unread.items():
         if there:

@@ -67,6 +67,7 @@ def main() -> int:
         rerank=given.rerank,
         treebank=given.treebank,
         lexicon=None if given.lexicon is None else str(given.lexicon),
+        ranges=given.ranges,
     )
     if given.int8:
         note_slow_int8()

@@ -102,12 +102,15 @@ def add_file_options(parser: ArgumentParser) -> None:
         type=member_of(TokenEnds),
         help="with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer",
     )
+    parser.add_argument(
+        "--ranges", action="store_true", help="with --text: write where each token stands in the text (TokenRange in MISC)"
+    )
 
 
-def text_options(given: Namespace) -> list[tuple[str, object]]:
-    """The options given that say how text is split, and their values."""
+def text_options(given: Namespace) -> list[str]:
+    """The options given that are only for text, with their values."""
     values = ((option, getattr(given, option)) for option in ("tokenizer", "sentences", "tokens"))
-    return [(option, value) for option, value in values if value is not None]
+    return [f"--{option} {value}" for option, value in values if value is not None] + ["--ranges"] * given.ranges
 
 
 def check_text_options(given: Namespace) -> None:
@@ -116,9 +119,9 @@ def check_text_options(given: Namespace) -> None:
     Raises:
         ValueError: which, and what to do.
     """
-    for option, value in text_options(given):
+    for option in text_options(given):
         if not given.text:
-            raise ValueError(f"--{option} {value} is only for text; leave it out, or give --text")
+            raise ValueError(f"{option} is only for text; leave it out, or give --text")
     if given.tags is TagUse.KEEP and given.text:
         raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
     if given.tokens is TokenEnds.SPACE and given.tokenizer is not None:

@@ -28,7 +28,7 @@ from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_writ
 from parser.decoding.given_arcs import GivenArcsError, KeepingParser
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import TextSplitter
-from parser.text.tokens import Token, spans, words_at_spaces
+from parser.text.tokens import words_at_spaces
 
 PRESEGMENTED, RANGES = "presegmented", "ranges"
 FORMATS = ("conllu", "horizontal", "vertical")
@@ -287,11 +287,10 @@ class Service:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
         _refuse_late(deadline)
         pieces = []
-        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented):
+        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented, request.ranges):
             pieces.append(piece)
             _refuse_late(deadline)
-        document = b"".join(pieces).decode()
-        return with_ranges(document, request.data) if request.ranges else document
+        return b"".join(pieces).decode()
 
     def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
         if parser:
@@ -350,27 +349,6 @@ def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
         lines += ["\t".join([str(place), word, *"_" * 8]) for place, word in enumerate(words, 1)]
         lines.append("")
     return "".join(f"{line}\n" for line in lines)
-
-
-def with_ranges(document: str, data: str) -> str:
-    """CoNLL-U of text with TokenRange=START:END in MISC, where the token stands in the text, in characters from 0."""
-    lines = document.split("\n")
-    places: list[int] = []
-    tokens: list[Token] = []
-    last = 0  # word of a multiword token
-    for place, line in enumerate(lines):
-        number, *columns = line.split("\t")
-        first, _, last_word = number.partition("-")
-        if first.isdigit() and int(first) > last:
-            places.append(place)
-            tokens.append(Token(columns[0], (), True))
-            last = int(last_word or 0)
-        elif not first.isdigit():
-            last = 0
-    for place, (start, end) in zip(places, spans(data, [tokens])[0], strict=True):
-        before, _, misc = lines[place].rpartition("\t")
-        lines[place] = f"{before}\t{'' if misc == EMPTY else f'{misc}|'}TokenRange={start}:{end}"
-    return "\n".join(lines)
 
 
 def read_words(data: str, layout: str) -> list[list[str]]:

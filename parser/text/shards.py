@@ -48,6 +48,7 @@ class Options:
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
         sentences, tokens: of text: members of SentenceEnds and TokenEnds, or None.
+        ranges: of text: write TokenRange.
         beam, merge, int8, rerank, treebank: see load_for_parsing().
         lexicon: a file of lemmas.
     """
@@ -66,6 +67,7 @@ class Options:
     rerank: bool = False
     treebank: str | None = None
     lexicon: str | None = None
+    ranges: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,9 @@ def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = 
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
     made_with: dict[str, Any] = {"model": parts, "options": asdict(options)}
     made_with["options"]["tokenizer"] = None if tokenizer is None else sha256_of(tokenizer)
-    if not options.int8:
-        del made_with["options"]["int8"]  # as in the notes of before there was this option
+    for option in ("int8", "ranges"):  # absent from the notes of versions without them
+        if not made_with["options"][option]:
+            del made_with["options"][option]
     if (lexicon := made_with["options"].pop("lexicon")) is not None:
         made_with["options"]["lexicon"] = sha256_of(Path(lexicon))
     note = output / NOTE

@@ -23,7 +23,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.model_folder import SEGMENTER, TOKENIZER, named_folder
 from parser.text import udpipe
-from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of, words_at_spaces
+from parser.text.tokens import (
+    Token,
+    TokenizedSentence,
+    TokenizerError,
+    conllu_lines,
+    spans,
+    text_of,
+    with_misc,
+    words_at_spaces,
+)
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
@@ -79,23 +88,24 @@ class TextSplitter(ABC):
         if self.segmenter is not None:
             self.segmenter.probabilities(self.tokenize("a"))  # in 8 bits, and not
 
-    def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
+    def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False, ranges: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
 
-        There are ids, forms, multiword tokens, SpaceAfter=No, and the comments newdoc, newpar, sent_id and text.
+        There are ids, forms, multiword tokens, MISC (see with_misc()), and the comments newdoc, newpar, sent_id and text.
 
         Args:
             source: the text in UTF-8.
             name: what errors call it.
             presegmented: each line is a sentence, and is not cut, however long it is.
+            ranges: write TokenRange=START:END, where a token stands in the text, in characters from 0.
 
         Raises:
             TokenizerError: it is not UTF-8, or the sentences cannot be found.
         """
         number = 0
-        for block in blocks_of(source, name, presegmented):
+        for sentences in self._with_misc(source, name, presegmented, ranges):
             written = []
-            for sentence in self._sentences(block, presegmented):
+            for sentence in sentences:
                 number += 1
                 written += [
                     *(["# newdoc"] if number == 1 else []),
@@ -106,6 +116,27 @@ class TextSplitter(ABC):
                     "",
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
+
+    def _with_misc(self, source: BinaryIO, name: str, presegmented: bool, ranges: bool) -> Iterator[list[TokenizedSentence]]:
+        """The sentences of each block, with MISC. They wait for the next block, as spaces may follow that are read with it."""
+        read: list[str] = []
+        text, offset = "", 0  # what has been read, from the first token that waits on; where that stands in the whole text
+        waiting: list[TokenizedSentence] = []
+        places: list[list[tuple[int, int]]] = []
+        for block in chain(blocks_of(source, name, presegmented, read), (None,)):
+            text += "".join(read)
+            read.clear()
+            found = [] if block is None else list(self._sentences(block, presegmented))
+            if block is not None and not found:
+                continue
+            last = places[-1][-1][1] if places else 0
+            its_places = spans(text[last:], (sentence.tokens for sentence in found))
+            end = 0 if not waiting else last + its_places[0][0][0] if found else len(text)
+            if waiting:
+                tokens = with_misc(text, [one.tokens for one in waiting], places, end, offset if ranges else None)
+                yield [replace(one, tokens=own) for one, own in zip(waiting, tokens, strict=True)]
+            waiting, text, offset = found, text[end:], offset + end
+            places = [[(start + last - end, stop + last - end) for start, stop in own] for own in its_places]
 
     def _sentences(self, block: Block, presegmented: bool = False) -> Iterator[TokenizedSentence]:
         found = self._found(block, presegmented)
@@ -271,12 +302,13 @@ class Block:
     continues: bool = False
 
 
-def blocks_of(source: BinaryIO, name: str, presegmented: bool = False) -> Iterator[Block]:
+def blocks_of(source: BinaryIO, name: str, presegmented: bool = False, read: list[str] | None = None) -> Iterator[Block]:
     """The text cut after blank lines; where there is none for long, after the end of a sentence or of a line.
 
     Where each line is a sentence (``presegmented``), no line is cut.
     A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028, and a paragraph with a line of white space, a form feed or
-    U+2029. Byte order marks are left out wherever they stand.
+    U+2029. Byte order marks are left out wherever they stand. What has been read of the text by then, as it stands there, is
+    appended to ``read``.
 
     Raises:
         TokenizerError: it is not UTF-8; ``name`` is what the message calls it.
@@ -284,7 +316,7 @@ def blocks_of(source: BinaryIO, name: str, presegmented: bool = False) -> Iterat
     held: list[str] = []
     size = paragraphs = 0  # characters that are held, and those of them that are whole paragraphs
     continues = within_line = False
-    for line in _lines(source, name):
+    for line in _lines(source, name, [] if read is None else read):
         held.append(line)
         size += len(line)
         if line == "\n" and not within_line:
@@ -303,19 +335,23 @@ def blocks_of(source: BinaryIO, name: str, presegmented: bool = False) -> Iterat
         yield Block(text, continues)
 
 
-def _lines(source: BinaryIO, name: str) -> Iterator[str]:
-    """The lines, with LF at their ends; lines of white space are empty, and very long ones come in parts."""
+def _lines(source: BinaryIO, name: str, decoded: list[str]) -> Iterator[str]:
+    """The lines, with LF at their ends; lines of white space are empty, and very long ones come in parts.
+
+    What is read is appended to ``decoded``.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     held = carriage = ""  # of a line that has not ended; a CR that may begin its end
     read = 0
     while True:
         piece = source.read(_READ_BYTES)
         try:
-            text = carriage + decoder.decode(piece, final=not piece)
+            decoded.append(decoder.decode(piece, final=not piece))
         except UnicodeDecodeError as error:
             place = read - len(decoder.getstate()[0]) + error.start
             raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
         read += len(piece)
+        text = carriage + decoded[-1]
         carriage = "\r" if piece and text.endswith("\r") else ""
         text = text[: len(text) - len(carriage)].replace("\r\n", "\n").replace("\r", "\n")
         *lines, held = (held + text.translate(_TO_LINES)).split("\n")

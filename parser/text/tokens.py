@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, FORM, MISC, NO_SPACE
 from parser.conllu.stream import RawSentence
@@ -22,11 +23,13 @@ class Token:
         form: as it was written, except that spaces within it are single.
         words: its words; for most tokens, the form alone.
         space_after: whether a separator follows in the text.
+        misc: the column MISC, if with_misc() has written it; tokens that differ in it alone are equal.
     """
 
     form: str
     words: tuple[str, ...]
     space_after: bool
+    misc: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> I
     empty = "\t".join(EMPTY * 7)
     word = 0
     for token in tokens:
-        misc = EMPTY if token.space_after else NO_SPACE
+        misc = token.misc or (EMPTY if token.space_after else NO_SPACE)
         if token.words != (token.form,):
             yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
             misc = EMPTY
@@ -113,7 +116,7 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
         found.append([])
         for token in tokens:
             starts = []
-            for part in token.form.split(" "):
+            for part in token.form.split(" ") if " " in token.form else (token.form,):
                 if (start := text.find(part, end)) < 0:
                     raise TokenizerError(
                         f"{token.form!r} is not in the text after character {end:,}; give the text it comes from"
@@ -122,3 +125,47 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
                 end = start + len(part)
             found[-1].append((starts[0], end) if places is None else (places[starts[0]], places[end - 1] + 1))
     return found
+
+
+_ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
+
+
+def with_misc(
+    text: str,
+    sentences: Sequence[list[Token]],
+    places: Iterable[list[tuple[int, int]]],
+    end: int | None = None,
+    offset: int | None = None,
+) -> list[list[Token]]:
+    """Return the tokens with MISC as UDPipe writes it, from which the text can be rebuilt to the last character.
+
+    SpacesBefore is what the text begins with. SpacesAfter stands between a token and the next one; a single space, and nothing
+    (SpaceAfter=No), go without it. SpacesInToken is the token as it stands in the text, where that is not its form.
+
+    Args:
+        text: the text, or from the first of these tokens on.
+        sentences: some of its sentences.
+        places: of their tokens in ``text``, as spans() finds them.
+        end: where the token after them begins; None: there is none.
+        offset: where ``text`` begins in the whole text, to write TokenRange; None: do not.
+    """
+    text = text.replace("\0", " ")  # which it counts as, and CoNLL-U cannot hold
+    flat = list(chain.from_iterable(places))
+    following = [*(start for start, _ in flat[1:]), len(text) if end is None else end]
+    found: list[Token] = []
+    for token, (start, stop), then in zip(chain.from_iterable(sentences), flat, following, strict=True):
+        after, written = text[stop:then], text[start:stop]
+        if found and offset is None and written == token.form and after == " " * token.space_after:
+            found.append(token)  # nearly all are as they were
+            continue
+        fields = {
+            "SpacesBefore": "" if found else text[:start],
+            "SpaceAfter": "" if after.strip(BYTE_ORDER_MARK) else "No",
+            "SpacesAfter": "" if after == " " else after,
+            "SpacesInToken": "" if written == token.form else written,
+            "TokenRange": "" if offset is None else f"{offset + start}:{offset + stop}",
+        }
+        misc = "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value) or EMPTY
+        found.append(replace(token, misc=misc))
+    tokens = iter(found)
+    return [list(islice(tokens, len(sentence))) for sentence in sentences]

@@ -134,7 +134,7 @@ class ShardParser:
                 source: BinaryIO = read
                 if self._tokenizer is not None:
                     presegmented = options.sentences == SentenceEnds.LINE
-                    source = as_stream(self._tokenizer.conllu(read, shard.source, presegmented))
+                    source = as_stream(self._tokenizer.conllu(read, shard.source, presegmented, options.ranges))
                 parsed = parse_file(
                     self._model,
                     source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import sys
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser import InputError, Parser
-from parser.commands import parse
+from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
@@ -155,6 +156,94 @@ def in_lines(text: str) -> tuple[str, list[int]]:
         places += [*written, *[place] * ends[letter]]
         line = []
     return plain + "".join(text[i] for i in line), places + line
+
+
+UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
+
+
+def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
+    """The text that CoNLL-U comes from, by UDPipe's rules, and its tokens as they stand in it, with their TokenRange."""
+    text, tokens, last = "", [], 0
+    for line in conllu.split("\n"):
+        number, *columns = line.split("\t")
+        if not number[:1].isdigit():
+            last = 0
+        elif int(number.partition("-")[0]) > last:
+            last = int(number.partition("-")[2] or 0)
+            fields = dict(field.split("=", 1) for field in columns[8].split("|") if field != "_")
+            spaces = {
+                name: re.sub(r"\\(.)", lambda found: UNESCAPED[found[1]], value)
+                for name, value in fields.items()
+                if name.startswith("Spaces")
+            }
+            written = spaces.get("SpacesInToken", columns[0])
+            text += spaces.get("SpacesBefore", "") + written
+            text += spaces.get("SpacesAfter", " " if "SpaceAfter" not in fields else "")
+            tokens.append((written, tuple(map(int, fields["TokenRange"].split(":")))))
+    return text, tokens
+
+
+@pytest.mark.parametrize("ends", [None, "space"])
+@pytest.mark.parametrize("size", [1, 9, 2**16])
+def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, monkeypatch, size, ends):
+    """However it is cut: MISC has all spaces, and TokenRange counts the characters of the whole text."""
+    for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", 2 * size)):
+        monkeypatch.setattr(f"parser.text.tokenizer.{name}", value)
+    rng = random.Random(size)
+    tokenizer = model_tokenizer(folder, tokens=ends)
+    for text in ["du\u00a0| \\s\r\n", *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50))]:
+        made = b"".join(tokenizer.conllu(io.BytesIO(text.encode()), presegmented=ends is not None, ranges=True)).decode()
+        found, tokens = rebuilt(made)
+        assert found == (text.replace("\0", " ") if tokens else ""), ascii(text)
+        assert all(written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens)
+
+
+def test_misc_is_that_of_udpipe(real_folder):
+    rng = random.Random(3)
+    tokenizer, package = model_tokenizer(real_folder), udpipe.package()
+    for _ in range(100):
+        text = "".join(
+            rng.choices([*"aé.,!|\\ \t\n\u00a0\u3000\U0001f600", "  ", "\n\n", "A kutya ugat."], k=rng.randrange(40))
+        )
+        reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
+        reader.setText(text)
+        expected = []
+        while reader.nextSentence(sentence, error):
+            expected += [(word.form, word.misc or "_") for word in list(sentence.words)[1:]]
+        made = b"".join(tokenizer.conllu(io.BytesIO(text.encode()), ranges=True)).decode()
+        columns = [line.split("\t") for line in made.split("\n") if line[:1].isdigit()]
+        assert [(word[1], word[9]) for word in columns] == expected, ascii(text)
+
+
+def test_ranges_are_those_of_the_library(folder, tmp_path, monkeypatch, capsysbinary):
+    """And many files are parsed as one is."""
+    text = f"\ufeff  A du \U0001f600.\r\n\r\n{TEXT}"
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
+    options = ["--text", "--allow-missing-columns", "--ranges", "--threads", "2"]
+    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), *options)
+    how = Options(text=True, allow_missing_columns=True, ranges=True)
+    assert ShardParser(folder, how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
+    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
+    sentences = Parser.load(folder)(text, allow_missing_columns=True)
+    tokens = [(text[start:end], (start, end)) for sentence in sentences for start, end in sentence.spans]
+    assert rebuilt(found) == (text, tokens)
+    assert "".join(sentence.conllu() for sentence in sentences) == re.sub(
+        "# (newdoc|newpar|sent_id).*\n", "", without_ranges(found)
+    )
+    for sentence in sentences:
+        words = [span for token, span in zip(sentence.tokens, sentence.spans, strict=True) for _ in token.words]
+        assert [(word.start, word.end) for word in sentence.words] == words
+        assert sentence.text == text[words[0][0] : words[-1][1]]
+    for command in (parse, parse_many):
+        monkeypatch.setattr(
+            sys, "argv", ["parse.py", str(folder), str(tmp_path / "out.conllu"), "-o", str(tmp_path), "--ranges"]
+        )
+        with pytest.raises(ValueError, match="--ranges is "):
+            command.main()
+
+
+def without_ranges(conllu: str) -> str:
+    return re.sub(r"\|?TokenRange=\d+:\d+$", "", conllu, flags=re.MULTILINE).replace("\t\n", "\t_\n")
 
 
 def test_a_space_within_a_token_may_be_many():
