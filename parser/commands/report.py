@@ -2,8 +2,8 @@
 
 RUN is a run's folder (or with --gold a model's). The page needs nothing else: scores with bootstrap intervals, two runs with a
 significance test, a histogram of the LAS of sentences, errors by relation, length, distance, depth and projectivity, the
-confusion of relations, and the worst sentences drawn; of two runs the settings and sentences that differ, and the differences in
-LAS. The gold trees are the test part of RUN's treebank, or the dev part if it has no test part; the page says which.
+confusion of relations, and the worst sentences drawn; of two runs what differs: settings, LAS by group, and
+sentences. The gold trees are the test part of RUN's treebank, or the dev part if it has none; the page says which.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ class WordColumns:
     upos: list[str]
     xpos: list[str]
     feats: list[str]
+    text: str = ""
 
     def tags(self) -> dict[str, list[str]]:
         """By name of what a model may predict, the values."""
@@ -50,11 +51,17 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
         )
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {named(sentence)}; give a list of its words")
+    pieces = []
+    last = 0  # word of a multiword token
     for place, word in enumerate(sentence, 1):
-        lemma = None
+        lemma, number_of_word = None, place
         if isinstance(word, Mapping):
-            if not isinstance(word.get("id", place), int):
-                continue  # a multiword token or an empty node
+            number_of_word = word.get("id", place)
+            if not isinstance(number_of_word, int):  # a multiword token or an empty node
+                if isinstance(number_of_word, tuple) and "-" in number_of_word:
+                    last = number_of_word[-1]
+                    pieces.append(_with_space(word["form"], word))
+                continue
             lemma = word.get("lemma")
             values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
         else:
@@ -62,12 +69,21 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
+        if number_of_word > last:
+            pieces.append(_with_space(values[0], word))
         others = (lemma, *values[1:], None, None, None)
         for (name, column), value in zip(columns.tags().items(), others, strict=False):
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"sentence {number}, word {place}: its {name} is {named(value)}; give a str, or None")
             column.append(value or EMPTY)
+    columns.text = "".join(pieces).rstrip(" ")
     return columns
+
+
+def _with_space(form: str, token: Word) -> str:
+    """A form with a space after it, unless a token of ``conllu`` says that there is none."""
+    misc = token.get("misc") if isinstance(token, Mapping) else None
+    return form if isinstance(misc, Mapping) and misc.get("SpaceAfter") == "No" else f"{form} "
 
 
 def read_arcs(
@@ -129,6 +145,9 @@ def named(value: object) -> str:
 _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 
 
+_MOST_DRAWN = 50  # sentences of a list that a notebook shows
+
+
 class ParsedWord(NamedTuple):
     """A word of a tree.
 
@@ -140,6 +159,9 @@ class ParsedWord(NamedTuple):
         deprel: its relation.
         probability: of head and relation; see ParsedSentence.
         lemma: its lemma, as given or predicted; ``_`` for none.
+        xpos, feats: its tag and features, as given or predicted; ``_`` for none.
+        start, end: the characters of a parsed text that its token takes up, see ParsedSentence.spans; words of one multiword
+            token share them. None for words that were given.
     """
 
     id: int
@@ -149,6 +171,10 @@ class ParsedWord(NamedTuple):
     deprel: str
     probability: float
     lemma: str = EMPTY
+    xpos: str = EMPTY
+    feats: str = EMPTY
+    start: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,6 +193,8 @@ class ParsedSentence:
         tokens: of a parsed text, the tokens, some of which have several words; see Token.
         spans: of a parsed text, where each token stands in it: from character ``start`` up to, not including, ``end``.
         given: by column (lemma, upos, xpos, feats) that was given for at least one word, the values, ``_`` for none.
+        text: the sentence as it stands in the parsed text; of words that were given, their forms with spaces between them,
+            except where a token of ``conllu`` has SpaceAfter=No.
     """
 
     forms: list[str]
@@ -178,6 +206,7 @@ class ParsedSentence:
     tokens: list[Token] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     given: dict[str, list[str]] = field(default_factory=dict)
+    text: str = field(default="", compare=False)
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -188,8 +217,12 @@ class ParsedSentence:
     @property
     def words(self) -> list[ParsedWord]:
         """The words one by one; ``pandas.DataFrame(sentence.words)`` is a table of them."""
-        columns = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities, self._tags("lemma")
-        return [ParsedWord(number, *values) for number, values in enumerate(zip(*columns, strict=True), 1)]
+        of_trees = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
+        of_tags = (self._tags(column) for column in ("lemma", "xpos", "feats"))
+        tokens = zip(self.tokens, self.spans, strict=True)
+        spans = [span for token, span in tokens for _ in token.words] or [(None, None)] * len(self)
+        columns = zip(*of_trees, *of_tags, spans, strict=True)
+        return [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
 
     def draw(self) -> str:
         """The tree as lines of text, to be printed."""
@@ -211,7 +244,7 @@ class ParsedSentence:
         """The sentence in CoNLL-U, with the blank line after it; "" if it has no words.
 
         Tags and lemmas that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
-        sentence of a text also has multiword tokens, SpaceAfter=No, and the comment text.
+        sentence of a text also has multiword tokens, the comment text, and in MISC what ``optimal-step parse --text`` writes.
 
         Raises:
             InputError: a value is empty or blank, or contains what cannot be written, such as a tab.
@@ -228,3 +261,14 @@ class ParsedSentence:
         tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
         lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
         return "".join(f"{line}\n" for line in lines)
+
+
+class ParsedSentences(list[ParsedSentence]):
+    """What a Parser returns: a list, which notebooks show as the pictures of its trees."""
+
+    def _repr_html_(self) -> str | None:
+        """The trees of the first sentences, none longer than ParsedSentence draws; None if there are no sentences."""
+        shown = [picture for sentence in self[:_MOST_DRAWN] if (picture := sentence._repr_html_()) is not None]
+        more = len(self) - len(shown)
+        note = f"<p>{counted(more, 'sentence')} not drawn</p>" if more else ""
+        return "".join(shown) + note or None

@@ -14,6 +14,7 @@ was loaded from a folder can be pickled, and so sent to other processes; each lo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -33,12 +34,21 @@ from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.given_arcs import given_arcs, kept_relations
 from parser.decoding.probabilities import ProbabilityParser
 from parser.kernels.compilation import show_compilation
-from parser.library.parsed_sentence import InputError, ParsedSentence, Word, WordColumns, named, read_arcs, read_words
+from parser.library.parsed_sentence import (
+    InputError,
+    ParsedSentence,
+    ParsedSentences,
+    Word,
+    WordColumns,
+    named,
+    read_arcs,
+    read_words,
+)
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
 from parser.model_folder import named_folder
 from parser.text.tokenizer import SentenceEnds, SpaceTokenizer, TextSplitter, TokenEnds, Tokenizer, model_tokenizer
-from parser.text.tokens import TokenizerError, spans
+from parser.text.tokens import TokenizerError, spans, with_misc
 
 
 class Parser:
@@ -135,7 +145,7 @@ class Parser:
     def __repr__(self) -> str:
         return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
 
-    def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> list[ParsedSentence]:
+    def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> ParsedSentences:
         """parse_text() of a str, parse() of anything else, with their options."""
         return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
 
@@ -147,7 +157,7 @@ class Parser:
         allow_missing_columns: bool = False,
         heads: Iterable[Iterable[int | None]] | None = None,
         deprels: Iterable[Iterable[str | None]] | None = None,
-    ) -> list[ParsedSentence]:
+    ) -> ParsedSentences:
         """Parses sentences.
 
         Args:
@@ -175,13 +185,13 @@ class Parser:
         if heads is not None or deprels is not None:
             of_heads, of_deprels = read_arcs(read, heads, deprels, single_root)
             given = given_arcs(of_heads, of_deprels, self.model.relations.symbols, encoded.offsets)
-        parsed = [
+        parsed = ParsedSentences(
             sentence
             for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
             for sentence in self._parsed(
                 read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
             )
-        ]
+        )
         if of_deprels is not None:
             for sentence, own_heads, own in zip(parsed, of_heads, of_deprels, strict=True):
                 sentence.deprels[:] = kept_relations(sentence.deprels, sentence.heads, own, own_heads)
@@ -207,6 +217,7 @@ class Parser:
                 probability=float(np.exp(probabilities.trees[s])),
                 tags={column: values[words] for column, values in tags.items()},
                 given={name: values for name, values in read[s].tags().items() if set(values) - {EMPTY}},
+                text=read[s].text,
             )
 
     def parse_text(
@@ -217,7 +228,7 @@ class Parser:
         tokens: str = TokenEnds.MODEL,
         single_root: bool = True,
         allow_missing_columns: bool = False,
-    ) -> list[ParsedSentence]:
+    ) -> ParsedSentences:
         """Splits text into sentences and words, and parses them.
 
         Args:
@@ -246,10 +257,11 @@ class Parser:
             raise InputError(f"{which}; decode the text with errors='replace'") from error
         words = [[word for token in tokens for word in token.words] for tokens in tokenized]
         parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
-        for sentence, found, places in zip(parsed, tokenized, spans(text, tokenized), strict=True):
-            sentence.tokens.extend(found)
-            sentence.spans.extend(places)
-        return parsed
+        places = spans(text, tokenized)
+        return ParsedSentences(
+            replace(sentence, tokens=found, spans=own, text=text[own[0][0] : own[-1][1]])
+            for sentence, found, own in zip(parsed, with_misc(text, tokenized, places), places, strict=True)
+        )
 
     def _splitter(self, tokens: str) -> TextSplitter:
         """What splits text, where tokens end as a member of TokenEnds says."""

@@ -237,6 +237,27 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
     assert len(parser("a b. b")) == 2
 
 
+def test_a_list_of_sentences_is_shown_as_its_trees(folder, monkeypatch):
+    monkeypatch.setattr(parsed_sentence, "_MOST_DRAWN", 2)
+    monkeypatch.setattr(parsed_sentence, "LONGEST", 2)
+    parser = Parser.load(folder)
+    found = parser([["a"], ["a", "b", "b"], ["a", "b"]])
+    assert isinstance(found, list)
+    assert found._repr_html_() == f"{found[0]._repr_html_()}<p>2 sentences not drawn</p>"
+    assert parser([["a", "b"]])._repr_html_().count("<svg") == 1
+    assert parser([])._repr_html_() is None
+
+
+def test_the_text_of_words_that_were_given(folder):
+    lines = [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t{misc}" for i, form, misc in [(1, "b", "_"), ("2-3", "ab", "SpaceAfter=No")]]
+    lines += [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t_" for i, form in [(2, "a"), (3, "b"), ("3.1", "éa"), (4, "b")]]
+    [tokens] = conllu.parse("\n".join(lines) + "\n\n")
+    parser = Parser.load(folder)
+    of_tokens, of_forms = parser([tokens, ["a", "b"]])
+    assert (of_tokens.text, of_forms.text) == ("b abb", "a b")
+    assert [(word.xpos, word.feats, word.start, word.end) for word in of_tokens.words] == [("Y", "A=b", None, None)] * 4
+
+
 @pytest.mark.parametrize("form", ["", " ", "a\tb", "a\nb", "\r", "\ud800"])
 def test_what_conllu_cannot_hold(folder, form):
     parser = Parser.load(folder)
