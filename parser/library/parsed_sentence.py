@@ -57,11 +57,11 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
         lemma, number_of_word = None, place
         if isinstance(word, Mapping):
             number_of_word = word.get("id", place)
-            if not isinstance(number_of_word, int):  # a multiword token or an empty node
-                if isinstance(number_of_word, tuple) and "-" in number_of_word:
-                    last = number_of_word[-1]
-                    pieces.append(_with_space(word["form"], word))
-                continue
+            match number_of_word, word.get("form"):
+                case (_, "-", int(last)), str(form):  # a multiword token
+                    pieces.append(_with_space(form, word))
+            if not isinstance(number_of_word, int):
+                continue  # that, or an empty node
             lemma = word.get("lemma")
             values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
         else:
@@ -219,7 +219,7 @@ class ParsedSentence:
         """The words one by one; ``pandas.DataFrame(sentence.words)`` is a table of them."""
         of_trees = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
         of_tags = (self._tags(column) for column in ("lemma", "xpos", "feats"))
-        tokens = zip(self.tokens, self.spans, strict=True)
+        tokens: Any = zip(self.tokens, self.spans, strict=True)
         spans = [span for token, span in tokens for _ in token.words] or [(None, None)] * len(self)
         columns = zip(*of_trees, *of_tags, spans, strict=True)
         return [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]

@@ -48,7 +48,7 @@ from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
 from parser.model_folder import named_folder
 from parser.text.tokenizer import SentenceEnds, SpaceTokenizer, TextSplitter, TokenEnds, Tokenizer, model_tokenizer
-from parser.text.tokens import TokenizerError, spans, with_misc
+from parser.text.tokens import TokenizerError, add_misc, spans
 
 
 class Parser:
@@ -260,7 +260,7 @@ class Parser:
         places = spans(text, tokenized)
         return ParsedSentences(
             replace(sentence, tokens=found, spans=own, text=text[own[0][0] : own[-1][1]])
-            for sentence, found, own in zip(parsed, with_misc(text, tokenized, places), places, strict=True)
+            for sentence, found, own in zip(parsed, add_misc(text, tokenized, places), places, strict=True)
         )
 
     def _splitter(self, tokens: str) -> TextSplitter:

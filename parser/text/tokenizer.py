@@ -23,16 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.model_folder import SEGMENTER, TOKENIZER, named_folder
 from parser.text import udpipe
-from parser.text.tokens import (
-    Token,
-    TokenizedSentence,
-    TokenizerError,
-    conllu_lines,
-    spans,
-    text_of,
-    with_misc,
-    words_at_spaces,
-)
+from parser.text.tokens import Token, TokenizedSentence, TokenizerError, add_misc, conllu_lines, spans, text_of, words_at_spaces
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
@@ -91,7 +82,7 @@ class TextSplitter(ABC):
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False, ranges: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
 
-        There are ids, forms, multiword tokens, MISC (see with_misc()), and the comments newdoc, newpar, sent_id and text.
+        There are ids, forms, multiword tokens, MISC (see add_misc()), and the comments newdoc, newpar, sent_id and text.
 
         Args:
             source: the text in UTF-8.
@@ -133,7 +124,7 @@ class TextSplitter(ABC):
             its_places = spans(text[last:], (sentence.tokens for sentence in found))
             end = 0 if not waiting else last + its_places[0][0][0] if found else len(text)
             if waiting:
-                tokens = with_misc(text, [one.tokens for one in waiting], places, end, offset if ranges else None)
+                tokens = add_misc(text, [one.tokens for one in waiting], places, end, offset if ranges else None)
                 yield [replace(one, tokens=own) for one, own in zip(waiting, tokens, strict=True)]
             waiting, text, offset = found, text[end:], offset + end
             places = [[(start + last - end, stop + last - end) for start, stop in own] for own in its_places]

@@ -23,7 +23,7 @@ class Token:
         form: as it was written, except that spaces within it are single.
         words: its words; for most tokens, the form alone.
         space_after: whether a separator follows in the text.
-        misc: the column MISC, if with_misc() has written it; tokens that differ in it alone are equal.
+        misc: the column MISC, if add_misc() has written it; tokens that differ in it alone are equal.
     """
 
     form: str
@@ -130,7 +130,7 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
 _ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
 
 
-def with_misc(
+def add_misc(
     text: str,
     sentences: Sequence[list[Token]],
     places: Iterable[list[tuple[int, int]]],

@@ -255,6 +255,8 @@ def test_the_text_of_words_that_were_given(folder):
     parser = Parser.load(folder)
     of_tokens, of_forms = parser([tokens, ["a", "b"]])
     assert (of_tokens.text, of_forms.text) == ("b abb", "a b")
+    odd = [{"id": (1, "-", 2)}, {"form": "a", "misc": "_"}, {"id": 2, "form": "b", "misc": None}, {"id": ("x",), "form": "c"}]
+    assert [parser([odd])[0].text, parser([[]])[0].text] == ["a b", ""]
     assert [(word.xpos, word.feats, word.start, word.end) for word in of_tokens.words] == [("Y", "A=b", None, None)] * 4
 
 
