@@ -205,9 +205,9 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
     """
     treebank = with_faults(path, partial)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
-        helps = not partial and len(with_faults(path, partial=True).faults) < len(treebank.faults)
-        fix = "; treebank.partial=true trains on trees that are known in part" if helps else ""
-        raise TreebankError(listed(treebank.faults, can_skip=not skip and bool(treebank.sentences)) + fix)
+        told = listed(treebank.faults, can_skip=not skip and bool(treebank.sentences))
+        fix = "; treebank.partial=true trains on trees that are known in part"
+        raise TreebankError(told if partial else re.sub("(the head '_' .*)", rf"\1{fix}", told))
     return treebank
 
 
