@@ -106,7 +106,7 @@ def compare(gold: str | Path, system: str | Path) -> Comparison:
     """Compares a file of trees with the gold ones; raises what evaluate_files raises."""
     texts = read_text(gold, partial=True), read_text(system)
     if UNKNOWN in texts[0].parents or EMPTY in texts[0].relations:
-        fix = "give a gold file of whole trees, or evaluate without --by and --confusion"
+        fix = "give a gold file of whole trees; evaluate without --by and --confusion takes this one"
         raise ConlluError(f"{gold}: some HEAD or DEPREL is _, and only whole trees are compared word by word; {fix}")
     if texts[0].characters != texts[1].characters:
         raise ConlluError(text_difference(*texts))
