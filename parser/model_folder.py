@@ -34,8 +34,8 @@ SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classif
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
 # Of a model that reads subwords, how forms are segmented; see data/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
-# For people: what it was trained on, and how.
-CARD = "README.md"
+# For people: what it was trained on, and how; and a sentence to try it with.
+CARD, EXAMPLE = "README.md", "example.conllu"
 # Of a folder of packed models: which there are; see commands/pack.py.
 INDEX = "index.json"
 

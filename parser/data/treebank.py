@@ -390,15 +390,20 @@ def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Tree
 
 def _copied(treebank: Treebank, paths: Sequence[str], target: Path) -> str:
     """The name of a file to which the sentences of a treebank are written, as they stand in those that it was read from."""
-    wanted = {sentence.where for sentence in treebank}
     with open(target, "w", encoding="utf-8", newline="") as written:
-        for path in paths:
-            with open_input(path) as stream:
-                for sentence in read_raw_sentences(stream, path, strict=False):
-                    if sentence.place(_first_line(sentence)) in wanted:
-                        lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
-                        written.write("".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n")
+        written.writelines(text for text, _ in read_again(treebank.sentences, paths))
     return str(target)
+
+
+def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[tuple[str, RawSentence]]:
+    """Yield sentences again, each as it stands in the files that it was read from: its CoNLL-U, and what is in it."""
+    wanted = {sentence.where for sentence in sentences}
+    for path in paths:
+        with open_input(path) as stream:
+            for sentence in read_raw_sentences(stream, path, strict=False):
+                if sentence.place(_first_line(sentence)) in wanted:
+                    lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
+                    yield "".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
 
 
 def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:

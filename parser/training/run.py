@@ -25,15 +25,18 @@ from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any, cast
+from unicodedata import category
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from parser.beam_settings import Beam, Search
+from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
 from parser.data.sentences import NO_NODE, Sentences
+from parser.data.treebank import Treebank, read_again
 from parser.decoding.batch_sizes import TOKENS_PER_SPAN
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
@@ -43,7 +46,7 @@ from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
-from parser.model_folder import MODEL, TOKENIZER
+from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
 from parser.settings import Settings
 from parser.settings.choices import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
@@ -53,6 +56,8 @@ from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
 from parser.text.tokenizer_training import OPTIONS, tokenizer_in_training
+from parser.text.tokens import conllu_lines, text_of
+from parser.text.tokens import tokens_of as surface_tokens
 from parser.text.udpipe import UdpipeError
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
@@ -66,6 +71,9 @@ from parser.training.passes.training_pass import RunContext, Saved, Stopwatch, T
 from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)
+
+# Words of the sentence that a model's folder keeps as an example.
+_SHORT = range(4, 10)
 
 
 def train(
@@ -115,11 +123,37 @@ def train(
                 log.info("finishing: calibration, if there is a dev part, and saving")
                 metrics |= run.evaluation.finish(planned.search)
                 run.model.save(folder / MODEL)
+                if run.example is not None:
+                    with replacing(folder / MODEL / EXAMPLE) as temporary:
+                        temporary.write_text(run.example, encoding="utf-8", newline="\n")
                 finish_tokenizer(folder / MODEL / TOKENIZER)
             _read_back(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
+
+
+def example_of(treebank: Treebank, paths: Sequence[str]) -> str | None:
+    """Return the CoNLL-U of a short sentence without its tree, to try a model with; None where there is no such sentence.
+
+    It is the first one that ends in punctuation, else the first one. Its text is what the forms and SpaceAfter=No say.
+
+    Args:
+        treebank: the training part.
+        paths: the files that it was read from.
+    """
+    found = None
+    for _, sentence in read_again((one for one in treebank if len(one) in _SHORT), paths):
+        tokens = [*surface_tokens(sentence)]
+        text = text_of(tokens)
+        comment = f"# text = {text}"
+        if text and all(line.rstrip() == comment for line in sentence.lines if line.startswith("# text =")):
+            columns = ["\t".join([*word[LEMMA:HEAD], *EMPTY * 3]) for word in sentence.columns]
+            example = "".join(f"{line}\n" for line in (comment, *conllu_lines(tokens, columns), ""))
+            if category(text[-1])[0] == "P":
+                return example
+            found = found or example
+    return found
 
 
 def _read_back(folder: Path) -> None:
@@ -176,6 +210,7 @@ class Run:
 
     Attributes:
         model: what it trains.
+        example: see example_of().
         evaluation: measures the model on dev and test.
     """
 
@@ -191,6 +226,7 @@ class Run:
         self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
         with self._stopwatch("read"):
             self._corpus = prepare(plan, vectors)
+            self.example = example_of(self._corpus.train, plan.files.train.paths)
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
         self._names = [one.name for one in self._passes]

@@ -13,10 +13,11 @@ from parser.commands.configs import HOME
 from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.model_folder import EXAMPLE, MODEL
 from parser.settings import vectors_to_train
 from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
-from parser.training.run import train
+from parser.training.run import example_of, train
 from tests.toy import sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
@@ -161,3 +162,54 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
         made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
         _make_paths_absolute(made, tmp_path)
         assert (made.start, list(made.distillation.teacher)) == (str(expected), [str(expected), str(fetched / "hu")])
+
+
+def lines(words: str, comments: str = "") -> str:
+    """CoNLL-U of words between spaces; one that begins with a hyphen follows the one before without a space."""
+    forms = words.split()
+    text = ""
+    for number, form in enumerate(forms, 1):
+        misc = "SpaceAfter=No" if "".join(forms[number : number + 1]).startswith("-") else "_"
+        text += (
+            f"{number}\t{form.removeprefix('-')}\tl\tX\tx\tA=b\t{number - 1}\t{'dep' if number > 1 else 'root'}\t_\t{misc}\n"
+        )
+    return f"{comments}{text}\n"
+
+
+IN_TWO = "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "text"),
+    [
+        ([lines("a b c d"), lines("a b c -."), lines("e f g -!")], "a b c."),
+        ([lines("a b c d"), lines("e f g h i")], "a b c d"),  # no punctuation, as in some treebanks
+        ([lines("a b"), lines("a b c d e f g h i -.")], None),
+        ([lines("a b c -.", "# text = a b  c.\n"), lines("a b c -?", "# text = a b c?\n")], "a b c?"),
+        ([lines("de le c d", IN_TWO)], "duc d"),
+    ],
+)
+def test_an_example_is_a_short_sentence_with_its_whole_text(tmp_path, sentences, text):
+    path = tmp_path / "a.conllu"
+    path.write_text("".join(sentences), encoding="utf-8")
+    treebank = read_treebank(path)
+    example = example_of(treebank, [str(path)])
+    if text is None:
+        assert example is None
+        return
+    assert example is not None
+    comment, *rest = example.split("\n")
+    assert comment == f"# text = {text}"
+    words = [line.split("\t") for line in rest if line[:2] in ("1\t", "2\t", "3\t", "4\t")]
+    found = next(s for s in treebank if s.forms == [columns[1] for columns in words])
+    assert len(found) == 4 == len(words)
+    assert {tuple(columns[2:9]) for columns in words} == {("l", "X", "x", "A=b", "_", "_", "_")}
+
+
+def test_the_model_keeps_an_example_of_the_training_part(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text("".join(lines(f"{word} b c -.") for word in "xyzuvw"), encoding="utf-8")
+    fold = ["treebank.folds=3", "treebank.fold=1"]
+    made = settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *fold, *FEW)
+    train(made, tmp_path / "run")
+    assert (tmp_path / "run" / MODEL / EXAMPLE).read_text(encoding="utf-8").startswith("# text = y b c.\n1\ty\tl\tX\t")
