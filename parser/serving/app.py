@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from fastapi import FastAPI
 from fastapi import Request as HttpRequest
@@ -21,7 +21,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from parser.serving.limits import Limited, Limits
-from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts, without_last_head
+from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 
 # Characters of data that are worked on together, or one document if it has more.
@@ -143,9 +143,12 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
             answer = await batcher.answer(job(request))
             if isinstance(answer, ValueError):
                 raise answer
+            if "download" in fields:
+                name = f"attachment; filename*=UTF-8''{quote(service.name, safe='')}.conllu"
+                return PlainTextResponse(answer, headers={"Content-Disposition": name})
             parts, status = await batcher.alone(lambda: result_parts(service, answer, request.heads)), 200
         except ValueError as error:
-            parts, status, fields = [error_part(error)], _status(error), without_last_head(fields)
+            parts, status, fields = [error_part(error)], _status(error), fields
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)
 
     async def refused(http: HttpRequest, error: Exception) -> Response:

@@ -1,7 +1,8 @@
 """The page where a person types or pastes a sentence and sees what the parser makes of it. It can do without its script.
 
-With the script, a head can be given by dragging: it is kept, and the rest is parsed again (decoding/given_arcs.py). The field
-``heads`` of the form has what is given, SENTENCE.WORD=HEAD with spaces between.
+With the script, a head is corrected by dragging, and a relation by choosing another. Corrections are kept, and the rest is
+parsed again (decoding/given_arcs.py). The form's field ``heads`` has them, SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION
+with spaces between.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
 
 import oracles
 from parser import transitions
-from parser.conllu.checks import DEPREL, FORM, UPOS
+from parser.conllu.checks import DEPREL, EMPTY, FORM, UPOS, counted
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import read_columns
@@ -22,26 +24,60 @@ from parser.drawing.drawn_tree import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
-from parser.serving.service import Request, RequestError, Service, TimedRequest, with_all_steps
+from parser.serving.service import Request, RequestError, Service, TimedRequest, with_all_steps, write_words
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
 
-# Arcs of a word that are shown besides the one that it got, if they are at least so probable.
-_OTHERS, _FEW = 3, 0.0001
+# Other arcs of a word that are shown, if they are at least so probable, and the probability below which they are folded away.
+_OTHERS, _FEW, _FOLDED = 3, 0.0001, 0.01
 
-# What the button for an example parses. (Nivre 2009, Figure 1)
+# What the button for an example parses where the model's folder has none. (Nivre 2009, Figure 1)
 _EXAMPLE = "A/DET hearing/NOUN is/AUX scheduled/VERB on/ADP the/DET issue/NOUN today/NOUN"
 
-# Heads that are given: words are dragged to their heads, or above the drawing for the root. Another text has other words.
-_DRAGGING = """
-const heads = document.querySelector("input[name=heads]");
-if (heads) {
-  const given = () => heads.value.split(" ").filter(Boolean);
-  document.getElementById("data").addEventListener("input", () => { heads.value = ""; });
-  document.querySelector("[data-dragging]").hidden = !document.querySelector(".sentence > .tree");
-  for (const svg of document.querySelectorAll(".sentence > .tree svg")) {
-    const sentence = svg.closest(".sentence").dataset.number;
+# Corrections: words are dragged to their heads, or above the drawing for the root; a click on a relation offers the others.
+# The trees shown are corrected, whatever has been typed since. Only corrected sentences are replaced, so that the page stays.
+_CORRECTING = r"""
+const form = document.querySelector("form"), typed = form.elements.data, relations = document.getElementById("relations");
+const edited = () => typed.value !== typed.defaultValue;
+typed.oninput = () => document.querySelectorAll("[name=download], [name=forget]").forEach(one => { one.disabled = edited(); });
+const given = () => form.elements.heads.value.split(" ").filter(Boolean);
+let waiting = false;
+const correct = async (corrections, number) => {
+  const fields = new URLSearchParams(new FormData(form)), find = n => document.querySelector(`.sentence[data-number="${n}"]`);
+  const changed = new Set([...given(), ...corrections].map(one => one.split(".")[0]));
+  fields.set("data", typed.defaultValue);
+  fields.set("heads", corrections.join(" "));
+  document.querySelectorAll(".sentence > [role=alert]").forEach(one => one.remove());
+  waiting = true;
+  let page = null, wrong = "The server does not answer; try again.";
+  try {
+    const answer = await fetch(form.action, {method: "POST", body: fields});
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    wrong = answer.ok ? "" : (page.querySelector("[role=alert]") || page.body).textContent;
+  } catch {}
+  waiting = false;
+  if (wrong) {
+    const told = Object.assign(document.createElement("p"), {className: "wrong", role: "alert", textContent: wrong});
+    find(number).querySelector(".tree, .note").after(told);
+    return;
+  }
+  document.body.style.minHeight = `${document.body.offsetHeight}px`;
+  document.getElementById("given").replaceWith(page.getElementById("given"));
+  for (const made of page.querySelectorAll(".sentence")) {
+    if (!changed.has(made.dataset.number)) continue;
+    const old = find(made.dataset.number), left = old.querySelector(".tree").scrollLeft;
+    made.querySelector("details").open = old.querySelector("details").open;
+    old.replaceWith(made);
+    made.querySelector(".tree").scrollLeft = left;
+    begin(made);
+    correctable(made);
+  }
+  typed.oninput();
+};
+const correctable = part => {
+  for (const svg of part.querySelectorAll(".sentence > .tree svg")) {
+    const sentence = svg.closest(".sentence"), number = sentence.dataset.number;
     const words = [...svg.querySelectorAll('text[font-size="15"]')];
     const x = word => +words[word - 1].getAttribute("x"), y = +words[0].getAttribute("y") - 17;
     const at = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
@@ -50,14 +86,34 @@ if (heads) {
       return 1 + away.indexOf(Math.min(...away));
     };
     const target = point => point.y < 20 ? 0 : point.y > y - 15 ? near(point) : null;
-    let child = null, line = null;
+    const give = (word, arc) => {
+      const isRoot = one => one.startsWith(`${number}.`) && /=0(:|$)/.test(one);
+      const others = given().filter(one => !one.startsWith(`${number}.${word}=`) && !(arc === 0 && isRoot(one)));
+      correct([...others, `${number}.${word}=${arc}`], number);
+    };
+    const choose = (word, relation, event) => {
+      relations.value = relation;
+      if (relations.value !== relation) return;
+      relations.hidden = false;
+      relations.style.left = `${Math.min(event.pageX, document.body.clientWidth - relations.offsetWidth)}px`;
+      relations.style.top = `${event.pageY}px`;
+      relations.onblur = () => { relations.hidden = true; };
+      relations.onchange = () => {
+        relations.blur();
+        give(word, `${sentence.dataset.heads.split(" ")[word - 1]}:${relations.value}`);
+      };
+      relations.focus();
+      if (relations.showPicker) relations.showPicker();
+    };
+    let child = null, line = null, start = null;
     svg.classList.add("draggable");
     svg.onpointerdown = event => {
       const arc = event.target.closest("g[data-child]"), point = at(event);
-      child = arc ? +arc.dataset.child : point.y > y - 5 ? near(point) : null;
+      child = waiting ? null : arc ? +arc.dataset.child : point.y > y - 5 ? near(point) : null;
       if (child === null) return;
       event.preventDefault();
       svg.setPointerCapture(event.pointerId);
+      start = event;
       line = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
       line.setAttribute("class", "dragged");
     };
@@ -68,39 +124,51 @@ if (heads) {
     };
     svg.onpointerup = event => {
       if (child === null) return;
-      const word = child, head = target(at(event));
+      const word = child, head = target(at(event)), relation = start.target.closest("g[data-child] text");
       line.remove();
       child = null;
-      if (head === null || head === word) return;
-      const isRoot = one => one.startsWith(`${sentence}.`) && one.endsWith("=0");
-      const others = given().filter(one => !one.startsWith(`${sentence}.${word}=`) && !(head === 0 && isRoot(one)));
-      heads.value = [...others, `${sentence}.${word}=${head}`].join(" ");
-      heads.form.submit();
+      const isClick = Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < 5;
+      if (isClick && relation) choose(word, relation.textContent, event);
+      if (isClick || head === null || head === word) return;
+      give(word, head);
     };
     svg.onpointercancel = () => { if (line) line.remove(); child = null; };
-    for (const one of given().filter(one => one.startsWith(`${sentence}.`))) {
-      const arc = svg.querySelector(`g[data-child="${one.slice(sentence.length + 1).split("=")[0]}"]`);
-      if (arc) arc.classList.add("given");
+    for (const [, one, relation] of given().map(one => one.match(/^(\d+\.\d+)=\d+(:.*)?$/))) {
+      const arc = one.startsWith(`${number}.`) && svg.querySelector(`g[data-child="${one.split(".")[1]}"]`);
+      if (arc) arc.classList.add("given", ...(relation ? ["named"] : []));
     }
   }
+};
+if (form.elements.heads) {
+  form.onsubmit = event => {
+    if (event.submitter && event.submitter.name === "forget") {
+      event.preventDefault();
+      if (!waiting) correct([], given()[0].split(".")[0]);
+    } else if (edited()) form.elements.heads.value = "";
+  };
+  document.querySelector("[data-dragging]").hidden = !document.querySelector(".sentence > .tree");
+  correctable(document);
 }
 """
-_SCRIPT = SCRIPT + _DRAGGING
-_HOW_TO_DRAG = (
+# What is done with a page is done with a sentence that is replaced, too.
+_SCRIPT = f"const begin = document => {{{SCRIPT}}};\nbegin(document);\n{_CORRECTING}"
+_HOW_TO_CORRECT = (
     "If a head is wrong, drag the word or its arc to the word that should be its head, or above the drawing to make it the "
-    "root. Heads that you give are kept, and the rest is parsed again."
+    "root. If a relation is wrong, click it and choose another. Your corrections are kept, and the rest is parsed again."
 )
-_DRAGGING_STYLE = (
+_STYLE = (
     "<style>.draggable g[data-child], .draggable text { cursor: grab; touch-action: none; user-select: none; } "
-    ".draggable .given path { stroke-width: 3; } .dragged { stroke: #0072b2; stroke-width: 2; stroke-dasharray: 4 3; }</style>"
+    ".draggable g[data-child] text { cursor: pointer; } .draggable .given path { stroke-width: 3; } "
+    ".draggable .named text { font-weight: bold; } .dragged { stroke: #0072b2; stroke-width: 2; stroke-dasharray: 4 3; } "
+    "body { overflow-anchor: none; } #relations { position: absolute; font: inherit; }</style>"
 )
-_GIVEN = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})=([0-9]{1,6})")
+_GIVEN = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})=([0-9]{1,6})(?::(\S+))?")
 
 # The answer may load nothing from anywhere and run no script but this one, whatever stands in it.
 _HASH = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
-    "form-action 'self'; base-uri 'none'",
+    "connect-src 'self'; form-action 'self'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -121,8 +189,8 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
     return with_all_steps(request, service)
 
 
-def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int], ...]:
-    """What the field ``heads`` says: (sentence, word, head).
+def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], ...]:
+    """What the field ``heads`` says; see Request.
 
     Raises:
         RequestError: it says something else.
@@ -132,14 +200,20 @@ def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int], ...]:
     found = []
     for one in fields.get("heads", "").split():
         if (match := _GIVEN.fullmatch(one)) is None:
-            raise RequestError(f"heads={one[:60]} is not SENTENCE.WORD=HEAD; leave it out")
-        sentence, word, head = map(int, match.groups())
-        found.append((sentence, word, head))
+            raise RequestError(f"heads={one[:60]} is not SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION; leave it out")
+        sentence, word, head, relation = match.groups(EMPTY)
+        found.append((int(sentence), int(word), int(head), relation))
     return tuple(found)
 
 
 def example(service: Service) -> dict[str, str]:
-    """The fields of a form with an example: CoNLL-U with tags for a model that reads them, else words."""
+    """The fields of a form with an example, as the model reads it: CoNLL-U with tags, or text, or words."""
+    if (own := service.example) is not None:
+        if service.needs_tags:
+            return {"data": own}
+        if service.tokenizer is not None and (found := re.search("^# text = (.+)$", own, re.MULTILINE)):
+            return {"data": found[1]}
+        return {"data": write_words(read_raw_sentences(BytesIO(own.encode()), "the example"), "horizontal").strip()}
     words = [word.split("/") for word in _EXAMPLE.split()]
     if not service.needs_tags:
         return {"data": " ".join(form for form, _ in words)}
@@ -164,25 +238,30 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
         )
     given = note_on_dragging = ""
     if service.keeps_heads:
-        note_on_dragging = f'\n<p class="note" hidden data-dragging>{_HOW_TO_DRAG}</p>'
+        options = "".join(f"<option>{text(relation)}</option>" for relation in service.relations)
+        note_on_dragging = (
+            f'\n<p class="note" hidden data-dragging>{_HOW_TO_CORRECT}</p>'
+            f'<select id="relations" aria-label="relation" hidden>{options}</select>'
+        )
         kept = "" if "forget" in fields else fields.get("heads", "")
-        given = f'<input type="hidden" name="heads" value="{text(kept)}">'
-        if kept:
-            n = len(kept.split())
-            given += f' <button name="forget">Let go of {n} given head{"s" * (n != 1)}</button>'
+        n = len(kept.split())
+        undo = f' <button name="forget">Undo {counted(n, "correction")}</button>' if n else ""
+        given = f' <span id="given"><input type="hidden" name="heads" value="{text(kept)}">{undo}</span>'
     form = (
-        f'<form method="post" accept-charset="utf-8"><p class="note"><label for="data">{text(note)}</label></p>\n'
+        '<form id="form" method="post" action="?" accept-charset="utf-8">'
+        f'<p class="note"><label for="data">{text(note)}</label></p>\n'
         '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
         f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
         f'<p><button>Parse</button> <button name="example">An example</button>{given}{checkbox}</p></form>{note_on_dragging}'
     )
-    return page(service.name, [_DRAGGING_STYLE, form, *parts], _SCRIPT)
+    return page(service.name, [_STYLE, form, *parts], _SCRIPT)
 
 
 def warm_up(service: Service) -> None:
     """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
-    [answer] = service.answers([TimedRequest(request)])
+    corrected = replace(request, heads=((1, 1, 0, EMPTY),)) if service.keeps_heads else request
+    answer, _ = service.answers([TimedRequest(request), TimedRequest(corrected)])
     if isinstance(answer, str):  # text may have no words for a tokenizer
         result_parts(service, answer)
 
@@ -192,12 +271,7 @@ def error_part(error: Exception) -> str:
     return f'<p class="wrong" role="alert">{text(str(error))}</p>'
 
 
-def without_last_head(fields: Mapping[str, str]) -> dict[str, str]:
-    """The fields before the last head was given; with it, there is no tree to go on from."""
-    return {name: " ".join(value.split()[:-1]) if name == "heads" else value for name, value in fields.items()}
-
-
-def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, int]] = ()) -> list[str]:
+def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, int, str]] = ()) -> list[str]:
     """The trees of a parsed document, with the candidates of the words and the steps of the computations.
 
     ``heads``: those that were given; see Request.
@@ -205,8 +279,8 @@ def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, 
     sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
     if not sentences:
         return ['<p class="note">There are no words here.</p>']
-    parts = []
-    given = {sentence for sentence, _, _ in heads}
+    parts = ['<p><button form="form" name="download">Download CoNLL-U</button></p>']
+    given = {sentence for sentence, *_ in heads}
     for sentence in sentences[:SENTENCES]:
         parts.append(_sentence(service, sentence, f"Sentence {sentence.number}", sentence.number in given))
     if len(sentences) > SENTENCES:
@@ -225,10 +299,11 @@ def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bo
         f'<p><button hidden data-copy="pre">copy CoNLL-U</button>{copy_drawing}</p>\n'
         f"<details><summary>CoNLL-U</summary>\n<pre>{_as_typed(''.join(sentence.lines).strip())}\n\n</pre></details>"
     )
-    note = ['<p class="note">Some of its heads were given: no computation is shown.</p>']
+    note = ['<p class="note">Corrected sentences have no step-by-step view.</p>']
     computation = note if has_given else _computation(service, sentence, tree)
     parts = [f"<h2>{text(title)}</h2>", shown, copying, *computation]
-    return "\n".join([f'<div class="sentence" data-number="{sentence.number}">', *parts, "</div>"])
+    of_words = " ".join(map(str, heads))
+    return "\n".join([f'<div class="sentence" data-number="{sentence.number}" data-heads="{of_words}">', *parts, "</div>"])
 
 
 def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
@@ -257,15 +332,14 @@ def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> li
 def _candidates(trace: Trace, forms: Sequence[str]) -> str:
     found = candidates(trace)
     calibrated = any(taken.calibrated is not None for taken, *_ in found)
-    rows = []
+    rows, folded = [], []
     for number, (form, (taken, *others)) in enumerate(zip(forms, found, strict=True), 1):
         right = taken.calibrated if taken.calibrated is not None else taken.probability
-        shown = "; ".join(
-            f"{_node(forms, one)} ({one.relation}) {one.probability:.4f} at step {one.step}"
-            for one in others[:_OTHERS]
-            if one.probability >= _FEW
-        )
-        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{right:.4f}", str(taken.step), shown))
+        likely = [one for one in others[:_OTHERS] if one.probability >= _FOLDED]
+        word = str(number), form
+        rows.append((*word, _node(forms, taken), taken.relation, f"{right:.4f}", str(taken.step), _listed(forms, likely)))
+        if unlikely := [one for one in others[len(likely) : _OTHERS] if one.probability >= _FEW]:
+            folded.append((*word, _listed(forms, unlikely)))
     head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
     first = (
         "Probability: that head and relation are right, calibrated on the dev part."
@@ -273,7 +347,14 @@ def _candidates(trace: Trace, forms: Sequence[str]) -> str:
         else "Probability: of the step that made the arc, among the transitions allowed there; this model's are not calibrated."
     )
     others_note = "Those of other arcs are of the steps that could have made them, not calibrated: they do not add up to 1."
-    return f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
+    shown = f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
+    if folded:
+        shown += f"\n<details><summary>Other arcs below 1%</summary>\n{table([*head[:2], head[-1]], folded)}\n</details>"
+    return shown
+
+
+def _listed(forms: Sequence[str], arcs: Iterable[Candidate]) -> str:
+    return "; ".join(f"{_node(forms, one)} ({one.relation}) {one.probability:.4f} at step {one.step}" for one in arcs)
 
 
 def _node(forms: Sequence[str], candidate: Candidate) -> str:

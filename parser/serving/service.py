@@ -59,7 +59,8 @@ class Request:
         input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
         allow_missing_columns: parse even if the document lacks tags that the model reads. No parameter says so, only the page.
         way_to_allow: what errors call the way to ask for that.
-        heads: (sentence, word, head), of the trees what is given, all counted from 1, 0 the root. Only the page says so.
+        heads: (sentence, word, head, relation), the arcs that are given, all counted from 1, 0 the root; the relation is ``_``
+            where only the head is given. Only the page says so.
     """
 
     data: str
@@ -73,7 +74,7 @@ class Request:
     output: str = "conllu"
     allow_missing_columns: bool = False
     way_to_allow: str = "the server's --allow-missing-columns"
-    heads: tuple[tuple[int, int, int], ...] = ()
+    heads: tuple[tuple[int, int, int, str], ...] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Request:
@@ -139,6 +140,7 @@ class Service:
         beam: how to search; None: greedily.
         allow_missing_columns: parse also where a column that the model reads is empty.
         lexicon: lemmas that come before those that the model predicts.
+        example: CoNLL-U of a sentence to try the model with, if there is one.
     """
 
     def __init__(
@@ -149,9 +151,11 @@ class Service:
         beam: Search | None = None,
         allow_missing_columns: bool = False,
         lexicon: LemmaLexicon | None = None,
+        example: str | None = None,
     ) -> None:
         self.model = model
         self.name = name
+        self.example = example
         self.tokenizer = tokenizer
         self.beam = beam
         self._allow_missing_columns = allow_missing_columns
@@ -184,7 +188,13 @@ class Service:
     def _keeping_parser(self) -> ChunkParser:
         tags = TagUse.OVERWRITE if self._tags else TagUse.KEEP
         how = self._frozen, True, OnError.KEEP
-        return ChunkParser(*how, beam=self.beam, tags=tags, lexicon=self._lexicon, keep=Keep.HEADS)
+        return ChunkParser(*how, beam=self.beam, tags=tags, lexicon=self._lexicon, keep=Keep.RELATIONS)
+
+    @property
+    def relations(self) -> list[str]:
+        """The relations that a word may be given, sorted; without the relation of the root where only the root may have it."""
+        symbols, root = self.model.relations.symbols, self.model.system.root_relation
+        return sorted(symbol for number, symbol in enumerate(symbols) if number != root)
 
     @property
     def needs_tags(self) -> bool:
@@ -249,7 +259,7 @@ class Service:
 
         Raises:
             TooLateError: the deadline passes.
-            RequestError: the model cannot keep heads, or there is no such word.
+            RequestError: the model cannot keep heads, or there is no such word or relation.
             ConlluError: they are no part of a tree, or cannot be made together.
         """
         if not self.keeps_heads:
@@ -258,10 +268,15 @@ class Service:
         for sentence in numbered.values():
             for columns in sentence.columns:
                 columns[HEAD] = EMPTY
-        for number, word, head in job.request.heads:
+        for number, word, head, relation in job.request.heads:
             if number not in numbered or not 1 <= word <= len(numbered[number]):
                 raise RequestError(f"the head of word {word} of sentence {number} is given, and there is no such word")
+            can_choose = head > 0 or self.model.system.root_relation is None
+            if relation not in (EMPTY, *(self.relations if can_choose else ())):
+                place = f"word {word} of sentence {number}, with head {head},"
+                raise RequestError(f"{place} cannot have the relation {_shown(relation)}; choose another one")
             numbered[number].columns[word - 1][HEAD] = str(head)
+            numbered[number].columns[word - 1][DEPREL] = relation
         for sentence in sentences:
             sentence.heads(partial=True)
         texts: list[str] = []

@@ -82,8 +82,8 @@ class Browser:
         self.wait("Page.loadEventFired")
 
     def value(self, script: str) -> Any:
-        """What an expression of JavaScript comes to."""
-        result = self.send("Runtime.evaluate", expression=script, returnByValue=True)
+        """What an expression of JavaScript comes to; of a promise, what it is fulfilled with."""
+        result = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 

@@ -14,6 +14,12 @@ from tests.random_models import with_random_weights
 
 WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
 
+# Of a model's folder.
+EXAMPLE = (
+    "# text = Így c d.\n1\tÍgy\t_\tX\t_\tA=b\t_\t_\t_\t_\n2\tc d\t_\tX\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+    "3\t.\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+)
+
 
 def model_of_kind(kind: str = "plain") -> Model:
     """A small model with weights of the size of trained ones."""

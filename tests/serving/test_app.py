@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from itertools import permutations
 from threading import Thread
-from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -24,7 +23,7 @@ import pytest
 from parser.serving.limits import Limits, closing
 from parser.serving.service import Service
 from tests.serving.browser import Browser
-from tests.serving.documents import document, model_of_kind, parsed
+from tests.serving.documents import EXAMPLE, document, model_of_kind, parsed
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
 pytest.importorskip("python_multipart", reason="python-multipart is not installed (extra serve)")
@@ -189,7 +188,32 @@ def test_the_page_has_an_example_and_the_conllu(client, service):
     assert " checked>" in answer.text  # for this model reads FEATS, too
     [conllu] = re.findall("<pre>(.*?)</pre>", answer.text, re.DOTALL)
     assert html.unescape(conllu) == parsed(service.model, page.example(service)["data"] + "\n")
-    assert page.example(SimpleNamespace(needs_tags=False))["data"] == "A hearing is scheduled on the issue today"
+
+
+def test_the_page_parses_the_models_example():
+    service = Service(model_of_kind(), "toy", example=EXAMPLE)  # it reads FEATS, too, and they are there
+    with TestClient(create_app(service, Limits(seconds=600))) as client:
+        answer = client.get("/", params={"data": "", "example": ""})
+    assert (answer.status_code, answer.text.count("<svg")) == (200, 2)
+    assert "\n1\tÍgy\t_\tX\t_\tA=b\t_" in answer.text.partition("</textarea>")[0]
+
+
+@pytest.mark.parametrize("heads", ["", "1.2=0 2.1=2:zz"])
+def test_what_is_shown_is_downloaded(client, service, heads):
+    known = service.relations[0]
+    fields = {"data": "a b é\nb a\n" + "a\n" * 20, "heads": heads.replace("zz", known)}
+    shown = client.post("/", data=fields)
+    assert '<button form="form" name="download">' in shown.text
+    answer = client.post("/", data=fields | {"download": ""})
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''toy.conllu"
+    trees = answer.text.strip().split("\n\n")
+    assert len(trees) == 22  # of which the page shows ten
+    shown_trees = [html.unescape(pre).strip() for pre in re.findall("<pre>(.*?)</pre>", shown.text, re.DOTALL)]
+    assert shown_trees == trees[:10]
+    assert not heads or f"\tb\t_\t_\t_\t_\t2\t{known}\t" in trees[1]
+    wrong = client.post("/", data={"data": "1\ta" + "\t_" * 8 + "\n3\t", "download": ""})
+    assert (wrong.status_code, "download" in wrong.text.partition("<script>")[0]) == (400, False)
 
 
 def test_the_page_speaks_of_its_box_where_tags_are_missing():
@@ -213,7 +237,7 @@ def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
 
 def test_the_page_shows_what_the_parser_found(service):
     (answer,) = service.answers([page.TimedRequest(page.page_request(service, {"data": document(5, 1)}))])
-    [sentence] = page.result_parts(service, answer)
+    _, sentence = page.result_parts(service, answer)
     sentence = sentence.partition("<summary>The computation")[0]
     rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)
     columns = [line.split("\t") for line in answer.splitlines() if line[:1].isdigit()]
@@ -231,20 +255,23 @@ def test_the_page_draws_no_very_long_sentence(client, monkeypatch):
 
 
 @contextmanager
-def running_server(service: Service, of_connections: Limits) -> Iterator[tuple[str, int]]:
-    """A server that listens; its address, and its port."""
+def running_server(service: Service, of_connections: Limits, given: socket.socket | None = None) -> Iterator[tuple[str, int]]:
+    """A server that listens, on a socket if one is given; its address, and its port."""
     uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with given or socket.create_server(("127.0.0.1", 0)) as listening:
+        address = listening.getsockname()
         app = create_app(service, Limits(seconds=600))
         config = uvicorn.Config(app, http=closing(AutoHTTPProtocol, of_connections), log_level="warning", ws="none")
         running = uvicorn.Server(config)
         thread = Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield listening.getsockname()
-        running.should_exit = True
-        thread.join()
+        try:
+            yield address
+        finally:
+            running.should_exit = True
+            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -334,19 +361,40 @@ HEADS = (
 )
 
 
+CORRECTIONS = "form.elements.heads.value"
+# Fulfilled when corrections are taken or refused.
+FRAME = "() => new Promise(requestAnimationFrame)"
+ANSWERED = """new Promise(done => new MutationObserver((_, observer) => {
+  if (waiting || document.querySelector(".dragged")) return;
+  observer.disconnect();
+  done(true);
+}).observe(document.body, {childList: true, subtree: true}))"""
+
+
 @pytest.mark.extras
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
-def test_heads_are_given_by_dragging(server, tmp_path):
+def test_trees_are_corrected_in_place(server, tmp_path):
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    with Browser([str(BROWSER), *options, "--window-size=900,1200"]) as browser:
+    with Browser([str(BROWSER), *options, "--window-size=400,900"]) as browser:
+
+        def answered(start: list[float], end: list[float]) -> None:
+            """Drags; the page must stay where it is."""
+            at = browser.value("scrollY")
+            browser.value(f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}).then(() => scrollY))")
+            browser.drag(start, end)
+            assert browser.value("answered") == at > 0
+
         browser.go(f"{server}/?data={quote('a b é a b')}")
         assert not browser.value("document.querySelector('[data-dragging]').hidden")
+        browser.value("void (details = document.querySelector('details')).toggleAttribute('open')")
+        browser.value("document.querySelector('.sentence').scrollIntoView()")
         before = browser.value(HEADS)
         child = next(word for word in range(1, 6) if before[word - 1] != 0)  # so that the root changes, too
         places = browser.value(WORDS)
-        browser.drag(places[child - 1], [places[child - 1][0], 1])  # above the drawing
-        browser.wait("Page.loadEventFired")
-        assert browser.value("document.querySelector('[name=heads]').value") == f"1.{child}=0"
+        top = browser.value("document.querySelector('.sentence > .tree').getBoundingClientRect().y")
+        answered(places[child - 1], [places[child - 1][0], top + 5])  # above the drawing
+        assert browser.value(CORRECTIONS) == f"1.{child}=0"
+        assert browser.value("document.querySelector('details').open && !details.isConnected")
         after = browser.value(HEADS)
         assert (after[child - 1], after.count(0)) == (0, 1)
 
@@ -354,18 +402,64 @@ def test_heads_are_given_by_dragging(server, tmp_path):
         pairs = [(other, head) for other, head in permutations(range(1, 6), 2) if (other - child) * (head - child) > 0]
         other, head = next((other, head) for other, head in pairs if after[other - 1] != head)
         places = browser.value(WORDS)
-        browser.drag(places[other - 1], places[head - 1])
-        browser.wait("Page.loadEventFired")
-        assert browser.value("document.querySelector('[name=heads]').value") == f"1.{child}=0 1.{other}={head}"
+        answered(places[other - 1], places[head - 1])
+        assert browser.value(CORRECTIONS) == f"1.{child}=0 1.{other}={head}"
         final = browser.value(HEADS)
         assert (final[child - 1], final[other - 1]) == (0, head)
         assert browser.value("document.querySelectorAll('.draggable .given').length") == 2
         browser.picture(tmp_path / "page.png")
         assert (tmp_path / "page.png").stat().st_size > 10_000
 
-        browser.value("document.querySelector('button[name=forget]').click()")
-        browser.wait("Page.loadEventFired")
+        # A cycle is refused below the tree, which stays.
+        places = browser.value(WORDS)
+        answered(places[head - 1], places[other - 1])
+        assert "a cycle" in browser.value("document.querySelector('.sentence > [role=alert]').textContent")
+        assert browser.value(CORRECTIONS) == f"1.{child}=0 1.{other}={head}"
+        assert browser.value(HEADS) == final
+
+        # What is typed meanwhile is another text.
+        browser.value("void (typed.value = 'a', typed.oninput())")
+        assert browser.value("document.querySelector('[name=download]').disabled")
+        browser.value("void (typed.value = typed.defaultValue, typed.oninput())")
+        assert not browser.value("document.querySelector('[name=download]').disabled")
+
+        browser.value(f"void (answered = {ANSWERED}, document.querySelector('button[name=forget]').click())")
+        browser.value("answered")
         assert browser.value(HEADS) == before
+        assert browser.value(CORRECTIONS) == ""
+        assert browser.value("details instanceof Node")  # the page has not been loaded again
+
+
+RELATION = """(() => {
+  const box = document.querySelector(`.sentence > .tree g[data-child="WORD"] text`).getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+
+
+@pytest.mark.extras
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, tmp_path):
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    with Browser([str(BROWSER), *options, "--window-size=900,1200"]) as browser:
+        browser.go(f"{server}/?data={quote('a b é a b')}")
+        heads = browser.value(HEADS)
+        root, word = heads.index(0) + 1, next(word for word in range(1, 6) if heads[word - 1] != 0)
+        for clicked, hidden in ((root, True), (word, False)):  # the root has the relation of roots
+            place = browser.value(RELATION.replace("WORD", str(clicked)))
+            browser.drag(place, place)
+            assert browser.value("relations.hidden") == hidden
+        was = browser.value("relations.value")
+        wanted = next(relation for relation in service.relations if relation != was)
+        correct = f"relations.value = {json.dumps(wanted)}, relations.onchange(), relations.hidden"
+        assert browser.value(f"answered = {ANSWERED}.then(() => relations.hidden), {correct}")
+        assert browser.value("answered")
+        for parsed_again in (False, True):
+            if parsed_again:
+                browser.value("document.querySelector('form button').click()")
+                browser.wait("Page.loadEventFired")
+            assert browser.value(CORRECTIONS) == f"1.{word}={heads[word - 1]}:{wanted}"
+            assert browser.value(HEADS)[word - 1] == heads[word - 1]
+            assert wanted in browser.value(f"document.querySelector('.given.named[data-child=\"{word}\"]').textContent")
 
 
 def test_json_is_plain(client):

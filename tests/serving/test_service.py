@@ -12,12 +12,13 @@ from parser.conllu.checks import ConlluError
 from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
+from parser.serving import page
 from parser.serving import service as module
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
 from parser.text.tokenizer import TextSplitter, Tokenizer
 from tests.forgery import small_linear_model
-from tests.serving.documents import WORD, document, job, model_of_kind, parsed
+from tests.serving.documents import EXAMPLE, WORD, document, job, model_of_kind, parsed
 from tests.text import fake_udpipe
 
 
@@ -235,9 +236,33 @@ def test_given_heads_are_kept_by_the_page(kind):
     assert (heads[1], heads[4], len(heads)) == ("4", "0", 6)
 
 
+@pytest.mark.parametrize("kind", ["plain", "text"])
+def test_given_relations_are_kept_by_the_page(kind):
+    service = Service(model_of_kind(kind), "toy")
+    data = "a b é a\nb a"
+    trees = [columns_of(tree) for tree in with_heads(service, data, "").strip().split("\n\n")]
+    number, word = next((n, w) for n, tree in enumerate(trees) for w, columns in enumerate(tree) if columns[6] != "0")
+    head, was = trees[number][word][6:8]
+    wanted = next(relation for relation in service.relations if relation != was)
+    assert "root" not in service.relations
+    for given, relation in ((f"{number + 1}.{word + 1}={head}", was), (f"{number + 1}.{word + 1}={head}:{wanted}", wanted)):
+        found = [columns_of(tree) for tree in with_heads(service, data, given).strip().split("\n\n")]
+        assert found[number][word][6] == head
+        assert given.endswith(head) or found[number][word][7] == relation
+
+
+def test_relations_of_the_document_are_not_given():
+    service = Service(model_of_kind(), "toy")
+    text = document(5, 1).replace("\tdep\t", "\tnever-seen\t")
+    assert "never-seen" not in with_heads(service, text, "1.1=0")
+
+
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
+        ("1.1=2:zz", "word 1 of sentence 1, with head 2, cannot have the relation zz; choose another one"),
+        ("1.1=2:root", "word 1 of sentence 1, with head 2, cannot have the relation root; choose another one"),
+        ("1.1=0:dep", "word 1 of sentence 1, with head 0, cannot have the relation dep; choose another one"),
         ("1.5=1", "the head of word 5 of sentence 1 is given, and there is no such word"),
         ("3.1=1", "the head of word 1 of sentence 3 is given, and there is no such word"),
         ("1.1=9", r"the head 9 is outside 0\.\.4"),
@@ -253,8 +278,34 @@ def test_heads_that_cannot_be_given_are_named(heads, message):
 
 
 def test_what_is_no_head_is_refused_and_what_keeps_none_says_so():
-    with pytest.raises(RequestError, match=r"heads=1:2 is not SENTENCE\.WORD=HEAD"):
+    with pytest.raises(RequestError, match=r"heads=1:2 is not SENTENCE\.WORD=HEAD or"):
         page_request(Service(model_of_kind(), "toy"), {"data": "a", "heads": "1:2"})
     linear = Service(small_linear_model(), "toy")
     assert not linear.keeps_heads
     assert "cannot keep given heads" in str(with_heads(linear, "a b", "1.1=2"))
+
+
+@pytest.mark.parametrize(
+    ("own", "needs_tags", "tokenizer", "data"),
+    [
+        (None, False, None, "A hearing is scheduled on the issue today"),
+        (EXAMPLE, True, None, EXAMPLE),
+        (EXAMPLE, True, "any", EXAMPLE),
+        (EXAMPLE, False, "any", "Így c d."),
+        (EXAMPLE, False, None, "Így c\u00a0d ."),
+    ],
+)
+def test_the_example_is_the_models_as_it_reads_it(own, needs_tags, tokenizer, data):
+    assert page.example(SimpleNamespace(example=own, needs_tags=needs_tags, tokenizer=tokenizer)) == {"data": data}
+
+
+def test_arcs_below_one_percent_are_folded_away(monkeypatch):
+    def candidates(*others: float) -> list[list[page.Candidate]]:
+        return [[page.Candidate(0, "root", 0.9, 1, None, True), *(page.Candidate(1, "x", p, 1, None, False) for p in others)]]
+
+    monkeypatch.setattr(page, "candidates", lambda trace: candidates(0.02, 0.01, 0.0099, 0.005))
+    shown, folded = page._candidates(None, ["a"]).split("<details><summary>Other arcs below 1%</summary>")
+    assert re.findall(r"0\.\d{4}", shown.partition("</table>")[0]) == ["0.9000", "0.0200", "0.0100"]
+    assert re.findall(r"0\.\d{4}", folded) == ["0.0099"]  # three others are shown at most
+    monkeypatch.setattr(page, "candidates", lambda trace: candidates(0.02, 0.00009))
+    assert "<details>" not in page._candidates(None, ["a"])
