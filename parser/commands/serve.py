@@ -12,6 +12,9 @@ import logging
 import re
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import ECONNREFUSED
 from pathlib import Path
 
 from parser.commands.command_line import positive
@@ -19,7 +22,7 @@ from parser.commands.parsing_options import add_lexicon_option, add_search_optio
 from parser.data.lemmas import LemmaLexicon
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load_for_parsing
-from parser.model_folder import TOKENIZER, named_folder
+from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model, named_folder
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -34,8 +37,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Serves until it is told to stop."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
+    parser.add_argument("--uds", "--unix-socket", type=Path, metavar="FILE", help="listen on this Unix socket, on no port")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any free port")
+    parser.add_argument(
+        "--root-path", type=_root_path, default="", metavar="PATH", help="where a web server in front puts it, such as /parser"
+    )
     parser.add_argument("--name", help="the name of the model in requests (default: that of its folder)")
     parser.add_argument(
         "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
@@ -47,6 +54,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--max-seconds", type=positive, default=30, help="per request (default: %(default)s)")
     parser.add_argument("--max-requests", type=positive, default=200, help="number at a time (default: %(default)s)")
     given = parser.parse_args(arguments)
+    if given.uds is not None and (given.host, given.port) != (parser.get_default("host"), parser.get_default("port")):
+        parser.error("--uds takes neither --host nor --port; leave them out")
     try:
         import uvicorn
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -67,26 +76,61 @@ def main(arguments: list[str] | None = None) -> None:
     )
     lexicon = None if given.lexicon is None else LemmaLexicon.read(given.lexicon)
     name = given.name or name_of(given.model)
-    service = Service(model, name, _tokenizer(given), beam, given.allow_missing_columns, lexicon)
+    place = find_model(given.model) / EXAMPLE
+    with errors_named(place):
+        example = place.read_text(encoding="utf-8") if place.is_file() else None
+    service = Service(model, name, _tokenizer(given), beam, given.allow_missing_columns, lexicon, example)
     warm_up(service)
     limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
-    app, protocol = create_app(service, limits), closing(AutoHTTPProtocol, limits)
-    family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
-    try:
-        listening = socket.create_server((given.host, given.port), family=family)
-    except (OSError, OverflowError) as error:
-        raise ServeError(f"{given.host}, port {given.port}: {error}; give another --port or --host") from error
-    with listening:
-        if given.host not in _OF_THIS_MACHINE:
+    app, protocol = create_app(service, limits, given.root_path), closing(AutoHTTPProtocol, limits)
+    opened = _listening_port(given.host, given.port) if given.uds is None else _listening_file(given.uds)
+    with opened as (listening, address):
+        if given.uds is None and given.host not in _OF_THIS_MACHINE:
             print("warning: anyone who can reach this machine can use the parser", file=sys.stderr)
-        host = f"[{given.host}]" if ":" in given.host else given.host
-        print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        print(f"{service.name} at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         logging.basicConfig(format="%(asctime)s %(message)s")  # on standard error
         LOG.setLevel(logging.INFO)
         config = uvicorn.Config(
             app, http=protocol, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on"
         )
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _root_path(given: str) -> str:
+    """The path with a slash before it and none behind it."""
+    if not re.fullmatch(r"[/\w.~-]*", given) or "//" in given:
+        raise argparse.ArgumentTypeError(f"{given} is not the path of an address; give it alone, such as /parser")
+    return f"/{given.strip('/')}".rstrip("/")
+
+
+@contextmanager
+def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]:
+    """A socket that listens, and its address."""
+    try:
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        raise ServeError(f"{host}, port {port}: {error}; give another --port or --host") from error
+    with listening:
+        yield listening, f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
+
+
+@contextmanager
+def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
+    """A Unix socket that listens, and its file. What a server that has ended left there is replaced."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise ServeError(f"--uds {path}: this system has no Unix sockets; give --port instead")
+    with socket.socket(socket.AF_UNIX) as client, socket.socket(socket.AF_UNIX) as listening:
+        try:
+            if path.is_socket():
+                if client.connect_ex(str(path)) != ECONNREFUSED:
+                    raise ServeError(f"{path}: another server listens there; end it, or give another --uds")
+                path.unlink()
+            listening.bind(str(path))
+            path.chmod(0o666)  # as with a port, anybody on this machine may ask; the permissions of the folder say who
+            listening.listen()
+        except OSError as error:
+            raise ServeError(f"{path}: no socket can be made there ({error}); give another --uds") from error
+        yield listening, str(path)
 
 
 def name_of(folder: Path) -> str:

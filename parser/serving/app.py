@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote
 
 from fastapi import FastAPI
 from fastapi import Request as HttpRequest
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -90,6 +91,8 @@ class Batcher:
         return batch
 
 
+_METHODS = ["GET", "HEAD", "POST"]
+
 # Fields of a form; UDPipe's interface has seven.
 _FIELDS = 16
 
@@ -98,12 +101,13 @@ _CHARSET = re.compile(r"charset([^;]*)", re.IGNORECASE)
 _UTF8 = ("=utf-8", '="utf-8"', "=utf8", '="utf8"')
 
 
-def create_app(service: Service, limits: Limits | None = None) -> Limited:
+def create_app(service: Service, limits: Limits | None = None, root_path: str = "") -> CORSMiddleware:
     """The application around a service, an ASGI application.
 
     Args:
         service: the model at work.
         limits: of requests.
+        root_path: where a web server in front has put the application, such as ``/parser``; "" for its root.
     """
     limits = limits or Limits()
     batcher = Batcher(service.answers)
@@ -124,6 +128,9 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
 
     async def health() -> Response:
         return _json({"status": "ok", "model": service.name})
+
+    async def options() -> Response:
+        return Response(status_code=204, headers={"Allow": ", ".join([*_METHODS, "OPTIONS"])})
 
     async def process(http: HttpRequest) -> Response:
         answer = await batcher.answer(job(Request.of(await _fields(http, limits))))
@@ -161,10 +168,13 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
 
     app.add_api_route("/health", health, methods=["GET", "HEAD"])
     for path, endpoint in (("/models", models), ("/process", process), ("/", page)):
-        app.add_api_route(path, endpoint, methods=["GET", "HEAD", "POST"])
+        app.add_api_route(path, endpoint, methods=_METHODS)
+        app.add_api_route(path, options, methods=["OPTIONS"])
     app.add_exception_handler(ValueError, refused)
     app.add_exception_handler(HTTPException, not_there)
-    return Limited(app, limits)
+    # Pages of any origin may ask and read the answers, as with UDPipe's service: nothing is kept, and there are no users.
+    limited = Limited(app, limits, root_path)
+    return CORSMiddleware(limited, allow_origins=["*"], allow_methods=[*_METHODS, "OPTIONS"], allow_headers=["*"])
 
 
 def _status(error: Exception) -> int:

@@ -94,10 +94,12 @@ class Limited:
     Args:
         app: the application; it gets the whole body at once.
         limits: the limits.
+        root_path: see app.create_app(); paths of requests may begin with it, or it may have been taken off.
     """
 
-    def __init__(self, app: App, limits: Limits) -> None:
+    def __init__(self, app: App, limits: Limits, root_path: str = "") -> None:
         self._app = app
+        self._root_path = root_path
         self._limits = limits
         self._running = 0
 
@@ -106,6 +108,9 @@ class Limited:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if root := self._root_path:
+            path = scope["path"]
+            scope = {**scope, "root_path": root, "path": path if f"{path}/".startswith(f"{root}/") else root + path}
         status, start = 0, time.monotonic()  # no status: no answer has begun
 
         async def noting(message: Message) -> None:

@@ -15,11 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from itertools import permutations
+from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
 
 import pytest
 
+from parser.commands import serve
 from parser.serving.limits import Limits, closing
 from parser.serving.service import Service
 from tests.serving.browser import Browser
@@ -216,6 +218,38 @@ def test_what_is_shown_is_downloaded(client, service, heads):
     assert (wrong.status_code, "download" in wrong.text.partition("<script>")[0]) == (400, False)
 
 
+@pytest.mark.parametrize("path", ["/models", "/process?data=&parser=", "/", "/process", "/none"])
+def test_pages_of_any_origin_may_ask(client, path):
+    asking = {"Origin": "https://example.org"}
+    assert client.get(path, headers=asking).headers["access-control-allow-origin"] == "*"
+    too_long = client.post(path, data={"data": "a" * 100_001}, headers=asking)
+    assert (too_long.status_code, too_long.headers["access-control-allow-origin"]) == (413, "*")
+    before = client.options(
+        path,
+        headers=asking | {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type, x-mine"},
+    )
+    assert before.status_code == 200
+    assert before.headers["access-control-allow-origin"] == "*"
+    assert {"GET", "POST", "OPTIONS"} <= {*before.headers["access-control-allow-methods"].split(", ")}
+    assert before.headers["access-control-allow-headers"] == "content-type, x-mine"
+    assert "access-control-allow-credentials" not in before.headers
+    if path != "/none":
+        assert (client.options(path).status_code, client.options(path).headers["allow"]) == (204, "GET, HEAD, POST, OPTIONS")
+
+
+@pytest.mark.parametrize("prefix", ["", "/a/parser"])
+def test_below_a_path_of_another_server(service, prefix):
+    """That server may have taken the path off."""
+    with TestClient(create_app(service, Limits(seconds=600), "/a/parser")) as client:
+        assert client.get(f"{prefix}/health").json() == {"status": "ok", "model": "toy"}
+        assert client.post(f"{prefix}/process", data={"data": document(1), "parser": ""}).status_code == 200
+        moved = client.get(f"{prefix}/models/", follow_redirects=False)
+        assert moved.headers["location"] == "http://testserver/a/parser/models"
+        shown = client.get(f"{prefix}/", params={"data": "a b"}).text
+        assert client.get("/a/parserx/models").status_code == 404
+    assert re.findall(r'(?:action|href|src)="(.*?)"', shown) == ["?"]
+
+
 def test_the_page_speaks_of_its_box_where_tags_are_missing():
     with TestClient(create_app(Service(model_of_kind(), "strict"), Limits(seconds=600))) as client:
         many = "a " * 100
@@ -316,6 +350,35 @@ def test_clients_at_the_same_time(server, service):
 
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(ask, texts)) == [parsed(service.model, text) for text in texts]
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
+def test_a_unix_socket(service, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # their paths may not be long
+    path = Path("socket")
+
+    def asked() -> bytes:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return client.recv(12)
+
+    for _ in range(2):  # the second time, there is what the first left
+        with serve._listening_file(path) as (listening, address):
+            assert address == "socket"
+            with running_server(service, Limits(seconds=600), listening):
+                assert asked() == b"HTTP/1.1 200"
+                with (
+                    pytest.raises(serve.ServeError, match="socket: another server listens there; end it"),
+                    serve._listening_file(path),
+                ):
+                    pass
+                assert asked() == b"HTTP/1.1 200"
+    Path("file").write_text("mine")
+    for wrong in ("file", "none/socket", "a" * 200):
+        with pytest.raises(serve.ServeError, match="no socket can be made there"), serve._listening_file(Path(wrong)):
+            pass
+    assert Path("file").read_text() == "mine"
 
 
 def test_a_client_of_udpipe_works(server, service):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from parser.commands import serve
 from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
 from parser.data.lemmas import LemmaLexicon
@@ -309,3 +310,22 @@ def test_arcs_below_one_percent_are_folded_away(monkeypatch):
     assert re.findall(r"0\.\d{4}", folded) == ["0.0099"]  # three others are shown at most
     monkeypatch.setattr(page, "candidates", lambda trace: candidates(0.02, 0.00009))
     assert "<details>" not in page._candidates(None, ["a"])
+
+
+@pytest.mark.parametrize(("given", "path"), [("/parser", "/parser"), ("a/b/", "/a/b"), ("/", ""), ("", "")])
+def test_the_root_path(given, path):
+    assert serve._root_path(given) == path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--root-path", "https://example.org/a"], "https://example.org/a is not the path of an address; give it alone"),
+        (["--uds", "a", "--port", "8002"], "--uds takes neither --host nor --port; leave them out"),
+        (["--unix-socket", "a", "--host", "::1"], "--uds takes neither --host nor --port; leave them out"),
+    ],
+)
+def test_arguments_that_cannot_be(arguments, told, capsys):
+    with pytest.raises(SystemExit):
+        serve.main(["model", *arguments])
+    assert told in capsys.readouterr().err
