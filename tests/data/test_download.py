@@ -24,13 +24,13 @@ DATES = ("Wed, 01 Jan 2025 00:00:00 GMT", "Thu, 02 Jan 2025 00:00:00 GMT")
 class Server(BaseHTTPRequestHandler):
     """Serves ``files``; the first ``cuts`` answers end after a third of what is missing.
 
-    ``headers`` says how a version is told: none, or headers made of its SHA-256. ``conditional``: whether it knows If-Range.
+    ``told`` says how a version is told: no headers, or such as are made of its SHA-256. ``conditional``: whether it knows If-Range.
     """
 
     files: ClassVar[dict[str, bytes]] = {}
     cuts = 0
     ranges = conditional = True
-    headers: ClassVar[tuple[str, ...]] = ("ETag",)
+    told: ClassVar[tuple[str, ...]] = ("ETag",)
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
@@ -42,7 +42,7 @@ class Server(BaseHTTPRequestHandler):
         content, first = cls.files[self.path], 0
         wanted = self.headers.get("Range")
         version = {
-            name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.headers
+            name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.told
         }
         if cls.conditional and self.headers.get("If-Range") not in version.values():
             wanted = None
@@ -69,7 +69,7 @@ class Server(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[str]:
     Server.files, Server.cuts, Server.ranges, Server.asked = {"/a": CONTENT}, 0, True, []
-    Server.conditional, Server.headers = True, ("ETag",)
+    Server.conditional, Server.told = True, ("ETag",)
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
@@ -109,7 +109,7 @@ def cut(server: str, folder: Path, content: bytes) -> int:
 @pytest.mark.parametrize("headers", [("ETag",), ("Last-Modified",), ()])
 @pytest.mark.parametrize("conditional", [True, False])
 def test_what_an_earlier_process_left_is_continued_if_it_is_of_the_same_version(server, tmp_path, headers, conditional):
-    Server.headers, Server.conditional = headers, conditional
+    Server.told, Server.conditional = headers, conditional
     for content in (CONTENT, OLD):
         left = cut(server, tmp_path, content)
         seen: list[int] = []
