@@ -165,7 +165,7 @@ def _own_folders() -> Iterator[Path]:
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # which counts only as an absolute path
     with suppress(RuntimeError):  # no home
         yield (cache if cache.is_absolute() else Path.home() / ".cache") / _NAME
-    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+    if os.path.isabs(runtime := os.environ.get("XDG_RUNTIME_DIR", "")):
         yield Path(runtime) / _NAME
     with suppress(OSError):  # no folder for temporary files
         yield Path(tempfile.gettempdir()) / f"{_NAME}-{os.geteuid()}"

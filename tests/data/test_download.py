@@ -24,7 +24,7 @@ DATES = ("Wed, 01 Jan 2025 00:00:00 GMT", "Thu, 02 Jan 2025 00:00:00 GMT")
 class Server(BaseHTTPRequestHandler):
     """Serves ``files``; the first ``cuts`` answers end after a third of what is missing.
 
-    ``told`` says how a version is told: no headers, or such as are made of its SHA-256. ``conditional``: whether it knows If-Range.
+    ``told``: the headers that tell a version from another one. ``conditional``: whether the server knows If-Range.
     """
 
     files: ClassVar[dict[str, bytes]] = {}
@@ -41,9 +41,7 @@ class Server(BaseHTTPRequestHandler):
             return
         content, first = cls.files[self.path], 0
         wanted = self.headers.get("Range")
-        version = {
-            name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.told
-        }
+        version = {name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.told}
         if cls.conditional and self.headers.get("If-Range") not in version.values():
             wanted = None
         if wanted and cls.ranges:

@@ -87,7 +87,8 @@ def test_a_folder_is_made_private(home):
 
 @pytest.mark.posix
 def test_a_relative_folder_of_caches_does_not_count(monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    for name in ("XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, "relative")
     assert Path.home() / ".cache" / "optimal-step" in _own_folders()
     assert all(folder.is_absolute() for folder in _own_folders())
 
