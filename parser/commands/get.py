@@ -1,9 +1,8 @@
 """Fetches a model by its name: optimal-step get hu --from URL_OR_FOLDER.
 
 There, index.json lists the packs that optimal-step pack has made, with their SHA-256. An interrupted download is continued. The
-model is unpacked into the folder of fetched models (~/.cache/optimal-step; or optimal-step below XDG_CACHE_HOME, an absolute
-path), and is then known by its name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). A different
-model that was fetched under that name is replaced.
+model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), and is then known by its
+name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). An older model of that name is replaced.
 
 OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """

@@ -82,8 +82,7 @@ def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
     """Return the entries of an index that stay when a file is listed under a name.
 
     Raises:
-        ModelError: the index is damaged.
-        ValueError: the name belongs to another pack, or the file to another name.
+        ValueError: the name belongs to another pack, or the file to another name; or the index is damaged.
     """
     listed = read_json(index.parent, index.name) if index.exists() else {}
     with errors_named(index):
@@ -101,8 +100,7 @@ def _dev_of(model: Path) -> Path | None:
         return None
     from omegaconf import OmegaConf
 
-    treebank: Any = OmegaConf.load(noted).treebank
-    path = treebank.get("dev")
+    path: Any = OmegaConf.load(noted).treebank.get("dev")
     return Path(path) if isinstance(path, str) and Path(path).is_file() else None
 
 

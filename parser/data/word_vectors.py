@@ -93,12 +93,11 @@ class WordVectors:
             how: dimensions, window, epochs, and so on.
             seed: of the first vectors and of all draws.
         """
-        models = _gensim()
         most, min_count = max(Counter(chain.from_iterable(sentences)).values(), default=0), how.min_count
         if most < min_count:
             log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
             min_count = most
-        model = models.Word2Vec(
+        model = _gensim().Word2Vec(
             sentences,
             vector_size=how.dimensions,
             window=how.window,
@@ -348,7 +347,6 @@ def _warn(path: Path, twice: int, left_out: list[str]) -> None:
 
 def _binary(path: Path, limit: int | None) -> VectorFile:
     """A binary file of word2vec."""
-    models = _gensim()
     with _opened(path) as file:
         header = _header(file.readline(100))
         if header is None or min(header) < 1:
@@ -368,7 +366,9 @@ def _binary(path: Path, limit: int | None) -> VectorFile:
             f"{path}: {says}, but the file cannot hold more than {size // of_vector:,}; fetch it again, or correct the line"
         )
     try:
-        keyed = models.KeyedVectors.load_word2vec_format(str(path), binary=True, limit=limit, unicode_errors="surrogateescape")
+        keyed = _gensim().KeyedVectors.load_word2vec_format(
+            str(path), binary=True, limit=limit, unicode_errors="surrogateescape"
+        )
     except ValueError as error:
         raise VectorFileError(f"{path}: {says}, but they cannot be read ({error}); fetch it again, or correct it") from error
     return VectorFile(*_clean(keyed, path, limit))

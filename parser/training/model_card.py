@@ -25,8 +25,6 @@ from parser.training.run_folder import Manifest
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
 _SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
-# Words of dev with which the speed is measured, and roots.
-_TIMED = 10_000
 # In a word of a command, the folders that an absolute path goes through, but for the one above model/.
 _FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:[\\/]|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
 
@@ -64,10 +62,9 @@ class ModelCard(Observer):
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != CARD)
         facts = [f"language: {', '.join(codes)}"] * bool(codes) + [f"date: {day:%Y-%m-%d}, UTC", f"size: {size / 1e6:.1f} MB"]
         if dev is not None and len(dev.heads):
-            model = load(folder)
-            parser = parser_with_beam(model, model.beam)
+            parser = parser_with_beam(model := load(folder), model.beam)
             parser.parse(dev.sentences.span(0, 1))  # what is compiled or computed only once is not counted
-            some = dev.sentences.span(*next(dev.sentences.spans(_TIMED)))
+            some = dev.sentences.span(*next(dev.sentences.spans(10_000)))  # more would not tell more
             begun = time.perf_counter()
             parser.parse(some)
             speed = (some.offsets[-1] - len(some)) / (time.perf_counter() - begun)
