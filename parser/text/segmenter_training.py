@@ -57,7 +57,7 @@ Paragraph = list[list[Token]]
 _FORM = list(ATTRIBUTES).index("lower")
 
 # By how much UDPipe's sentences of dev must be better to be kept, in points of F1: dev has chosen the best of their tokenizer's
-# 100 epochs, so that they are better there than elsewhere.
+# epochs, so that they are better there than elsewhere.
 _FLATTERED = 2.0
 
 # Of these, the one with the best sentences of dev is chosen; without dev, the first.
