@@ -134,7 +134,7 @@ def same_network(model: str | None) -> str:
     card = find_model(Path(str(model))) / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     words = [word for line in re.findall("^    (optimal-step train .*)", text, re.MULTILINE) for word in shlex.split(line)]
-    kept = [word for word in words if not re.match(r"\+*(treebank|hydra|start|seed|paths|tokenizer|resume|threads)\b", word)]
+    kept = [word for word in words if not re.match(r"\+*(tree|hydra|start|seed|path|token|resum|thread|tensor|\w+_pass)", word)]
     return "give the settings of its run" + (f", as in {shell_command(kept, {'start': str(model)})}" if words else "")
 
 
