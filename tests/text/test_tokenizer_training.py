@@ -144,7 +144,7 @@ EPOCH = "Epoch 1, logprob: -1.0e+01"
 
 def processes_that(monkeypatch: pytest.MonkeyPatch, *programs: str) -> list[subprocess.Popen[bytes]]:
     """In place of the processes that train a tokenizer, each in its turn: Python, where ``target`` is what is to be written."""
-    left, started = [*programs], []
+    left, started = [*programs], list[subprocess.Popen[bytes]]()
 
     class Scripted(subprocess.Popen):
         def __init__(self, command: list[str], **options: Any) -> None:
