@@ -415,7 +415,7 @@ def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
 
 
 def _first_line(sentence: RawSentence) -> int:
-    return next(place for place, line in enumerate(sentence.lines) if not is_blank(line))
+    return next((place for place, line in enumerate(sentence.lines) if not is_blank(line)), 0)
 
 
 def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:

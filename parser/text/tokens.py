@@ -151,7 +151,7 @@ def add_misc(
     """
     text = text.replace("\0", " ")  # which it counts as, and CoNLL-U cannot hold
     flat = list(chain.from_iterable(places))
-    following = [*(start for start, _ in flat[1:]), len(text) if end is None else end]
+    following = [*(start for start, _ in flat[1:]), len(text) if end is None else end][: len(flat)]
     found: list[Token] = []
     for token, (start, stop), then in zip(chain.from_iterable(sentences), flat, following, strict=True):
         after, written = text[stop:then], text[start:stop]

@@ -50,7 +50,6 @@ NEED_MORE = {
     "parser.kernels.torch_products",
     "parser.library.spacy_component",
     "parser.serving.app",
-    "parser.storage.locks",
     "parser.text.segmenter_training",
 }
 
