@@ -55,6 +55,27 @@ def test_what_is_not_refused_passes_unchanged(content, size):
     assert b"".join(chunk.content for chunk in chunks_of(content, size)) == content
 
 
+@pytest.mark.parametrize(
+    ("content", "values", "told"),
+    [
+        (words(99, feats="_"), 30, True),
+        (words(3, feats="_"), 30, True),
+        (words(2, feats="_"), 30, False),  # "Yes ."
+        (words(99, feats="_"), 3, False),  # where few words have any
+        (words(98, feats="_") + words(1), 30, False),
+    ],
+)
+def test_of_few_words_a_column_may_be_missing_as_is_told_once(content, values, told, caplog):
+    model = MODEL | {"feats": Vocabulary(["_", *(f"F={number}" for number in range(values))])}
+    for _ in range(2):
+        assert (
+            b"".join(chunk.content for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content)), model, "file"))
+            == content
+        )
+    assert len(caplog.records) == told
+    assert all("file: FEATS may be missing: none of the" in text for text in caplog.messages)
+
+
 def test_no_more_is_read_than_is_looked_at():
     stream = io.BytesIO(words(1) + words(100_000, upos="_"))
     next(refuse_missing_columns(read_chunks(stream, 100), MODEL, "file"))

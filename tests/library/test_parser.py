@@ -18,6 +18,7 @@ from parser import InputError, Parser, library
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.conllu.checks import check_tree
 from parser.decoding import probabilities
+from parser.decoding.files import missing_columns
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import TagUse
@@ -318,6 +319,19 @@ def test_a_path_is_no_model():
     for path in ("some/folder", Path("some/folder")):
         with pytest.raises(TypeError, match=r"Parser\.load\('some/folder'\)"):
             Parser(path)
+
+
+def test_of_few_words_a_column_may_be_missing_as_is_told_once(caplog, monkeypatch):
+    monkeypatch.setattr(missing_columns, "_FEW_VALUES", 0)
+    parser = Parser(small_model("static"))
+    parser.parse([["a", "b", "a"]], allow_missing_columns=True)
+    parser.parse([["a"]])
+    assert not caplog.records
+    for _ in range(2):
+        parser.parse([["a", "b", "a"]])
+    assert caplog.messages == [
+        "the sentences: FEATS may be missing: none of the 3 words has any, and this model reads it; tag the input first if so"
+    ]
 
 
 def test_a_column_that_the_model_reads_must_be_there():

@@ -1,12 +1,15 @@
 """Input without the columns that a model reads, such as text that nobody has tagged: refused before anything is parsed.
 
-A parser that learned from tags makes poor trees without them (13 LAS where it had 77), and would say nothing.
+A parser that learned from tags makes poor trees without them (13 LAS where it had 77), and would say nothing. Input that is too
+short to be sure is parsed, with a warning.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
+from weakref import WeakSet
 
 from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, XPOS, ConlluError, counted, describe_file
 from parser.conllu.chunks import Chunk
@@ -17,6 +20,11 @@ from parser.data.vocabularies import Vocabulary
 _LOOKED_AT = 1000
 # This many words in a row may all be without features, or forms that are an underscore, though the column is filled in.
 _BY_CHANCE = 100
+# So few words give no warning, nor does a column that had so few values in training: it may well have been empty.
+_FEW_WORDS, _FEW_VALUES = 2, 10
+
+log = logging.getLogger(__name__)
+_warned: WeakSet[Vocabulary] = WeakSet()  # for which there was a warning: once for a model
 
 
 class MissingColumnsError(ConlluError):
@@ -70,7 +78,7 @@ def check_columns(
     name: str,
     option: str | None = _OPTION,
 ) -> None:
-    """Refuses input without a column that a model reads.
+    """Refuses input without a column that a model reads; if there are too few words to be sure, warns, once for a model.
 
     Args:
         empty: the columns that are ``_`` in all the words that were looked at.
@@ -82,7 +90,7 @@ def check_columns(
     Raises:
         MissingColumnsError: see refuse_missing_columns().
     """
-    missing = []
+    missing, doubtful = [], []
     for column in sorted(read_columns(vocabularies) & set(empty)):
         of_column = [
             known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
@@ -91,6 +99,9 @@ def check_columns(
         lacked = TREEBANK in vocabularies and column in (XPOS, FEATS) and not never_empty
         if (n_words >= _BY_CHANCE and not lacked) or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])
+        elif n_words > _FEW_WORDS and not lacked and max(map(len, of_column)) > _FEW_VALUES and _warned.isdisjoint(of_column):
+            doubtful.append(COLUMN_NAMES[column])
+            _warned.update(of_column)
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         them = "it" if len(missing) == 1 else "them"
@@ -100,6 +111,9 @@ def check_columns(
             f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this model reads {them}; "
             f"tag the input first, {f'or take {without}' if option is None else anyway}"
         )
+    if doubtful:
+        told = "%s: %s may be missing: none of the %s has any, and this model reads it; tag the input first if so"
+        log.warning(told, describe_file(name), " and ".join(doubtful), counted(n_words, "word"))
 
 
 def tags_read(attributes: Iterable[str]) -> str:
