@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 from parser.data.known_lemmas import KnownLemmas
-from parser.data.lemma_rules import is_lemma
+from parser.data.lemma_rules import CASINGS, is_lemma
 from parser.data.lemmas import Lemmas
 from parser.data.subwords import Subwords, package
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
@@ -316,7 +316,13 @@ def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:
         by_tags[tuple(key.split("\t")) if key else ()] = forms
     for rule in rules:
         _check_written("rule for lemmas", rule.replace("\t", ""))
-    return Lemmas(rules, columns, by_tags, _read_known(found["known"]) if "known" in found else None)
+    casings = found.get("casings", {})
+    check_type(casings, dict, "lemmas.casings")
+    if any(not isinstance(of, list) or len(of) != 2 or {*map(str, of)} - {*CASINGS} for of in casings.values()):
+        raise ValueError("lemmas.casings does not have two casings of each UPOS")
+    odd = found.get("odd", [])
+    check_type(odd, list, "lemmas.odd")
+    return Lemmas(rules, columns, by_tags, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
 
 
 def _read_known(found: dict[str, Any]) -> KnownLemmas:

@@ -158,6 +158,10 @@ LEMMA_VOCABULARY_EDITS = {
     "a spelling that is a list": set_at("lemmas", "known", "written_for", ["a"]),
     "a spelling of two characters": set_at("lemmas", "known", "written_for", {"ab": "a"}),
     "a spelling by two characters": set_at("lemmas", "known", "written_for", {"a": "bc"}),
+    "odd rules that are one": set_at("lemmas", "odd", "keep"),
+    "one casing": set_at("lemmas", "casings", {"X": ["keep"]}),
+    "a casing that is none": set_at("lemmas", "casings", {"X": ["keep", "upper"]}),
+    "casings that are a list": set_at("lemmas", "casings", ["keep", "keep"]),
     "a spelling by a number": set_at("lemmas", "known", "written_for", {"a": 1}),
     "a lemma that is half a character": set_at("lemmas", "seen", {"X\t_": {"a": "\ud800"}}),
 }

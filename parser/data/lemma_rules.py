@@ -9,6 +9,7 @@ yet (Johnson 1974, the greedy algorithm for set covers).
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -67,6 +68,24 @@ class LemmaRule(NamedTuple):
 
 
 IDENTITY = LemmaRule("keep", 0, "", 0, "")
+
+
+def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
+    """Return how the lemmas of forms with UPOS are cased: by UPOS, names of CASINGS, of most and of those in capitals."""
+    times: dict[str, tuple[Counter[str], Counter[str]]] = {}
+    for form, lemma, upos in {*words}:
+        most, capitals = times.setdefault(upos, (Counter(), Counter()))
+        casing = next(name for name in ("lower", "capitalize", "keep") if CASINGS[name](lemma) == lemma)
+        most[casing] += 1
+        capitals[casing] += in_capitals(form)
+    for most, capitals in times.values():
+        capitals[max(CASINGS, key=most.__getitem__)] += 1
+    return {upos: [max(CASINGS, key=counts.__getitem__) for counts in both] for upos, both in times.items()}
+
+
+def in_capitals(form: str) -> bool:
+    """Whether all letters of a form are capitals, two or more."""
+    return form.isupper() and sum(map(str.isupper, form)) > 1
 
 
 def is_lemma(value: str) -> bool:
@@ -129,3 +148,21 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
         elif given:
             heapq.heappush(heap, (-len(given), order, rule))
     return chosen if IDENTITY in chosen else [*chosen, IDENTITY]
+
+
+def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
+    """Return the rules that would spread an odd lemma: they give a single form its lemma, and leave little of it.
+
+    Enough are two characters that are a third of the lemma; less where two other forms have this lemma.
+    """
+    forms_of: dict[str, set[str]] = {}
+    for form, lemma in (known := {*words}):
+        forms_of.setdefault(lemma, set()).add(form.lower())
+    given: dict[LemmaRule, set[str]] = {IDENTITY: {"", " "}}
+    for form, lemma in known:
+        for rule in rules_for(form, lemma):
+            kept = len(form) - rule.front - rule.end
+            enough = kept >= min(2, len(form)) and 3 * kept >= len(lemma)
+            regular = len(forms_of[lemma]) > 2
+            given.setdefault(rule, set()).update(("", " ") if enough or regular else (form.lower(),))
+    return [rule for rule in rules if len(given.get(rule, ())) < 2]

@@ -19,7 +19,17 @@ from parser.conllu.checks import EMPTY, ConlluError
 from parser.conllu.files import open_input
 from parser.data.attributes import AttributeColumns
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, LemmaOfUpos, interchangeable
-from parser.data.lemma_rules import LemmaRule, choose_rules, is_lemma, rule_elements, rules_for
+from parser.data.lemma_rules import (
+    CASINGS,
+    LemmaRule,
+    casings_of,
+    choose_rules,
+    in_capitals,
+    is_lemma,
+    odd_rules,
+    rule_elements,
+    rules_for,
+)
 from parser.data.vocabularies import ROOT, UNKNOWN, SetVocabulary
 
 Seen = dict[tuple[str, ...], dict[str, str]]
@@ -95,17 +105,25 @@ class Lemmas:
         seen: the forms that always had the same lemma, and which; of others, by the tags in these columns, the lemma that they
             had most often.
         known: the lemmas that are known; None: those of ``seen``.
+        casings: of new forms with capitals, see casings_of(); None, as in older models: such a form is read as it is.
+        odd: the symbols of rules that are not for new forms, see odd_rules().
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
-        columns, seen, known: as given.
+        columns, seen, known, casings, odd: as given.
 
     Raises:
         ValueError: there are no rules, a rule is there twice, or it is none.
     """
 
     def __init__(
-        self, rules: Sequence[str], columns: Sequence[str] = (), seen: Seen | None = None, known: KnownLemmas | None = None
+        self,
+        rules: Sequence[str],
+        columns: Sequence[str] = (),
+        seen: Seen | None = None,
+        known: KnownLemmas | None = None,
+        casings: Mapping[str, Sequence[str]] | None = None,
+        odd: Iterable[str] = (),
     ) -> None:
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
         # By rule, how many characters it cuts at the end, if it leaves the beginning as it is.
@@ -115,6 +133,14 @@ class Lemmas:
         self.columns = list(columns)
         self.seen = seen or {}
         self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
+        self.casings, self.odd = casings, {*odd}
+        self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
+        self._forms = {form for forms in self.seen.values() for form in forms}
+        self._of_upos: dict[tuple[str, str], str] = {}  # of forms that have one lemma with all tags of a UPOS
+        for tags, forms in self.seen.items() if casings and "upos" in columns else ():
+            for form, lemma in forms.items() if tags else ():
+                key = tags[self.columns.index("upos")], form
+                self._of_upos[key] = lemma if self._of_upos.get(key, lemma) == lemma else ""
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
@@ -123,15 +149,21 @@ class Lemmas:
         of_words: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
         of_lemmas: dict[tuple[str, ...], set[str]] = {}
         frequencies: Counter[LemmaOfUpos] = Counter()
+        words: set[tuple[str, str]] = set()
+        alike: set[tuple[str, str, str]] = set()
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
-            for form, lemma, *values in zip(sentence.forms, sentence.lemmas, *tags, strict=True):
+            odd = _odd_words(sentence)
+            for place, (form, lemma, *values) in enumerate(zip(sentence.forms, sentence.lemmas, *tags, strict=True)):
                 if _is_known(form, lemma):
+                    words.add((form, lemma))
+                if _is_known(form, lemma) and place not in odd:
+                    upos = values[columns.index("upos")] if "upos" in columns else ""
+                    alike.add((form, lemma, upos))
                     of_forms.setdefault(form, Counter())[lemma] += 1
                     of_words.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
                     of_lemmas.setdefault((lemma, *values), set()).add(form)
-                    frequencies[lemma, values[columns.index("upos")] if "upos" in columns else ""] += 1
-        words = {(form, lemma) for form, found in of_forms.items() for lemma in found}
+                    frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
         seen: Seen = {}
@@ -145,7 +177,33 @@ class Lemmas:
         for (lemma, upos), _ in frequencies.most_common():
             by_upos.setdefault(upos, []).append(lemma)
         known = KnownLemmas(by_upos, interchangeable(of_lemmas.values()))
-        return cls([rule.symbol for rule in choose_rules(words)], columns, seen, known)
+        rules = choose_rules(words)
+        odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
+        return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols)
+
+    def cased(self, form: str, upos: str, first: bool) -> str:
+        """Return a new form as rules read it: in the case of most lemmas, if it is the first of a sentence, or in capitals."""
+        own, of_capitals = (self.casings or {}).get(upos, ("keep", "keep"))
+        if in_capitals(form):
+            return CASINGS[of_capitals](form)
+        return CASINGS[own](form) if first and form == form.capitalize() else form
+
+    def remembered(self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str) -> str | None:
+        """Return the lemma that training saw, of a form with these ``values`` in ``columns``, or of one with fewer capitals.
+
+        Where it did not see these values, it is the only lemma that the form has with the ``given`` UPOS.
+        """
+        forms, least = [form, cased], 0.0
+        if self.casings and (in_capitals(form) or form == form.capitalize()):
+            most, of_capitals = self.casings.get(upos, ("keep", "keep"))
+            forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # of PROPN: Baker is no baker
+            least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and of_capitals == "keep" else 0.0  # WHO is not who
+        always, own = self.seen.get((), {}), self.seen.get(values, {})
+        for one in forms:
+            lemma = always.get(one) or own.get(one) or self._of_upos.get((given, one))
+            if lemma and (one == form or self.known.gain(lemma, upos) >= least):
+                return lemma
+        return None
 
     def extended(self, new: Lemmas) -> Lemmas:
         """With what other sentences say, the tags in the same columns; where they say something else, they are right."""
@@ -154,7 +212,9 @@ class Lemmas:
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
-        return Lemmas(self.rules.extended(new.rules.symbols), self.columns, seen, self.known.extended(new.known))
+        rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
+        general = {symbol for one in (self, new) for symbol in one.rules.symbols if symbol not in one.odd}
+        return Lemmas(rules, self.columns, seen, self.known.extended(new.known), casings, {*rules} - general)
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """int32[total]: the numbers of the words' own rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
@@ -184,7 +244,7 @@ class Lemmas:
         for row, (form, of_form) in enumerate(zip(forms, scores, strict=True)):
             near = numbers[starts[row] : starts[row + 1]]
             near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
-            if not len(near) or self._rules[near[0]](form) is None:
+            if not len(near) or self._made(near[0], form) is None:
                 near = np.argsort(-of_form, kind="stable")
             elif len(near) > _FEW:  # the others must lead to known lemmas
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
@@ -193,18 +253,26 @@ class Lemmas:
             found.append(self._best(form, upos[row], of_form[near].tolist(), near.tolist()))
         return found
 
+    def _made(self, number: int, form: str) -> str | None:
+        """Return the lemma of a form by a rule; None where it does not apply, such as an odd one to a new form."""
+        return None if number in self._not_for_new and form not in self._forms else self._rules[number](form)
+
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
         """The lemma by the rule with the highest score, with what known lemmas gain; of equals the first."""
         found, highest = None, -math.inf
         for number, score in zip(ranked, scores, strict=True):
             if found is not None and score + _MOST <= highest:
                 break
-            if (made := self._rules[number](form)) is not None:
+            if (made := self._made(number, form)) is not None:
                 lemma = self.known.spelled(made)
                 gained = score + self.known.gain(lemma, upos)
                 if found is None or gained > highest:
                     found, highest = lemma, gained
-        return form if found is None else found
+        if found is None:
+            return form
+        if self.casings and _mixes(found) and not _mixes(form):
+            return CASINGS[self.casings.get(upos, ["lower"])[0]](found)
+        return found
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
         """By the lemma that the form may have, the rules by which it has it.
@@ -230,19 +298,39 @@ def _is_known(form: str, lemma: str) -> bool:
     return is_lemma(lemma) and (lemma != EMPTY or form == EMPTY)
 
 
+def _odd_words(sentence: AttributeColumns) -> set[int]:
+    """Return which words others are not like: those with Typo=Yes, and those that are written apart (goeswith)."""
+    deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
+    apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}
+    return apart | {heads[place] - 1 for place in apart} | {n for n, feats in enumerate(sentence.feats) if "Typo=Yes" in feats}
+
+
+def _mixes(word: str) -> bool:
+    """Whether capitals stand behind other letters, or these behind more capitals than one."""
+    return word not in (word.lower(), word.upper(), word.capitalize())
+
+
 class LemmaLexicon:
     """Lemmas that somebody has written down.
 
     Args:
         lemmas: by UPOS and FEATS, either of them ``_`` for any, by form, the lemma.
+
+    Attributes:
+        applied: whether a word has had an entry.
     """
 
     def __init__(self, lemmas: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        self._lemmas = lemmas
+        self._lemmas, self.applied = lemmas, False
+        self._small = {
+            tags: {form.casefold(): lemma for form, lemma in [*forms.items()][::-1]} for tags, forms in lemmas.items()
+        }
 
     @classmethod
     def read(cls, path: Path) -> LemmaLexicon:
         """A file of lines: form, UPOS or _, lemma, and FEATS if they matter, with tabs between; the first of equals counts.
+
+        Blank lines and comments, which begin with # and have no tab, are passed over.
 
         Raises:
             ConlluError: it cannot be read, or a line is something else.
@@ -254,6 +342,8 @@ class LemmaLexicon:
                     columns = line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n").split("\t")
                 except UnicodeDecodeError:
                     columns = []
+                if len(columns) == 1 and (columns[0].startswith("#") or not columns[0].strip()):
+                    continue
                 if len(columns) == 3:
                     columns.append(EMPTY)
                 if len(columns) != 4 or not columns[0] or not is_lemma(columns[2]):
@@ -264,10 +354,12 @@ class LemmaLexicon:
         return cls(lemmas)
 
     def lemma(self, form: str, upos: str, feats: str) -> str | None:
-        """The lemma of a word; what is said of its tags comes before what is said of any."""
-        for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):
-            if (lemma := self._lemmas.get(tags, {}).get(form)) is not None:
-                return lemma
+        """The lemma of a word; the form as it is comes before other case, and what is said of its tags before that of any."""
+        for lemmas, written in ((self._lemmas, form), (self._small, form.casefold())):
+            for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):
+                if (lemma := lemmas.get(tags, {}).get(written)) is not None:
+                    self.applied = True
+                    return lemma
         return None
 
 
@@ -283,13 +375,16 @@ class Lemmatizer:
         self._lemmas = lemmas
         self._lexicon = lexicon
 
-    def __call__(self, forms: Sequence[str], tags: Mapping[str, Sequence[str]], scores: RuleScores) -> list[str]:
+    def __call__(
+        self, forms: Sequence[str], tags: Mapping[str, Sequence[str]], scores: RuleScores, given: Sequence[str] = ()
+    ) -> list[str]:
         """The lemmas of tokens.
 
         Args:
             forms: theirs; one without characters, as a root is, needs no lemma.
             tags: by column that is predicted, theirs.
             scores: of rules, asked for those tokens that need one.
+            given: their UPOS, as far as these are not predicted, else "".
         """
         columns = [tags[column] for column in self._lemmas.columns]
         seen, nothing = self._lemmas.seen, dict[str, str]()
@@ -300,11 +395,16 @@ class Lemmatizer:
             upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
             written = map(self._lexicon.lemma, forms, upos, feats)
             found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-        places = np.array([place for place, lemma in enumerate(found) if lemma is None and forms[place]], np.int64)
-        if len(places):
-            new = [forms[place] for place in places.tolist()]
-            upos = [tags["upos"][place] if "upos" in tags else "" for place in places.tolist()]
-            by_rules = self._lemmas.by_rules(new, upos, scores(new, places))
-            for place, lemma in zip(places.tolist(), by_rules, strict=True):
+        of = tags.get("upos", [""] * len(forms))
+        places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
+        cased = {place: self._lemmas.cased(forms[place], of[place], not place or not forms[place - 1]) for place in places}
+        for place, form in cased.items():
+            values = tuple(column[place] for column in columns)
+            own = given[place] if given else ""
+            found[place] = self._lemmas.remembered(forms[place], form, values, of[place], own)
+        if left := [place for place in places if found[place] is None]:
+            new, upos = [cased[place] for place in left], [of[place] for place in left]
+            by_rules = self._lemmas.by_rules(new, upos, scores(new, np.array(left, np.int64)))
+            for place, lemma in zip(left, by_rules, strict=True):
                 found[place] = lemma
         return [lemma or EMPTY for lemma in found]

@@ -202,8 +202,9 @@ class Parser:
     ) -> Iterator[ParsedSentence]:
         """The sentences with their trees, as they were read and encoded, with the arcs that are given."""
         tags: dict[str, list[str]] = {}
+        own = [{name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in read]
         if self._predict_tags is not None:
-            encoded, tags = self._predict_tags(encoded, [columns.forms for columns in read])
+            encoded, tags = self._predict_tags(encoded, [columns.forms for columns in read], own)
         parses, probabilities = self._parser.parse(encoded, single_root=single_root, given=given)
         of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
         relations = self.model.relations.symbols
@@ -216,7 +217,7 @@ class Parser:
                 probabilities=of_arcs[words].tolist(),
                 probability=float(np.exp(probabilities.trees[s])),
                 tags={column: values[words] for column, values in tags.items()},
-                given={name: values for name, values in read[s].tags().items() if set(values) - {EMPTY}},
+                given=own[s],
                 text=read[s].text,
             )
 

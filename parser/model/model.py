@@ -249,7 +249,9 @@ class Model:
         if (lemmas := self.vocabularies.lemmas) is not None:
             seen = {"\t".join(tags): forms for tags, forms in lemmas.seen.items()}
             known = {"by_upos": lemmas.known.by_upos, "written_for": lemmas.known.written_for}
-            vocabularies["lemmas"] = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen, "known": known}
+            of_new = {} if lemmas.casings is None else {"casings": lemmas.casings, "odd": sorted(lemmas.odd)}
+            found = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen, "known": known}
+            vocabularies["lemmas"] = found | of_new
         if self.vocabularies.subwords is not None:
             vocabularies["subwords"] = sha256(self.vocabularies.subwords.description.encode()).hexdigest()
         return settings, vocabularies

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.data.lemma_rules import CASINGS, IDENTITY, LemmaRule, choose_rules, is_lemma, rule_elements, rules_for
+from parser.data.lemma_rules import CASINGS, IDENTITY, LemmaRule, choose_rules, is_lemma, odd_rules, rule_elements, rules_for
 
 # Letters whose case is odd: ß has two capitals, İ two small ones, sigma is small in two ways, ǅ is a title, ŉ has no capital.
 LETTERS = "aAbBőŐßẞİ\u0131Ii\u03a3\u03c3\u03c2\u039f\u03bfǅǆŉ \u0301_-1"
@@ -113,6 +113,27 @@ def test_few_rules_are_chosen_as_by_counting_anew(words):
 def test_a_first_word_needs_no_rule_of_its_own():
     words = [("Kutyák", "kutya"), ("kutyák", "kutya"), ("Macskák", "macska"), ("Péter", "Péter"), ("Évák", "Éva"), ("az", "az")]
     assert [rule.symbol for rule in choose_rules(words)] == ["lower\t0\t\t2\ta", "keep\t0\t\t0\t", "keep\t0\t\t2\ta"]
+
+
+@pytest.mark.parametrize(
+    ("words", "odd"),
+    [
+        ([("Zsuzsanna", "hivatal@pelda.example")], True),
+        ([("Zsuzsanna", "hivatal@pelda.example"), ("zsuzsanna", "hivatal@pelda.example")], True),
+        ([("info", "info@pelda.example.hu")], True),
+        ([("Zsuzsanna", "kutya"), ("kutyák", "kutya")], True),
+        ([("gaft", "giban"), ("gibiþ", "giban"), ("gebun", "giban")], False),
+        ([("lovak", "ló")], True),
+        ([("lovak", "ló"), ("szavak", "szó")], False),
+        ([("megy", "menni")], False),
+        ([("a", "az")], False),
+        ([("Péter", "Péter")], False),
+        ([], True),
+    ],
+)
+def test_a_rule_is_odd_that_leaves_little_of_a_single_form(words, odd):
+    rules = choose_rules(words or [("lovak", "ló")])
+    assert odd_rules(rules, words) == [rule for rule in rules if odd and rule in {*rules_for(*(words or [("lovak", "ló")])[0])}]
 
 
 def test_long_words_are_not_searched():

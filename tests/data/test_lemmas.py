@@ -58,6 +58,73 @@ def test_the_rules_of_words_are_numbered():
     ]
 
 
+def test_no_other_form_has_an_odd_lemma():
+    """A misspelt word has the lemma of another, and of a word that is written apart only a part has one."""
+    odd, whole = ("Zsuzsanna", "zs@pelda", "PROPN"), [("szívek", "szív", *A), ("fények", "fény", *A)]
+    typo, apart, plain = (columns([*whole, (*odd, feats)]) for feats in ("Typo=Yes", "_", "_"))
+    apart.forms += ["@pelda"]
+    apart.lemmas, apart.upos, apart.feats = [*apart.lemmas, "_"], [*apart.upos, "X"], [*apart.feats, "_"]
+    apart.heads, apart.deprels = [0, 1, 1, 3], ["root", "dep", "dep", "goeswith"]
+    for one, learned in ((typo, {}), (apart, {}), (plain, {"Zsuzsanna": "zs@pelda"})):
+        found = Lemmas.of([one], ["upos"])
+        assert found.seen == {(): {"szívek": "szív", "fények": "fény", **learned}}
+        assert found.odd == {symbol for symbol in found.rules.symbols if "@" in symbol} != set()
+        scores = np.array([[symbol in found.odd for symbol in found.rules.symbols]], np.float32)
+        assert "@" not in found.by_rules(["zsuzsanna"], ["PROPN"], scores)[0]
+        assert found.extended(Lemmas.of([columns(whole)], ["upos"])).odd == found.odd
+
+
+CASED = [("alma", "alma", "NOUN"), ("Kutyák", "kutya", "NOUN"), ("vár", "vár", "VERB"), ("Vár", "Vár", "PROPN")]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (
+            [],
+            "KUTYÁK/NOUN/kutya Alma/NOUN/alma ALMÁK/NOUN/almá Almák/NOUN/Almá VÁR/VERB/vár VÁR/PROPN/Vár Alma/PROPN/Alma "
+            "HA/CCONJ/HA mTa/NOUN/mTa MÁR/PROPN/Már",
+        ),
+        ([("DNS", "DNS", "NOUN"), ("ÁFA", "ÁFA", "NOUN")], "DNS/NOUN/DNS KUTYÁK/NOUN/kutya TNS/NOUN/TNS ÁSK/NOUN/ÁS"),
+        ([("Hund", "Hund", "NOUN"), ("Tag", "Tag", "NOUN"), ("Ei", "Ei", "NOUN")], "HUND/NOUN/Hund TAGK/NOUN/Tag VÁR/VERB/vár"),
+    ],
+)
+def test_new_forms_with_capitals_are_read_in_the_case_of_lemmas(more, words):
+    """That of the lemmas of a UPOS in training; whatever rules make of them, no lemma mixes cases."""
+    lemmas = Lemmas.of([columns([(*word, "_") for word in [*CASED, *more]])], ["upos"])
+    lemmas = Lemmas(["keep\t0\t\t1\t", "keep\t0\t\t0\t"], ["upos"], lemmas.seen, lemmas.known, lemmas.casings)
+    forms, upos, expected = zip(*(word.split("/") for word in words.split()), strict=True)
+
+    def scores(new: list[str], places: np.ndarray) -> np.ndarray:
+        return np.array([[form[-1] in "kK", 0.5] for form in new], np.float32)
+
+    found = Lemmatizer(lemmas)(["", "x", *forms], {"upos": ["", "X", *upos]}, scores)
+    assert found[2:] == [*expected]
+
+
+def test_the_first_word_of_a_sentence_is_read_in_the_case_of_lemmas():
+    lemmas = Lemmas.of([columns([(*word, "_") for word in CASED])], ["upos"])
+    words = [("Almák", "NOUN"), ("Ék", "PROPN"), ("Ég", "X"), ("İn", "NOUN")]
+    assert [lemmas.cased(*word, True) for word in words] == ["almák", "Ék", "Ég", "i̇n"]
+    assert [lemmas.cased(*word, False) for word in words] == ["Almák", "Ék", "Ég", "İn"]
+    assert Lemmas(KNOWN, ["upos"]).cased("ALMÁK", "NOUN", True) == "ALMÁK"  # as in models of before
+
+
+def test_no_lemma_mixes_cases():
+    lemmas = Lemmas(["keep\t1\tk\t0\t", "keep\t0\t\t1\ta"], ["upos"], {}, None, {"NOUN": ["lower", "keep"]})
+    for form, rule, lemma in (("KUTYA", 0, "kutya"), ("KUTYÁ", 1, "kutya"), ("Kutya", 1, "Kutya"), ("KfT", 1, "Kfa")):
+        assert lemmas.by_rules([form], ["NOUN"], np.eye(2, dtype=np.float32)[[rule]]) == [lemma]
+    assert Lemmas(["keep\t1\tk\t0\t"]).by_rules(["KUTYA"], ["NOUN"], np.ones((1, 1), np.float32)) == ["kUTYA"]
+
+
+def test_of_a_form_with_several_lemmas_its_upos_tells_which():
+    found = Lemmas.of(TREEBANK, ["upos", "feats"])
+    tags = {"upos": ["", "VERB", "VERB", "NOUN"], "feats": ["_", "F=2", "F=1", "F=2"]}
+    rules = np.zeros((1, len(found.rules.symbols)), np.float32)
+    lemmas = Lemmatizer(found)(["", "ÉG", "ég", "szívek"], tags, lambda new, places: rules, tags["upos"])
+    assert lemmas[:3] == ["_", "éget", "éget"]
+
+
 def test_a_treebank_without_lemmas_has_none():
     assert Lemmas.of([columns([("a", "_", *A), ("_", "_", *A)])], ["upos"]) is None
     assert Lemmas.of([], []) is None
@@ -222,7 +289,19 @@ def test_what_a_lexicon_says_of_tags_comes_before_what_it_says_of_any(tmp_path):
     asked = [("X", "F=1"), ("X", "_"), ("X", "F=2"), ("Y", "F=2"), ("Y", "F=1")]
     assert [found.lemma("a", *tags) for tags in asked] == ["xf", "x", "x", "f", "any"]
     assert found.lemma("b", "X", "_") == "b"
-    assert found.lemma("b", "Y", "_") is found.lemma("B", "X", "_") is None
+    assert found.lemma("b", "Y", "_") is found.lemma("c", "X", "_") is None
+
+
+def test_a_lexicon_has_forms_in_whatever_case_and_comments(tmp_path):
+    written = ["# form UPOS lemma", "", "#\tSYM\tnumber", "Kutyák\tNOUN\tkutya", "KUTYÁK\tNOUN\tKUTYÁK", " "]
+    found = lines(tmp_path / "l.tsv", *written, "STRASSE\t_\tStraße")
+    assert not found.applied
+    assert found.lemma("kutya", "NOUN", "_") is None
+    assert not found.applied
+    forms = ["Kutyák", "KUTYÁK", "kutyák", "straße"]
+    assert [found.lemma(form, "NOUN", "_") for form in forms] == ["kutya", "KUTYÁK", "kutya", "Straße"]
+    assert found.applied
+    assert found.lemma("#", "SYM", "_") == "number"
 
 
 def test_a_compressed_lexicon_is_read(tmp_path):
@@ -231,7 +310,7 @@ def test_a_compressed_lexicon_is_read(tmp_path):
     assert LemmaLexicon.read(tmp_path / "l.gz").lemma("őz", "X", "_") == "őz"
 
 
-@pytest.mark.parametrize("line", [b"a\tX", b"a\tX\tb\tF=1\t", b"\tX\tb", b"a\tX\t", b"a\tX\tb ", b"", b"\xff\tX\tb"])
+@pytest.mark.parametrize("line", [b"a\tX", b"a\tX\tb\tF=1\t", b"\tX\tb", b"a\tX\t", b"a\tX\tb ", b"word", b"\xff\tX\tb"])
 def test_what_is_no_lexicon_is_refused_with_its_line(tmp_path, line):
     (tmp_path / "l.tsv").write_bytes(b"a\t_\tb\n" + line + b"\n")
     with pytest.raises(ConlluError, match=r"l\.tsv, line 2: a line of a lexicon is form, UPOS or _, lemma"):

@@ -161,6 +161,35 @@ def test_lemmas_are_filled_where_a_sentence_has_none():
     assert columns(parsed(TagUse.KEEP, content, model), 7) == columns(parsed(TagUse.OVERWRITE, content, model), 7)
 
 
+def test_lemmas_follow_the_tags_that_are_kept():
+    """Those that the input has, not those that the model predicts and nobody writes; with a lexicon, and without."""
+    lexicon = LemmaLexicon({("X", "_"): {"w2": "lemma-X"}, ("Y", "_"): {"w2": "lemma-Y"}, ("Y", "F=1"): {"w3": "lemma-F"}})
+    words = [("w2", "X", "_"), ("w2", "Y", "_"), ("w3", "Y", "F=1"), ("aé", "X", "_"), ("w1", "X", "A=b|C=d"), ("b", "Q", "_")]
+    given = ["lemma-X", "lemma-Y", "lemma-F", "seen", "one"]
+    content = "".join(f"1\t{form}\t_\t{upos}\t_\t{feats}\t0\t_\t_\t_\n\n" for form, upos, feats in words).encode()
+    filled, written = (
+        columns(parsed(use, content, random_lemma_model(), lexicon=lexicon), 2) for use in (TagUse.FILL, TagUse.OVERWRITE)
+    )
+    assert [filled[place] for place in (0, 1, 2, 4)] == [given[place] for place in (0, 1, 2, 4)]
+    assert written[0] == written[1]
+    sentences = Parser(random_lemma_model(), lexicon=lexicon).parse(
+        [[(form, upos, None, feats)] for form, upos, feats in words]
+    )
+    assert [sentence.words[0].lemma for sentence in sentences] == filled
+    partly = content.replace(b"\tY\t_\tF=1", b"\t_\t_\tF=1")  # where UPOS is not there, it is predicted
+    assert columns(parsed(TagUse.FILL, partly, random_lemma_model(), lexicon=lexicon), 2)[:2] == given[:2]
+
+
+def test_a_lexicon_that_gave_no_lemma_is_told():
+    for lemmas, told in (({("Q", "_"): {"a": "l"}}, True), ({("_", "_"): {"A": "l"}}, False), ({}, True)):
+        model, lexicon = random_lemma_model(), LemmaLexicon(lemmas)
+        for content in (BARE, b""):
+            counts = parse_file(model, BytesIO(content), BytesIO(), tags=TagUse.FILL, lexicon=lexicon)
+            assert any("no word of the input had an entry in the lexicon" in text for text in counts.warnings()) == (
+                told and content != b""
+            )
+
+
 @pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])
 def test_any_chunks_and_threads_give_the_same_lemmas(options, monkeypatch):
     whole = parsed(TagUse.FILL, BARE * 5, random_lemma_model())

@@ -28,7 +28,7 @@ from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
-from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.decoding.files.tag_writing import TagPredictor, TagUse, given_tags, tags_to_write
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs, read_given
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
@@ -67,6 +67,7 @@ class FileCounts:
         unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the first value of an attribute's column that is not UTF-8.
+        unused_lexicon: whether there is a lexicon that has had no entry for any word.
     """
 
     lines: int
@@ -75,6 +76,7 @@ class FileCounts:
     unknown: dict[str, int]
     refused: int = 0
     not_utf8: str | None = field(default=None, compare=False)
+    unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
@@ -94,6 +96,9 @@ class FileCounts:
             shown = ascii(self.not_utf8.encode("utf-8", "surrogateescape"))[2:-1]
             fix = "convert it: iconv -f ENCODING -t UTF-8, such as LATIN1"
             found.append(f"it is not UTF-8 (the first such word is {shown}); {fix}")
+        if self.unused_lexicon and self.words:
+            fix = "its lines are form, UPOS or _, lemma, with tabs between them, and UPOS is as in the output"
+            found.append(f"no word of the input had an entry in the lexicon; {fix}")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
@@ -182,6 +187,7 @@ def parse_file(
         parsed.add(part)
     parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
     parsed.not_utf8 = parser.not_utf8
+    parsed.unused_lexicon = lexicon is not None and not lexicon.applied
     return parsed
 
 
@@ -333,7 +339,8 @@ class ChunkParser:
         """The encoded sentences; and for each, by column that is written, the tags of its words."""
         if self._predict_tags is None:
             return encoded, [{}] * len(sentences)
-        encoded, predicted = self._predict_tags(encoded, [sentence.column(FORM) for sentence in sentences])
+        given = [given_tags(sentence) for sentence in sentences] if self._tag_use is TagUse.FILL else []
+        encoded, predicted = self._predict_tags(encoded, [sentence.column(FORM) for sentence in sentences], given)
         tags = []
         for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
             of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}

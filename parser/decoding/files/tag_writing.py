@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import cast
@@ -56,7 +56,9 @@ class TagPredictor:
         self._columns = model.vocabularies.predicted
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
-    def __call__(self, sentences: Sentences, forms: Iterable[Sequence[str]]) -> tuple[Sentences, dict[str, list[str]]]:
+    def __call__(
+        self, sentences: Sentences, forms: Iterable[Sequence[str]], given: Sequence[Mapping[str, Sequence[str]]] = ()
+    ) -> tuple[Sentences, dict[str, list[str]]]:
         """The sentences, now with the vectors that the parser will read, too; and their tags.
 
         These are, by column that is predicted (upos, xpos, feats, lemma), the values of all tokens in the layout of
@@ -65,7 +67,13 @@ class TagPredictor:
         Args:
             sentences: the sentences.
             forms: their words.
+            given: of each sentence, by column, tags that lemmas follow in place of predicted ones.
         """
+        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if given}
+        for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
+            for column in columns.keys() & own:
+                values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
+                own[column][start + 1 : start + 1 + len(values)] = values
         found: dict[str, list[str]] = {column: [] for column in self._columns}
         tokens = [] if self._lemmatizer is None else tokens_of(forms)
         made = []
@@ -78,10 +86,18 @@ class TagPredictor:
             }
             if self._lemmatizer is not None and rule_scores is not None:
                 first, last = sentences.offsets[list(span)].tolist()
-                tags["lemma"] = self._lemmatizer(tokens[first:last], tags, rule_scores)
+                known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
+                tags["lemma"] = self._lemmatizer(
+                    tokens[first:last], known or tags, rule_scores, own.get("upos", [])[first:last]
+                )
             for column, values in tags.items():
                 found[column] += values
         return (replace(sentences, vectors=np.concatenate(made)) if made else sentences), found
+
+
+def given_tags(sentence: RawSentence) -> dict[str, list[str]]:
+    """Return the columns that the input fills in for at least one word, by their names in PREDICTED."""
+    return {name: sentence.column(number) for name, number in PREDICTED.items() if set(sentence.column(number)) - {EMPTY}}
 
 
 def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: TagUse) -> dict[int, list[str]]:
