@@ -189,8 +189,13 @@ def test_a_model_is_served(folder):
     with Popen(words, env=environment, cwd=folder, stderr=subprocess.PIPE, encoding="utf-8") as server:
         assert server.stderr is not None
         try:
-            told = server.stderr.readline()
-            assert " at http://" in told, told + server.stderr.read()
+            lines = []
+            for line in server.stderr:  # the first one may say that kernels are compiled
+                lines.append(line)
+                if " at http://" in line:
+                    break
+            told = lines[-1]
+            assert " at http://" in told, lines
             address = told.split(" at ")[1].split()[0]
             with urllib.request.urlopen(f"{address}models") as answer:
                 assert b"contextual" in answer.read()

@@ -69,7 +69,7 @@ class TagPredictor:
             forms: their words.
             given: of each sentence, by column, tags that lemmas follow in place of predicted ones.
         """
-        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if given}
+        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & own:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
