@@ -26,7 +26,7 @@ _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
 _SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
 # In a word of a command, the folders that an absolute path goes through, but for the one above model/.
-_FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:[\\/]|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
+_FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
 
 
 class ModelCard(Observer):

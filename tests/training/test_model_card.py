@@ -89,9 +89,10 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags_and_names_a_treebank(tmp_p
     path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.{part}={{a: {path}, b: {path}}}" for part in ("train", "dev")]
     run = settings(*files, "treebank.test=null", "treebank.name=toy", *TEXT, "beam=local")
-    metrics = train(run, tmp_path / "run", [HasTokenizer(), ModelCard("optimal-step train recipe=text")])
+    metrics = train(run, tmp_path / "run", [HasTokenizer(), ModelCard(f"optimal-step train 'treebank.train={{a:{path}}}'")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "recipe=text, model=bilstm, beam=local, seed=1" in card
+    assert "    optimal-step train 'treebank.train={a:toy.conllu}'\n" in card  # a is no drive
     assert "Percentages, of forms alone, without tags; upos, feats and lemma: predicted values that are right; las" in card
     assert "The input needs no tags; --tags=fill writes those that the model predicts; --treebank names" in card
     assert "names the one that it resembles (a, b). " in card
