@@ -147,7 +147,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     folds = settings.treebank.folds if settings.treebank.fold is None else None
     if folds is not None and folds < 2:
         folds = None  # a single run, which is refused for it
-    if folds is not None:  # whose metrics would replace those of a run without them
+    if folds is not None:  # their metrics would replace the metrics of a run without folds
         from parser.training.run_folder import CHECKPOINT, MANIFEST
 
         if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
@@ -284,7 +284,7 @@ OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # which co
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
-    """Relative paths are those of the folder where the command was started, or of this package, or name a fetched model."""
+    """Make paths absolute: from the folder where the command was started, else in this package, else of a fetched model."""
 
     def absolute(path: str) -> str:
         here, ours = start / path, HOME / path  # the sample treebank

@@ -86,7 +86,7 @@ class DrawnTree:
         return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
 
     def is_right(self, child: int) -> bool:
-        """Whether head and relation of the word (from 1) are those of the gold tree, as far as they are known."""
+        """Whether the word (from 1) has the head and the relation of the gold tree, as far as these are known."""
         if self.gold_heads is None or self.gold_deprels is None:
             return True
         i = child - 1

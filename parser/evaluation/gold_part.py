@@ -101,8 +101,8 @@ class GoldPart:
     def scores(self, parses: Parses) -> dict[str, float]:
         """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores).
 
-        UAS is of the words whose head is known, whose number ``known_heads`` says if it is not all; LAS of those whose relation
-        is known, too. A score of no words at all is left out.
+        UAS counts the words whose head is known; ``known_heads`` is their number, if it is not all. LAS counts the words whose
+        head and relation are known. A score of no words is left out.
         """
         found = self._of_words(parses)
 

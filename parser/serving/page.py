@@ -150,7 +150,7 @@ if (form.elements.heads) {
   correctable(document);
 }
 """
-# What is done with a page is done with a sentence that is replaced, too.
+# A sentence that replaces another gets the same handlers as the page.
 _SCRIPT = f"const begin = document => {{{SCRIPT}}};\nbegin(document);\n{_CORRECTING}"
 _HOW_TO_CORRECT = (
     "If a head is wrong, drag the word or its arc to the word that should be its head, or above the drawing to make it the "

@@ -137,7 +137,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     if corpus.subword_vectors is not None:
         embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
     if network.spec.encoder is not None and (unread := [one for one in corpus.vocabularies.embedded if one not in embeddings]):
-        raise SettingsError(f"start={plan.start}: that model reads {', '.join(unread)}, too; {same_network(plan.start)}")
+        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; {same_network(plan.start)}")
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
