@@ -62,6 +62,8 @@ def _summary(treebank: Treebank) -> str:
         said.append("treebank.on_error=skip trains without these sentences")
     if in_parsing and not faults[-1].ends:
         said.append("parse --on-error=skip parses without them")
+    if any("the head '_' is not" in fault.message for fault in faults):
+        said.append("--partial takes trees that are known in part")
     return "; ".join(said)
 
 

@@ -266,7 +266,9 @@ def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
 
 def test_check_takes_them_if_it_is_told_so(treebank, capsys):
     assert check.main([str(treebank)]) == 1
-    assert "treebank.partial" not in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "treebank.partial" not in told
+    assert "; --partial takes trees that are known in part\n" in told
     assert check.main([str(treebank), "--partial"]) == 0
     assert "no fault" in capsys.readouterr().out
 
