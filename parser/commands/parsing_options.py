@@ -110,7 +110,8 @@ def add_file_options(parser: ArgumentParser) -> None:
 def text_options(given: Namespace) -> list[str]:
     """The options given that are only for text, with their values."""
     values = ((option, getattr(given, option)) for option in ("tokenizer", "sentences", "tokens"))
-    return [f"--{option} {value}" for option, value in values if value is not None] + ["--ranges"] * given.ranges
+    found = [f"--{option} {value}" for option, value in values if value is not None]
+    return [*found, "--ranges"] if given.ranges else found
 
 
 def check_text_options(given: Namespace) -> None:

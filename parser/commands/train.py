@@ -124,10 +124,13 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
 
 def _is_held(lock: Path) -> bool:
     """Whether another process, which began at the same time, trains in the folder."""
-    if lock.exists():
-        with suppress(LockedError), locked(lock, wait=False):
+    if not lock.exists():
+        return False
+    try:
+        with locked(lock, wait=False):
             return False
-    return lock.exists()
+    except LockedError:
+        return True
 
 
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:

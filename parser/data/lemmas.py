@@ -135,7 +135,7 @@ class Lemmas:
         self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
-        self._forms = {form for forms in self.seen.values() for form in forms}
+        self._forms = {form for forms in self.seen.values() for form in forms} if self.odd else set()
         self._of_upos: dict[tuple[str, str], str] = {}  # of forms that have one lemma with all tags of a UPOS
         for tags, forms in self.seen.items() if casings and "upos" in columns else ():
             for form, lemma in forms.items() if tags else ():

@@ -60,7 +60,9 @@ class ModelCard(Observer):
         day = datetime.fromtimestamp(int(epoch) if re.fullmatch("[0-9]{1,11}", epoch) else time.time(), UTC)
         folder, dev = self._start.folder / MODEL, self._start.corpus.dev
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != CARD)
-        facts = [f"language: {', '.join(codes)}"] * bool(codes) + [f"date: {day:%Y-%m-%d}, UTC", f"size: {size / 1e6:.1f} MB"]
+        facts = [f"date: {day:%Y-%m-%d}, UTC", f"size: {size / 1e6:.1f} MB"]
+        if codes:
+            facts.insert(0, f"language: {', '.join(codes)}")
         if dev is not None and len(dev.heads):
             parser = parser_with_beam(model := load(folder), model.beam)
             parser.parse(dev.sentences.span(0, 1))  # what is compiled or computed only once is not counted

@@ -193,7 +193,7 @@ def test_the_page_has_an_example_and_the_conllu(client, service):
 
 
 def test_the_page_parses_the_models_example():
-    service = Service(model_of_kind(), "toy", example=EXAMPLE)  # it reads FEATS, too, and they are there
+    service = Service(model_of_kind(), "toy", example=EXAMPLE)  # it also reads FEATS, which are there
     with TestClient(create_app(service, Limits(seconds=600))) as client:
         answer = client.get("/", params={"data": "", "example": ""})
     assert (answer.status_code, answer.text.count("<svg")) == (200, 2)

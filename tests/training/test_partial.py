@@ -123,7 +123,7 @@ def test_the_setting_alone_changes_nothing(whole, tmp_path):
 @pytest.mark.parametrize(("system_name", "n"), [("covington", 1), ("two_planar", 2)])
 @pytest.mark.parametrize("target", [None, Target.own_best])
 def test_leaving_out_a_word_whose_head_is_not_known_teaches_nothing(system_name, n, target):
-    """Of words 1 and 2 nobody knows the heads: what is taught is the arc from 2 to 3, and the shift once it is made."""
+    """The heads of words 1 and 2 are unknown. Taught are the arc from 2 to 3, and the shift once it is made."""
     system = transitions.create(system_name, 2)
     table = FeatureTable([Slot.parse("s0:upos")], ["upos"], system.candidate_positions)
     data = one_sentence([UNKNOWN_HEAD, UNKNOWN_HEAD, 2], [-1, -1, 1])

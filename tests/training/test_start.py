@@ -178,7 +178,7 @@ def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, t
 
 @pytest.mark.parametrize(("old", "new"), [("bilstm", "text"), ("text", "bilstm"), ("text", "paper"), ("mlp", "text")])
 def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treebanks, tmp_path):
-    """As the card has it, which goes with the model wherever that is copied; a model without a card is refused, too."""
+    """The command is in the card, which is copied with the model. A model without a card is refused as well."""
     train(run(treebanks[0], *KINDS[old], "second_pass.epochs=1"), tmp_path / "old")
     for command, said in (
         (None, "of its run"),

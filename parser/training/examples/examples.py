@@ -329,8 +329,8 @@ def new_examples(
         features: int32[feature rows, slots].
         transitions: the transitions.
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
-        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: they are, too, but
-            configurations in which every transition is right are left out.
+        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: all are here as well,
+            but configurations in which every transition is right are left out.
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():
