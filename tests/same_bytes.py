@@ -1,4 +1,4 @@
-"""Whether two checkouts train and parse to the same bytes: python tests/same_bytes.py OLD_CHECKOUT [--new CHECKOUT].
+"""Compare what two checkouts train and parse, byte for byte: python tests/same_bytes.py OLD_CHECKOUT [--new CHECKOUT].
 
 For a change that should change nothing. Both checkouts train each case for two epochs a pass on the sample treebank of the old
 one, and parse its dev part: greedily, with beams, with two threads, and with 8-bit products where there is an encoder. By
@@ -6,7 +6,12 @@ SHA-256 are compared: every tensor of the model and its other files, what was pa
 time, of versions, and the card. The new checkout also parses with the model of the old one. Only their commands are used
 (scripts/train.py, scripts/parse.py), with this Python. The exit status is 1 if anything differs.
 
-Once kernels are compiled it takes six minutes of one processor. An old checkout: git worktree add /tmp/old COMMIT.
+``--models FOLDER`` trains nothing: both checkouts parse with each model folder found below FOLDER, in every way of ``WAYS``. A
+folder's input is ``FOLDER/input.conllu``, and ``FOLDER/input.conllul`` for a model of lattices. A model that the new checkout
+refuses is listed with its message.
+
+Once kernels are compiled the cases take a quarter of an hour of one processor. The cases subwords and pretrained need the
+packages of the extras. An old checkout: git worktree add /tmp/old COMMIT.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,10 +37,35 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "accurate": (("recipe=accurate", *_TWO_PASSES), ("--beam 8 --merge signature",)),
     "bilstm": (("recipe=accurate", "model=bilstm", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8")),
     "text": (("recipe=text", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8", "--tags overwrite")),
+    "subwords": (("recipe=text", "encoder.hidden=40", "vectors.subwords=../encoders/subwords", *_TWO_PASSES), ("--int8",)),
+    "pretrained": (
+        (
+            "recipe=text",
+            "encoder.hidden=40",
+            "encoder.pretrained=../encoders/pretrained",
+            "pretrained.cache=cache",
+            *_TWO_PASSES,
+        ),
+        (),
+    ),
+    "treebanks": (
+        ("recipe=text", "encoder.hidden=40", "treebank.train={a: train.conllu, b: test.conllu}", *_TWO_PASSES),
+        ("--treebank b",),
+    ),
+    "lr_spine": (("recipe=accurate", "system=lr_spine", *_TWO_PASSES), ()),
     "linear": (("model=linear", "online.iterations=2"), ()),
     "global": (("beam=global", *_TWO_PASSES, "beam.training.epochs=2"), ("--beam 8 --merge signature",)),
 }
 _OF_ALL = ("--beam 1", "--beam 8", "--threads 2")
+WAYS = (
+    *_OF_ALL,
+    "--beam 8 --merge signature",
+    "--beam 8 --rerank",
+    "--int8",
+    "--tags overwrite",
+    "--keep-heads",
+    "--single-root",
+)
 _FILES = {part: f"{part}.conllu" for part in ("train", "dev", "test")}
 _UNSTEADY = {"seconds", "cpu_seconds", "versions"}  # of metrics.json and settings.json
 _CARD = "README.md"
@@ -109,7 +139,7 @@ def compare(case: str, old: Path, new: Path, work: Path) -> int:
     found: dict[str, dict[str, str]] = {}
     for side, checkout in (("old", old), ("new", new)):
         folder = work / side
-        files = [f"treebank.{part}={file}" for part, file in _FILES.items()]
+        files = [f"treebank.{part}={file}" for part, file in _FILES.items() if f"treebank.{part}=" not in "".join(settings)]
         command(checkout, folder, "train.py", *settings, *files, "tensorboard.figures=false", f"hydra.run.dir={case}")
         found[side] = contents(folder / case)
         for options in (*_OF_ALL, *others):
@@ -121,6 +151,42 @@ def compare(case: str, old: Path, new: Path, work: Path) -> int:
         for options in ("--beam 1", "--beam 8")
     }
     return count + differing(case, before, after)
+
+
+def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) -> int:
+    """Parse with each model folder below a folder in every way of ``WAYS``; return in how many cases the checkouts differ."""
+    count = 0
+    for settings in sorted(folder.rglob("settings.json")):
+        name = settings.parent.relative_to(folder).as_posix()
+        if only and not {*name.split("/")} & {*only}:
+            continue
+        lattices = "lattice" in name
+        for options in WAYS:
+            found = [
+                _outcome(checkout, settings.parent, folder / f"input.{'conllul' if lattices else 'conllu'}", options)
+                for checkout in (old, new)
+            ]
+            count += differing(name, {options: found[0]}, {options: found[1]})
+            if found[0] != found[1]:
+                print(
+                    *(f"    {side}: {outcome}" for side, outcome in zip(("old", "new"), found, strict=True)),
+                    sep="\n",
+                    flush=True,
+                )
+            elif found[0].startswith("refused"):
+                print(f"    both: {found[0]}", flush=True)
+    return count
+
+
+def _outcome(checkout: Path, model: Path, file: Path, options: str) -> str:
+    """The digest of what a checkout parses, or the last line of its refusal."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "parsed.conllu"
+        try:
+            command(checkout, Path(folder), "parse.py", str(model), str(file), "-o", str(output), *options.split())
+        except CommandError as error:
+            return f"refused, {str(error).splitlines()[-1]}"
+        return _digest(output.read_bytes())
 
 
 def _parsed(checkout: Path, folder: Path, case: str, options: str, name: str = "parsed.conllu") -> str:
@@ -149,32 +215,57 @@ def _work_folder(kept: Path | None) -> Iterator[Path]:
         yield kept.resolve()
 
 
+def _write_encoders(folder: Path) -> None:
+    """Write the pretrained encoders of the cases, of random weights."""
+    from tests import pretrained
+
+    folder.mkdir()
+    pretrained.write_transformer(folder / "pretrained")
+    pretrained.SIZE = 128  # more numbers than the vectors of subwords have
+    pretrained.write_encoder(folder / "subwords")
+
+
 def main() -> int:
     """Compares the checkouts of the command line; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("old", type=Path, metavar="OLD_CHECKOUT")
     arguments.add_argument("--new", type=Path, default=Path(), metavar="CHECKOUT", help="default: the current folder")
-    arguments.add_argument("--only", default=",".join(CASES), metavar="CASE,...", help=f"of {', '.join(CASES)}")
+    arguments.add_argument(
+        "--models", type=Path, metavar="FOLDER", help="parse with the model folders below it, and train nothing"
+    )
+    arguments.add_argument("--only", metavar="NAME,...", help=f"cases of {', '.join(CASES)}; with --models, folders")
     arguments.add_argument("--keep", type=Path, metavar="DIR", help="a new folder for the runs, which is kept")
     given = arguments.parse_args()
-    cases = given.only.split(",")
-    if unknown := sorted({*cases} - {*CASES}):
-        arguments.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(CASES)}")
+    only = given.only.split(",") if given.only else []
     old, new, count = given.old.resolve(), given.new.resolve(), 0
-    with _work_folder(given.keep) as work:
+    if given.models:
+        count = compare_models(given.models.resolve(), old, new, only)
+    elif unknown := sorted({*only} - {*CASES}):
+        arguments.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(CASES)}")
+    else:
+        count = _compare_cases(only or [*CASES], old, new, given.keep)
+    print("all equal" if count == 0 else f"{count} differ")
+    return int(count > 0)
+
+
+def _compare_cases(cases: list[str], old: Path, new: Path, kept: Path | None) -> int:
+    count = 0
+    with _work_folder(kept) as work:
         for side in ("old", "new"):
             (work / side).mkdir()
             for part, file in _FILES.items():
                 shutil.copyfile(old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file)
+        if {"subwords", "pretrained"} & {*cases}:
+            _write_encoders(work / "encoders")
         for case in cases:
             try:
                 count += compare(case, old, new, work)
             except CommandError as error:
                 print(f"{case}: {error}", flush=True)
                 count += 1
-    print("all equal" if count == 0 else f"{count} differ")
-    return int(count > 0)
+    return count
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     sys.exit(main())
