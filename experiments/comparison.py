@@ -231,11 +231,12 @@ def page(rows: list[Row], wanted: VariantComparison) -> str:
         languages = [name for name in languages if chosen(rows, treebank=name)]
     on_dev = [name for name in languages if wanted.part(name) == "dev" and wanted.train_on != "dev"]
     trained = f" {' and '.join(on_dev)}: trained on the dev part alone, the last epoch." if on_dev else ""
+    variants = names_of(rows, "variant", wanted.names)
     sections = []
     for section in wanted.sections:
         if section in _CELLS:
             empty = "" if section == "dev" else NOT_RUN
-            head, lines = grid(rows, ("variant", wanted.names), ("treebank", languages), _CELLS[section], empty)
+            head, lines = grid(rows, ("variant", variants), ("treebank", languages), _CELLS[section], empty)
         else:
             head, lines = _TABLES[section](rows, languages, wanted)
         if lines or section in _CELLS:

@@ -27,6 +27,9 @@ WEIGHTS, TOKENIZER = FILES = "model.safetensors", "tokenizer.json"
 # What transformers calls the table of input embeddings: of BERT and its kin, ModernBERT, GPT-2, T5, and decoders since Llama.
 _TABLES = tuple(f"{name}.weight" for name in ("word_embeddings", "tok_embeddings", "wte", "shared", "embed_tokens"))
 
+COMPONENTS = 100
+"""Length of a vector. With 200 and 384, LAS on hu was no higher (experiments/pretrained_vectors.md)."""
+
 
 class SubwordError(ValueError):
     """Subwords cannot be read, or not without a package that is not installed; the message says why, and the fix."""
@@ -102,7 +105,7 @@ class Subwords:
         return [N_RESERVED + piece for piece in pieces[: self.longest]] or [UNKNOWN]
 
 
-def read_pretrained(folder: Path, forms: Iterable[str], components: int) -> tuple[Subwords, np.ndarray]:
+def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPONENTS) -> tuple[Subwords, np.ndarray]:
     """The subwords of a pretrained encoder, and their vectors.
 
     Of a vocabulary that is a unigram model, pieces with letters of other scripts than those of the forms are left out.
@@ -110,21 +113,20 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int) -> tupl
     Args:
         folder: of the encoder, in the layout of transformers.
         forms: of the training part, over which the components are principal.
-        components: length of a vector.
+        components: length of a vector, at most; the embeddings may be shorter.
 
     Returns:
-        The subwords, and float16[len(subwords), components]. The reserved rows are zero, and the mean square of the length of
+        The subwords, and float16[len(subwords), size]. The reserved rows are zero, and the mean square of the length of
         the vectors of the forms is 1.
 
     Raises:
-        SubwordError: a file is missing or cannot be read, or the embeddings are shorter.
+        SubwordError: a file is missing or cannot be read.
     """
     description, table = tokenizer_of_forms(folder / TOKENIZER), _read_table(folder / WEIGHTS)
     whole = Subwords(json.dumps(description))
     if len(whole) - N_RESERVED > len(table):
         raise SubwordError(f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} {len(table):,} vectors")
-    if components > table.shape[1]:
-        raise SubwordError(f"{folder}: its vectors have {table.shape[1]} numbers; choose vectors.components={table.shape[1]}")
+    components = min(components, table.shape[1])
     pieces = {form: whole.pieces(form)[0] for form in sorted(set(forms))}
     means = np.array([table[numbers].mean(axis=0, dtype=np.float64) for numbers in pieces.values() if numbers])
     if not len(means):

@@ -111,7 +111,7 @@ class PretrainedEncoder:
             )
         if (most := 1 + config.num_hidden_layers) < layers:
             raise PretrainedError(
-                f"{pieces.folder}: it has {most} layers, with that of the pieces; choose pretrained.layers={most}"
+                f"{pieces.folder}: it has {most} layers, with that of the pieces, and the model reads {layers}"
             )
 
     @property

@@ -143,7 +143,6 @@ class VectorSettings:
     attribute: str | None = setting(words=[None, *ATTRIBUTES])
     trained: bool = MISSING
     subwords: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED), read="model=bilstm")
-    components: int = number(1, 10_000, "the number of components", read="vectors.subwords=FOLDER")
 
 
 @dataclass
@@ -191,8 +190,6 @@ class EncoderSettings(BiLSTMSpec):
 class PretrainedSettings:
     """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
 
-    layers: int | None = number(1, 1000, "the number of layers", default=None, read=_NEW_PRETRAINED)
-    size: int = number(1, 10_000, "the length of a vector", read=_NEW_PRETRAINED)
     tune: bool = setting(read=_NEW_PRETRAINED)
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_TUNED)
     warmup: int = number(0, 1e9, "the number of updates", read=_TUNED)

@@ -217,21 +217,12 @@ class VectorPlan:
 
 
 @dataclass(frozen=True)
-class SubwordPlan:
-    """Vectors of subwords: the folder of the pretrained encoder that they come from, and their length."""
-
-    folder: str
-    components: int
-
-
-@dataclass(frozen=True)
 class PretrainedPlan:
     """How a pretrained encoder is read, and trained.
 
     Attributes:
         name: its folder, or its name on the Hugging Face hub; None: there is none, but that of ``Plan.start``.
-        layers: how many of its layers are mixed, the last ones; None: all.
-        size, tuned: see network_spec.PretrainedSpec.
+        tuned: see network_spec.PretrainedSpec.
         learning_rate: the highest one of the encoder's own weights; its schedule is that of all others.
         warmup: updates of a pass in which its learning rate rises to that.
         save: whether the model folder holds it.
@@ -239,8 +230,6 @@ class PretrainedPlan:
     """
 
     name: str | None
-    layers: int | None
-    size: int
     tuned: bool
     learning_rate: float
     warmup: int
@@ -257,7 +246,7 @@ class NetworkPlan:
         templates: by attribute, the positions at which slots read it.
         spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
-        subwords: the same.
+        subwords: the folder of the pretrained encoder that vectors of subwords come from; None: there are none.
         pretrained: how a pretrained encoder is read; None with model=mlp.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
@@ -274,7 +263,7 @@ class NetworkPlan:
     max_grad_norm: float | None = None
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
-    subwords: SubwordPlan | None = None
+    subwords: str | None = None
     pretrained: PretrainedPlan | None = None
     lemma_epochs: int = 0
 

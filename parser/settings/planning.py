@@ -52,7 +52,6 @@ from parser.settings.plan import (
     PretrainedPlan,
     Span,
     StructuredPlan,
-    SubwordPlan,
     SystemPlan,
     TensorBoardPlan,
     TokenizerPlan,
@@ -172,7 +171,7 @@ def _network(made: Settings) -> NetworkPlan:
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
         lemma_epochs=0 if lemmas is None else lemmas.epochs,
-        subwords=None if (folder := made.vectors.subwords) is None else SubwordPlan(folder, made.vectors.components),
+        subwords=made.vectors.subwords,
         pretrained=_pretrained(made) if isinstance(made, BiLSTMSettings) else None,
     )
 
@@ -180,7 +179,7 @@ def _network(made: Settings) -> NetworkPlan:
 def _pretrained(made: BiLSTMSettings) -> PretrainedPlan:
     wanted = made.pretrained
     of_training = wanted.learning_rate, wanted.warmup, wanted.save, wanted.cache
-    return PretrainedPlan(made.encoder.pretrained, wanted.layers, wanted.size, wanted.tune, *of_training)
+    return PretrainedPlan(made.encoder.pretrained, wanted.tune, *of_training)
 
 
 def _vectors(made: Settings) -> VectorPlan:

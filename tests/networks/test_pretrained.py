@@ -333,7 +333,7 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
 
 @extras
 def test_more_layers_than_there_are(folder):
-    with pytest.raises(PretrainedError, match=r"choose pretrained\.layers=3"):
+    with pytest.raises(PretrainedError, match="it has 3 layers"):
         PretrainedEncoder(Pieces.of(str(folder)), 4)
 
 

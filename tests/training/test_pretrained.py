@@ -40,7 +40,6 @@ SMALL = [
     "encoder.heads.relation_size=4", "encoder.lemmas=null", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1",
     "first_pass.epochs=1", "second_pass.epochs=2",
 ]  # fmt: skip
-OWN = ["pretrained.size=5"]
 TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3", "pretrained.cache=null"]
 FROZEN, TUNING = "frozen", "tuned"
 
@@ -49,7 +48,7 @@ def planned_run(folder: Path, *more: str):
     toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
     parts = {"train": toys[:20], "dev": toys[20:25], "test": toys[25:]}
     files = [f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}" for part, some in parts.items()]
-    own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}", *OWN]
+    own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}"]
     return settings(*files, *own, *SMALL, *more)
 
 
@@ -82,10 +81,10 @@ def test_a_frozen_encoder_is_named_by_its_sums_and_not_held(runs):
     model = runs / FROZEN / MODEL
     of_settings = json.loads((model / SETTINGS).read_text(encoding="utf-8"))
     assert of_settings["pretrained"] == {"name": str(runs / "encoder"), "sha256": sums_of(runs / "encoder")}
-    assert of_settings["classifier"]["pretrained"] == {"width": SIZE, "layers": 3, "size": 5, "tuned": False}
+    assert of_settings["classifier"]["pretrained"] == {"width": SIZE, "layers": 3, "size": 256, "tuned": False}
     assert not (model / HELD).exists()
     header = read_header(model)
-    assert header["tokens.pretrained.projection.weight"].shape == (5, SIZE)
+    assert header["tokens.pretrained.projection.weight"].shape == (256, SIZE)
     assert not any(name.startswith(TRANSFORMER) for name in header)
 
 

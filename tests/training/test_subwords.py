@@ -38,7 +38,7 @@ VECTORS = "tokens.inputs.vectors.subwords"
 SMALL = [
     "recipe=text", "encoder.layers=2", "encoder.hidden=6", "encoder.characters.hidden=4", "encoder.heads.size=4",
     "encoder.heads.relation_size=4", "encoder.lemmas=null", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1",
-    "first_pass.epochs=1", "second_pass.epochs=1", "vectors.components=5",
+    "first_pass.epochs=1", "second_pass.epochs=1",
 ]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def copied(run, tmp_path) -> Path:
 
 def test_training_leaves_the_vectors_as_they_were_read(run):
     toys = (line.split("\t")[1] for line in (run.parent / "train.conllu").read_text().splitlines() if "\t" in line)
-    subwords, vectors = read_pretrained(run.parent / "encoder", toys, 5)
+    subwords, vectors = read_pretrained(run.parent / "encoder", toys)
     assert read_header(run / MODEL)[VECTORS].type == "F16"
     np.testing.assert_array_equal(read_tensors(run / MODEL)[VECTORS], vectors)
     assert (run / MODEL / SUBWORD_TOKENIZER).read_text(encoding="utf-8") == subwords.description
@@ -115,10 +115,10 @@ def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(run):
     assert {len(some) for some in pieces} == {0, 1, 8}
     values = torch.from_numpy(model.vocabularies.encode([words]).values.T.copy())
     table = read_tensors(run / MODEL)[VECTORS][N_RESERVED:]
-    expected = [table[some].mean(axis=0) if some else np.zeros(5, np.float32) for some in pieces]
+    expected = [table[some].mean(axis=0) if some else np.zeros(table.shape[1], np.float32) for some in pieces]
     tokens = model.classifier.tokens
     first = sum(size for name, size in tokens.inputs.sizes.items() if name != SUBWORDS)
-    found = tokens._embed(values, dropping=False)[:, first : first + 5]
+    found = tokens._embed(values, dropping=False)[:, first : first + table.shape[1]]
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
 
 

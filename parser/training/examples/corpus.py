@@ -48,6 +48,9 @@ log = logging.getLogger(__name__)
 # Making this many words projective takes about two seconds.
 _LONG = 1500
 
+# Length of the vectors that are made of those of a pretrained encoder.
+_PRETRAINED_SIZE = 256
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -258,10 +261,10 @@ def _characters(network: NetworkPlan, known: list[Sentence]) -> Characters | Non
 
 def _subwords(network: NetworkPlan, known: list[Sentence]) -> tuple[Subwords | None, np.ndarray | None]:
     """The subwords that the encoder reads, if any, and their vectors."""
-    if (wanted := network.subwords) is None:
+    if (folder := network.subwords) is None:
         return None, None
-    log.info("%s: reading the vectors of subwords", wanted.folder)
-    subwords, vectors = read_pretrained(Path(wanted.folder), chain.from_iterable(s.forms for s in known), wanted.components)
+    log.info("%s: reading the vectors of subwords", folder)
+    subwords, vectors = read_pretrained(Path(folder), chain.from_iterable(s.forms for s in known))
     log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
     return subwords, vectors
 
@@ -274,7 +277,7 @@ def _pretrained(network: NetworkPlan) -> tuple[Pieces | None, PretrainedSpec | N
     log.info("%s: reading the tokenizer of the pretrained encoder", wanted.name)
     pieces = Pieces.of(wanted.name, download=True)
     width, layers = pieces.sizes()
-    return pieces, PretrainedSpec(width, wanted.layers or layers, wanted.size, wanted.tuned)
+    return pieces, PretrainedSpec(width, layers, _PRETRAINED_SIZE, wanted.tuned)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
