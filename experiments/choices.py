@@ -21,7 +21,7 @@ import numpy as np
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, plain_table
-from experiments.trainings import Training, formatted, run_training
+from experiments.trainings import Training, formatted, is_gone, run_training
 
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (
@@ -56,7 +56,8 @@ def cells(wanted: OpenChoices) -> list[Cell]:
     check_known("part", [wanted.part], ("dev", "test"))
     check(wanted, ("train", "dev", "test"))
     studies = [study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies]
-    variants = dict.fromkeys(" ".join(settings) for study in studies for settings in study.variants.values())
+    all_settings = [settings for study in studies for settings in study.variants.values()]
+    variants = dict.fromkeys(" ".join(settings) for settings in all_settings if not is_gone(settings))
     sharing = {settings: shares_first_pass(Training.of(wanted, "hu", 1, settings.split())) for settings in variants}
     return [
         Cell(

@@ -10,7 +10,7 @@ trees that follow. They are text for a parser with an encoder to parse, from whi
         vectors.min_count=16 classifier.word_dropout=2.75
 
 The teachers are encoders of several seeds. The last two settings are for 10 new sentences for each: a form that TRAIN has once
-comes about eleven times in all, and is to be learned as the rare form that it is. experiments/recombination.py does all this.
+comes about eleven times in all, and is to be learned as the rare form that it is. experiments/teaching.md has what this brings.
 
 TRAIN may be compressed (.gz, .xz, .bz2 by name), OUTPUT is a file (.gz and .xz by name) or - for standard output, the default.
 Multiword tokens, empty nodes, comments and the columns DEPS and MISC are left out.

@@ -21,7 +21,6 @@ from experiments import (
     engine,
     figure8,
     figure9,
-    growth,
     lattices,
     table7,
     text,
@@ -40,7 +39,6 @@ COMMANDS = {
     "choices": (choices.EXPERIMENT.main, choices.OpenChoices),
     "text": (text.EXPERIMENT.main, text.Text),
     "figure8": (figure8.EXPERIMENT.main, figure8.Figure8),
-    "growth": (growth.EXPERIMENT.main, growth.Growth),
 }
 
 
@@ -85,7 +83,6 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("choices", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),
         ("choices", ["studies=[beams]"], "studies has 'beams'; known are 'vectors', 'projectivization', "),
         ("figure8", ["paths.treebanks=/nodir"], "no part of treebank 'got'"),
-        ("growth", [], "give a model to parse with"),
     ],
 )
 def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypatch, tmp_path):
@@ -160,16 +157,17 @@ def test_help_is_the_commented_configuration(monkeypatch, capsys):
 
 
 def commands_of_the_pages() -> list[str]:
-    """Those of blocks and within lines, but for those whose code an older commit has, and hiding.py, which has no settings."""
+    """Those of blocks and within lines, but for those whose code an older commit has."""
     found = []
     for page in sorted((ROOT / "experiments").glob("*.md")):
         blocks = re.split(r"^```\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for block in blocks[1::2]:
             found += [line for line in block.replace("\\\n", " ").splitlines() if line.startswith("python experiments/")]
         for prose in blocks[::2]:
-            found += re.findall(r"(?<!at commit b3b5960, )`(python experiments/[^`]+)`", " ".join(prose.split()))
-    lines = dict.fromkeys(" ".join(line.split()) for line in found)
-    return [line for line in lines if "experiments/hiding.py" not in line]
+            found += re.findall(
+                r"(?<!at commit b3b5960, )(?<!commit `f3f2ff4a` has it: )`(python experiments/[^`]+)`", " ".join(prose.split())
+            )
+    return [*dict.fromkeys(" ".join(line.split()) for line in found)]
 
 
 @pytest.mark.parametrize("line", commands_of_the_pages())

@@ -6,15 +6,15 @@ A table of a page is found by its head, and each of its cells is compared with w
 from __future__ import annotations
 
 import re
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import annotation, choices, comparison, compression, int8, speed, table7, text
+from experiments import choices, comparison, compression, speed, table7, text
 from experiments.command import settings_of
 from experiments.engine import Experiment
+from experiments.figures import read_csv
 from experiments.table7 import CLAIMS, SECOND_PASS, interval_of, read_claims, read_printed
 from experiments.tables import Row, chosen, numbers, read_rows
 from tests.toy import ROOT
@@ -137,7 +137,7 @@ def test_speed_is_what_was_measured():
 
 def test_what_8_bits_cost():
     by_treebank: dict[str, list[float]] = {}
-    for row in chosen(rows_of(int8.EXPERIMENT, "int8"), part="test"):
+    for row in chosen(read_csv(EXPERIMENTS / "int8" / "results.csv"), part="test"):
         by_treebank.setdefault(row["treebank"], []).append(float(row["las"]) - float(row["int8_las"]))
     most, worst = max(map(np.mean, by_treebank.values())), max(map(max, by_treebank.values()))
     text = " ".join(SPEED.read_text(encoding="utf-8").split())
@@ -173,12 +173,3 @@ def test_what_a_parser_of_text_reaches():
     for treebank, *cells, _ in table(page, head):
         found = [chosen(rows, system=name, treebank=treebank) for name in systems]
         assert [cell.replace("*", "") for cell in cells] == [f"{mean(one, 'raw_las')}, {mean(one, 'las')}" for one in found]
-
-
-def test_what_corrected_words_bring():
-    rows = rows_of(annotation.EXPERIMENT, "annotation")
-    head = ["words corrected", "hu: uncertainty", "random", "got: uncertainty", "random"]
-    columns = [*product(("hu", "got"), annotation.STRATEGIES)]
-    for corrected, *cells in table(EXPERIMENTS / "annotation.md", head):
-        found = [chosen(rows, treebank=treebank, strategy=name, corrected=corrected) for treebank, name in columns]
-        assert [cell.split(" ±")[0] for cell in cells] == [mean(one, "las") for one in found]
