@@ -8,40 +8,27 @@ are given, there is nothing to choose but the way: so the computations of whole 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from inspect import signature
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import oracles
 from oracles import NOT_APPLICABLE
-from oracles.trees import check_tree
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Search, is_greedy
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
-from parser.conllu.chunks import WordPositions
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import optimal_transitions, query, required_root_relation
-from parser.transitions.system import Transitions, TransitionSystem, behaves_as
-
-if TYPE_CHECKING:
-    from parser.decoding.greedy.keeping import GreedyKeepingParser
-
+from parser.transitions.system import Transitions, TransitionSystem
 
 # Of a sentence: what the oracles of all systems have memory for.
 MOST_WORDS = 9000
-
-_EMPTY = EMPTY.encode()
-_MAX_DIGITS = 9  # of a head; where there are more, stream.py says that it is too large
 
 
 class GivenArcsError(ValueError):
@@ -82,52 +69,6 @@ def kept_relations(found: Sequence[str], heads: Sequence[int], deprels: Sequence
         own if own != EMPTY and given == head else relation
         for relation, head, own, given in zip(found, heads, deprels, given_heads, strict=True)
     ]
-
-
-def read_given(
-    words: WordPositions, offsets: np.ndarray, relations: Mapping[bytes, int] | None, several_roots: bool
-) -> Parses | None:
-    """The arcs that a chunk gives; None if stream.py should read it, as something in it is wrong or unknown.
-
-    Args:
-        words: the words of the chunk.
-        offsets: where its sentences begin, encoded.
-        relations: the numbers of the relations that the parser knows; None: those that are given do not count.
-        several_roots: whether the root may have several children.
-    """
-    content = words.text.tobytes()
-    heads, labels = [], []
-    for place in words.heads.tolist():
-        end = content.index(b"\t", place)
-        text = content[place:end]
-        if text == _EMPTY:
-            heads.append(UNKNOWN_HEAD)
-            labels.append(NO_NODE)
-        elif text.isdigit() and len(text) <= _MAX_DIGITS:
-            heads.append(int(text))
-            label = _EMPTY if relations is None else content[end + 1 : content.index(b"\t", end + 1)]
-            if label == _EMPTY:
-                labels.append(NO_NODE)
-            elif relations is not None and label in relations:
-                labels.append(relations[label])
-            else:
-                return None
-        else:
-            return None
-    given = Parses.allocate(offsets)
-    is_word = np.ones(len(given.heads), bool)
-    is_word[offsets[:-1]] = False
-    given.heads[is_word], given.relations[is_word] = heads, labels
-    try:
-        for start, end in pairwise(offsets.tolist()):
-            own = given.heads[start + 1 : end]
-            check_tree(own, "", partial=True)
-            roots = int((own == 0).sum())
-            if (roots > 1 and not several_roots) or (roots == 0 and len(own) and (own != UNKNOWN_HEAD).all()):
-                return None
-    except ValueError:
-        return None
-    return given
 
 
 def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
@@ -196,8 +137,6 @@ class KeepingParser:
         if not isinstance(model, Model):
             raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
         self._system = system
-        self._model = model
-        self._is_compiled = is_greedy(search) and behaves_as(system, ArcStandard)
         self._parser: BatchedParser | BatchedBeamParser = BatchedParser(model.weights(), system, model.table)
         if not is_greedy(search):
             if not isinstance(search, Beam) or search.rerank or search.merge is Merge.SIGNATURE:
@@ -225,17 +164,7 @@ class KeepingParser:
                 f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
                 "give no arcs"
             )
-        if self._is_compiled and probabilities is None:
-            return self._compiled.parse(sentences, given, single_root=single_root)
         kept = steps_keeping(given, self._system, single_root)
         if isinstance(self._parser, BatchedBeamParser):
             return self._parser.parse(sentences, single_root=single_root, restriction_of=kept)
         return self._parser.parse(sentences, single_root=single_root, restriction_of=kept, probabilities=probabilities)
-
-    @cached_property
-    def _compiled(self) -> GreedyKeepingParser:
-        from parser.decoding.greedy.keeping import GreedyKeepingParser  # a compiled loop that nothing else needs
-
-        system = self._system
-        assert behaves_as(system, ArcStandard)
-        return GreedyKeepingParser(self._model.weights(), system, self._model.table)

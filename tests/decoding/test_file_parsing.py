@@ -45,7 +45,7 @@ def nothing(model: Model) -> FileCounts:
 
 
 def slowly(model: Model, content: bytes, single_root: bool = True):
-    text, parsed = ChunkParser(model, single_root).parse_slowly(Chunk(content, True), "file", nothing(model))
+    text, parsed = ChunkParser(model, single_root).parse_faulty(Chunk(content, True), "file", nothing(model))
     return bytes(text), parsed
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,9 +20,9 @@ from parser.data.sentences import Parses, Sentences
 from parser.decoding import given_arcs as given_arcs_module
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import ChunkParser, Keep, OnError, parse_file
+from parser.decoding.files.file_parsing import Keep, OnError, parse_file
 from parser.decoding.given_arcs import GivenArcsError, KeepingParser, given_arcs, lost_arcs, steps_keeping
-from parser.decoding.greedy.batched import StepProbabilities, parse_batched
+from parser.decoding.greedy.batched import parse_batched
 from parser.library.parsed_sentence import InputError
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot
@@ -162,24 +161,6 @@ def model():
     return with_random_weights(small_model("static"))
 
 
-@pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("n", range(1, LARGEST + 1))
-def test_the_compiled_loop_keeps_as_many_and_chooses_as_the_reference(n, single_root, model):
-    given, rng = sampled(n, single_root), random.Random(n)
-    words = [SimpleNamespace(forms=rng.choices("abc", k=n), feats=rng.choices(["_", "A=b", "C=d"], k=n)) for _ in given]
-    sentences = model.vocabularies.encode(words)
-    for deprels in (None, [rng.choices([*model.relations.symbols, "_"], k=n) for _ in given]):
-        parts = given_arcs(given.tolist(), deprels, model.relations.symbols, sentences.offsets)
-        parser = KeepingParser(model)
-        found = parser.parse(sentences, parts, single_root=single_root)
-        kept = ((found.heads == parts.heads) & (parts.heads != UNKNOWN_HEAD)).reshape(len(given), n + 1).sum(axis=1)
-        np.testing.assert_array_equal(kept, most_kept(given, trees_of("arc_standard", n, single_root)))
-        probabilities = StepProbabilities.allocate(sentences)  # which only the reference has
-        slow = parser.parse(sentences, parts, single_root=single_root, probabilities=probabilities)
-        np.testing.assert_array_equal(found.heads, slow.heads)
-        np.testing.assert_array_equal(found.relations, slow.relations)
-
-
 def parsed(model, text: str, **options) -> tuple[list[str], list[str], list[str]]:
     """Of the words that come out, HEAD and DEPREL; and what was reported."""
     target, told = BytesIO(), []
@@ -210,16 +191,16 @@ def test_relations_of_given_arcs_are_kept_as_they_stand(model):
 
 
 @pytest.mark.parametrize("keep", [Keep.HEADS, Keep.RELATIONS])
-def test_what_is_read_in_one_go_comes_out_as_line_by_line(model, keep, monkeypatch):
-    rng, labels = random.Random(1), [*model.relations.symbols, "_"]
-    trees = [tree for tree in brute_force.projective_trees(4) if list(tree).count(0) == 1]
-    parts = [" ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees]
-    text = "".join(conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in parts)
-    with monkeypatch.context() as patch:
-        patch.setattr(ChunkParser, "parse_slowly", None)
-        found = parsed(model, text, keep=keep, allow_missing_columns=True)
-    monkeypatch.setattr(file_parsing, "read_given", lambda *arguments: None)
-    assert found == parsed(model, text, keep=keep, allow_missing_columns=True)
+def test_any_chunks_and_threads_keep_the_same(model, keep):
+    rng, labels = random.Random(1), [*model.relations.symbols, "_", "new:label"]
+    trees = [tree for tree in brute_force.projective_trees(4) if list(tree).count(0) == 1] + [[3, 4, 0, 3]]
+    parts = [" ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees * 3]
+    text = "".join(conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in [*parts, CROSSING, *parts])
+    how = {"keep": keep, "on_error": OnError.KEEP, "allow_missing_columns": True}
+    found = parsed(model, text, **how)
+    for threads, chunk_bytes in ((1, 1), (1, 300), (3, 100)):
+        assert parsed(model, text, threads=threads, chunk_bytes=chunk_bytes, **how) == found
+    assert found[2]
 
 
 CROSSING = "3 4 _ _"

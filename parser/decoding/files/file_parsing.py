@@ -12,25 +12,25 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 from io import BytesIO
 from itertools import pairwise, takewhile
 from threading import Barrier, Lock
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from parser.beam_settings import Beam, Search
 from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
-from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, has_heads, read_chunks
+from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.sentences import Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, given_tags, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs, read_given
+from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
@@ -182,7 +182,7 @@ def parse_file(
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
-        text, part = result or parser.parse_slowly(chunk, name, parsed)
+        text, part = parser.parse_faulty(chunk, name, parsed) if result is FAULTY else result
         target.write(text)
         parsed.add(part)
     parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
@@ -195,6 +195,27 @@ def warm_up(model: AnyModel, beam: Search | None = None, tags: TagUse = TagUse.K
     """Compiles all that parse_file() needs for such a call, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam, tags=tags)
+
+
+Parsed = tuple[bytes | memoryview, FileCounts]
+"""A chunk with trees, and what it held."""
+
+
+class Faulty(Enum):
+    """What is made of a chunk that is to be read again, by the thread that knows how many lines came before it."""
+
+    FAULTY = 0
+
+
+FAULTY: Final = Faulty.FAULTY
+
+
+class _Place(NamedTuple):
+    """Where a chunk stands: in which file, after how many of its lines and sentences."""
+
+    name: str
+    lines: int
+    sentences: int
 
 
 class ChunkParser:
@@ -229,8 +250,6 @@ class ChunkParser:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
-        numbers = {symbol.encode("utf-8", "surrogateescape"): n for n, symbol in enumerate(model.relations.symbols)}
-        self._known_relations = numbers if keep is Keep.RELATIONS else None
         self._predict_tags = None
         if tags is not TagUse.KEEP or lexicon is not None:
             self._predict_tags = TagPredictor(model, lexicon)
@@ -254,40 +273,20 @@ class ChunkParser:
         """
         self._parser.get()
 
-    def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, FileCounts] | None:
-        """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
-        if self._k_best is not None:
-            return None
+    def parse(self, chunk: Chunk) -> Parsed | Faulty:
+        """The chunk with trees, and what it holds; FAULTY, where something is wrong in it: see parse_faulty()."""
         self._parser.begin()
-        words = find_words(chunk)
-        if words is None:
-            return None
-        if self._keeping is not None and np.diff(words.offsets).max(initial=0) > MOST_WORDS:
-            return None
-        keeping = self._keeping if self._keeping is not None and has_heads(words) else None
-        if keeping is not None and self._predict_tags is not None:
-            return None
-        if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
-            return self.parse_slowly(chunk, "-", FileCounts(int(not chunk.first), 0, 0, {}))
-        encoded = self._word_cache.encode(words)
-        if keeping is None:
-            parses = self._parser.get().parse(encoded, single_root=self._single_root)
-        else:
-            given = read_given(words, encoded.offsets, self._known_relations, not self._single_root)
-            if given is None:
-                return None
-            parses = keeping.parse(encoded, given, single_root=self._single_root)
-            if len(lost_arcs(given, parses)):  # whose lines are to be named
-                return None
-            labelled = given.relations != NO_NODE
-            parses.relations[labelled] = given.relations[labelled]
-        is_word = parses.heads >= 0
-        text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
-        unknown = self._model.vocabularies.unknown_counts(encoded)
-        return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
+        if self._k_best is None and self._predict_tags is None:
+            words = find_words(chunk)
+            if words is not None and not (self._keeping is not None and _may_be_given(words)):
+                return self._parse_words(words)
+        try:
+            return self._parse_lines(chunk, _Place("-", lines=int(not chunk.first), sentences=0), strict=True)
+        except ConlluError:
+            return FAULTY
 
-    def parse_slowly(self, chunk: Chunk, name: str, before: FileCounts) -> tuple[bytes | memoryview, FileCounts]:
-        """The same line by line, for any input.
+    def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts) -> Parsed:
+        """The same, once it is known what came before the chunk, so that errors name the line.
 
         Args:
             chunk: the chunk.
@@ -295,12 +294,26 @@ class ChunkParser:
             before: what the file held before the chunk.
 
         Raises:
-            ConlluError: the input is not CoNLL-U.
+            ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and that is the end.
         """
-        strict = self._on_error is OnError.STOP
-        numbered = before.sentences + before.refused
+        place = _Place(name, before.lines, before.sentences + before.refused)
+        return self._parse_lines(chunk, place, strict=self._on_error is OnError.STOP)
+
+    def _parse_words(self, words: WordPositions) -> Parsed:
+        """In compiled code."""
+        encoded = self._word_cache.encode(words)
+        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        is_word = parses.heads >= 0
+        text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
+        unknown = self._model.vocabularies.unknown_counts(encoded)
+        return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
+
+    def _parse_lines(self, chunk: Chunk, place: _Place, strict: bool) -> Parsed:
+        """Line by line."""
         lines = BytesIO(chunk.content)
-        sentences = list(read_raw_sentences(lines, name, before.lines, numbered, strict=strict, layout=chunk.layout))
+        sentences = list(
+            read_raw_sentences(lines, place.name, place.lines, place.sentences, strict=strict, layout=chunk.layout)
+        )
         if self._keeping is not None:
             for sentence in sentences:
                 self._check_given(sentence, strict)
@@ -311,7 +324,7 @@ class ChunkParser:
         encoded, tags = self._tagged(sentences, encoded)
         texts = [
             *(
-                self._best_texts(sentences, encoded, tags)
+                self._best_texts(sentences, encoded, tags, strict)
                 if self._k_best is None
                 else self._k_best_texts(sentences, encoded, tags, *self._k_best)
             )
@@ -331,9 +344,9 @@ class ChunkParser:
         return text.encode("utf-8", "surrogateescape"), part
 
     def texts(self, sentences: list[RawSentence]) -> list[str]:
-        """The text of each sentence with its tree, as parse_slowly() writes it; they may be of several files."""
+        """The text of each sentence with its tree; they may be of several files."""
         encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
-        return [*self._best_texts(sentences, *self._tagged(sentences, encoded))]
+        return [*self._best_texts(sentences, *self._tagged(sentences, encoded), strict=False)]
 
     def _tagged(self, sentences: list[RawSentence], encoded: Sentences) -> tuple[Sentences, list[dict[int, list[str]]]]:
         """The encoded sentences; and for each, by column that is written, the tags of its words."""
@@ -347,13 +360,15 @@ class ChunkParser:
             tags.append(tags_to_write(sentence, of_sentence, self._tag_use))
         return encoded, tags
 
-    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
-        """The text of each sentence with its tree."""
+    def _best_texts(
+        self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]], strict: bool
+    ) -> Iterator[str]:
+        """The text of each sentence with its tree; ``strict``: an arc that is lost is an error."""
         if self._keeping is None:
             parses = self._parser.get().parse(encoded, single_root=self._single_root)
             deprels = self._deprels(parses.relations)
         else:
-            parses, deprels = self._kept(self._keeping, sentences, encoded)
+            parses, deprels = self._kept(self._keeping, sentences, encoded, strict)
         heads = parses.heads.tolist()
         for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
             if sentence.error is not None:
@@ -374,7 +389,9 @@ class ChunkParser:
                 raise
             sentence.refuse(error)
 
-    def _kept(self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences) -> tuple[Parses, list[str]]:
+    def _kept(
+        self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences, strict: bool
+    ) -> tuple[Parses, list[str]]:
         """Trees with the given arcs, and the relations; a sentence that loses some is refused."""
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
         written = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
@@ -391,7 +408,7 @@ class ChunkParser:
             where = sentence.place(sentence.word_lines[word - 1])
             why = f"system={self._model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
-            if self._on_error is OnError.STOP:
+            if strict:
                 raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
             self._report(error)
             sentence.error = error
@@ -427,6 +444,11 @@ class ChunkParser:
 
     def _deprels(self, relations: np.ndarray) -> list[str]:
         return [self._model.relations.symbols[relation] for relation in relations.tolist()]
+
+
+def _may_be_given(words: WordPositions) -> bool:
+    """Whether some head is given, or a sentence is longer than those that heads are kept in."""
+    return has_heads(words) or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
 
 
 def _missing_end(sentence: RawSentence) -> str:
