@@ -1,9 +1,7 @@
-"""Search settings, beam or exact: as given to optimal-step parse, and as stored in a model's folder."""
+"""The beam that a parser searches with: as given to optimal-step parse, and as stored in a model's folder."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from numbers import Integral
@@ -11,12 +9,6 @@ from typing import Any
 
 # More items than any search is worth; a step compares each of them with each.
 MAX_SIZE = 1024
-
-# What takes the place of a number of items, and the name in a model's folder.
-EXACT = "exact"
-
-# The slots that a state of exact search determines; see check_exact().
-_SLOT_OF_A_STATE = re.compile(r"(s0|b\d):token")
 
 
 class BeamError(ValueError):
@@ -71,7 +63,11 @@ class Beam:
             raise BeamError(f"rerank={self.rerank} is not possible; it is true or false")
         if self.rerank and self.size == 1:
             raise BeamError("reranking needs several trees, and without a beam there is one; give a size of it, such as 8")
-        _set_choices(self, {"merge": Merge, "scores": Scores})
+        for name, known in {"merge": Merge, "scores": Scores}.items():
+            value = getattr(self, name)
+            if value not in [*known]:
+                raise BeamError(f"{name}={value} is unknown to a beam; known: {', '.join(known)}")
+            object.__setattr__(self, name, known(value))
 
     def for_training(self) -> Beam:
         """The same beam for many sentences: it merges equal configurations where it would merge by signature."""
@@ -90,121 +86,32 @@ class Beam:
             )
 
 
-@dataclass(frozen=True)
-class Exact:
-    """Exact search, which finds the best of all computations (decoding/exact/exact.py), for the models of check_exact().
-
-    Raises:
-        BeamError: scores are unknown.
-    """
-
-    scores: Scores = Scores.LOCAL
-
-    def __post_init__(self) -> None:
-        _set_choices(self, {"scores": Scores})
-
-    def check_k_best(self, k: int) -> None:
-        """Refuses to look for more trees than the best one.
-
-        Raises:
-            BeamError: names the fix.
-        """
-        if k != 1:
-            raise BeamError(f"exact search finds only the best tree, not {k}; search with a beam, such as {max(k, 8)}")
+def is_greedy(beam: Beam | None) -> bool:
+    """Return whether a search with this beam is greedy parsing."""
+    return beam is None or beam.size == 1
 
 
-Search = Beam | Exact
-
-
-def is_greedy(search: Search | None) -> bool:
-    """Whether a search is greedy parsing."""
-    return search is None or (isinstance(search, Beam) and search.size == 1)
-
-
-def searching(
-    own: Search | None, size: int | str | None = None, merge: Merge | None = None, rerank: bool = False
-) -> Search | None:
-    """How to search: as a model remembers, except for what is given here.
+def searching(own: Beam | None, size: int | None = None, merge: Merge | None = None, rerank: bool = False) -> Beam | None:
+    """Return the beam to search with: the one that a model remembers, except for what is given here.
 
     Args:
         own: what the model remembers; None: to parse greedily.
-        size: items of the beam, 1 to parse greedily, or EXACT.
+        size: items of the beam, 1 to parse greedily.
         merge: which items of the beam become one.
         rerank: whether its trees are reranked, even if the model remembers nothing of it.
 
     Raises:
-        BeamError: there is no such search.
+        BeamError: there is no such beam.
     """
     if size is None and merge is None and not rerank:
         return own
-    scores = Scores.LOCAL if own is None else own.scores
-    if size == EXACT or (size is None and isinstance(own, Exact)):
-        if merge is not None:
-            raise BeamError(f"merge={merge} needs a beam, and exact search has none; leave it out, or give the size of a beam")
-        if rerank:
-            raise BeamError("reranking needs several trees, and exact search finds one; give the size of a beam, such as 8")
-        return Exact(scores)
-    if isinstance(size, str):
-        raise BeamError(f"a beam of {size} is not possible; give a number of items, or {EXACT}")
-    beam = own if isinstance(own, Beam) else Beam(1, scores=scores)
+    beam = own or Beam(1)
     size = beam.size if size is None else size
     if merge is not None and size == 1:
         raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give the size of a beam, such as 8")
     return replace(beam, size=size, merge=merge or beam.merge, rerank=rerank or beam.rerank)
 
 
-def as_fields(search: Search) -> dict[str, Any]:
-    """A search as plain values, as a model's folder holds it."""
-    if isinstance(search, Exact):
-        return {"search": EXACT, **asdict(search)}
-    return {name: value for name, value in asdict(search).items() if name != "rerank" or value}
-
-
-def of_fields(fields: dict[str, Any]) -> Search:
-    """What as_fields() gave.
-
-    Raises:
-        BeamError, TypeError: it gave something else.
-    """
-    if "search" not in fields:
-        return Beam(**fields)
-    others = dict(fields)
-    if (name := others.pop("search")) != EXACT:
-        raise BeamError(f"unknown search {name!r}; known: {EXACT}, and beams")
-    return Exact(**others)
-
-
-def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
-    """Refuses models whose transitions are not scored by s0 and b0 only, which exact search needs.
-
-    Args:
-        system: the name of the transition system.
-        contextual: whether an encoder reads the sentence.
-        slots: the feature slots, POSITION:ATTRIBUTE. What is read at b1 and after follows from b0.
-
-    Raises:
-        BeamError: names what is different, and the fix.
-    """
-    others = [slot for slot in slots if not _SLOT_OF_A_STATE.fullmatch(slot)]
-    if system != "arc_hybrid":
-        found, needed = f"system={system}", "system=arc_hybrid"
-    elif not contextual:
-        found, needed = "no encoder", "model=bilstm"
-    elif others:
-        found = f"features of more than s0 and b0 ({', '.join(others[:3])}{', ...' if len(others) > 3 else ''})"
-        needed = "encoder.slots.token=[s0,b0] encoder.slots.deprel=[]"
-    else:
-        return
-    raise BeamError(
-        f"exact search needs system=arc_hybrid and model=bilstm with features of s0 and b0 only, and this parser has "
-        f"{found}; train one with {needed}, or search with a beam"
-    )
-
-
-def _set_choices(search: Search, choices: dict[str, type[StrEnum]]) -> None:
-    """Makes members of enumerations of fields that may be strings."""
-    for name, known in choices.items():
-        value = getattr(search, name)
-        if value not in [*known]:
-            raise BeamError(f"{name}={value} is unknown to a beam; known: {', '.join(known)}")
-        object.__setattr__(search, name, known(value))
+def as_fields(beam: Beam) -> dict[str, Any]:
+    """Return a beam as plain values, as a model's folder holds it: ``Beam(**as_fields(beam))`` is the beam."""
+    return {name: value for name, value in asdict(beam).items() if name != "rerank" or value}

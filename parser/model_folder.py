@@ -61,6 +61,9 @@ _RENAMED = {
 # Tensors, or what a header says of them.
 _T = TypeVar("_T")
 
+# The last version of this project that reads models of what has left since; see _gone().
+_LAST_COMMIT = "f3f2ff4a"
+
 # More arcs than any feature reads ahead; see transitions/features.py.
 MAX_LOOKAHEAD = 10
 
@@ -144,6 +147,28 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError("not an object")
         return value
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return what settings.json says of a model.
+
+    Raises:
+        ModelError: it is missing, or no JSON object; or the model needs what has left.
+    """
+    settings = read_json(folder, SETTINGS)
+    path = folder / SETTINGS
+    with errors_named(path):
+        for name in _gone(settings):
+            raise ModelError(
+                f"{path}: this model was trained with {name}, which has left; optimal-step at commit {_LAST_COMMIT} reads it"
+            )
+    return settings
+
+
+def _gone(settings: dict[str, Any]) -> Iterator[str]:
+    """Yield each setting that a model was trained with, and that no model can have any more."""
+    if "search" in settings.get("beam", {}):
+        yield "beam=exact"
 
 
 def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:

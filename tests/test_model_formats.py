@@ -1,4 +1,4 @@
-"""Model folders of format 1, written here by hand, parse as the same weights do in today's format."""
+"""Model folders of before: those of format 1, written here by hand, parse as ever; what needs code that left is refused."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from parser.decoding.parsers import parse
-from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
+from parser.linear.model import LinearModel
+from parser.model import loading
+from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.model_folder import FORMAT
+from tests.forgery import change, set_at, small_linear_model, small_model
 from tests.random_models import random_bilstm_model, random_lemma_model, random_static_model
 from tests.toy import sentence
 
@@ -107,3 +110,19 @@ def test_a_model_that_scored_lemmas_from_a_layer_parses_as_before(sentences, tmp
     np.testing.assert_array_equal(found.relations, expected.relations)
     loaded.save(tmp_path / "new")
     assert Model.load(tmp_path / "new").is_like(loaded)
+
+
+# By the setting that a model was trained with, what its settings.json holds.
+GONE = {
+    "beam=exact": set_at("beam", {"search": "exact", "scores": "global"}),
+}
+
+
+@pytest.mark.parametrize("name", GONE)
+@pytest.mark.parametrize(("make", "kind"), [(lambda: small_model("contextual"), Model), (small_linear_model, LinearModel)])
+def test_a_model_that_needs_what_has_left_is_refused_with_the_version_that_reads_it(tmp_path, name, make, kind):
+    make().save(tmp_path / "old")
+    change(tmp_path / "old" / SETTINGS, GONE[name])
+    for load in (loading.load, kind.load):
+        with pytest.raises(ModelError, match=f"{SETTINGS}: .* {name}, which has left; .* f3f2ff4a reads it"):
+            load(tmp_path / "old")

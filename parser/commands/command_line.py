@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TypeVar
 
-from parser.beam_settings import EXACT
 from parser.conllu.files import STANDARD_STREAM
 from parser.kernels.compilation import show_compilation
 
@@ -123,16 +122,6 @@ def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
             raise ArgumentTypeError(f"{text!r} is unknown; known: {', '.join(kind)}") from None
 
     return read
-
-
-def size_of_beam(text: str) -> int | str:
-    """The type of an argument ``--beam``: a number of items, or EXACT."""
-    if text == EXACT:
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text} is not a beam size; give a number of items, or {EXACT}") from None
 
 
 def positive(text: str) -> int:

@@ -22,7 +22,6 @@ arc that would be lost; with --on-error=skip or keep it is named, and left out o
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
---beam exact finds the best of all trees, if the classifier reads only s0 and b0 (optimal-step train beam=exact).
 
 Kernels are compiled once, when they are first needed, and kept; that takes about ten seconds. With --warm-up only this is done,
 for any later input, for example when a machine is set up.
@@ -36,7 +35,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from parser.beam_settings import Search, searching
+from parser.beam_settings import Beam, searching
 from parser.commands.command_line import check_output, number_of_threads, positive
 from parser.commands.parsing_options import (
     add_file_options,
@@ -181,7 +180,7 @@ def _check(given: argparse.Namespace) -> None:
     check_output(given.output, given.input, given.lexicon, given.tokenizer)
 
 
-def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
+def _parse_lattices(model: AnyModel, beam: Beam | None, given: argparse.Namespace) -> int:
     if isinstance(model, Model) and model.lattice_beam is not None:
         beam = searching(model.lattice_beam, given.beam, given.merge)
     from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need

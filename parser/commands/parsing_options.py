@@ -11,7 +11,7 @@ from pathlib import Path
 
 import oracles
 from parser.beam_settings import Merge
-from parser.commands.command_line import member_of, size_of_beam
+from parser.commands.command_line import member_of, positive
 from parser.decoding.files.file_parsing import OnError
 from parser.decoding.files.tag_writing import TagUse
 from parser.text.tokenizer import SentenceEnds, TokenEnds
@@ -31,9 +31,9 @@ def add_search_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--beam",
-        type=size_of_beam,
+        type=positive,
         metavar="N",
-        help="search with a beam of N items, or exact (default: the model's own, or 1)",
+        help="search with a beam of N items (default: the model's own, or 1)",
     )
     parser.add_argument(
         "--merge", choices=[*Merge], type=member_of(Merge), help="which items of the beam are merged (default: configuration)"

@@ -13,8 +13,5 @@ TOKENS_PER_SEARCH = 2_000
 # Sentences that advance together. More fill the matrix products no better, and cost memory.
 SENTENCES_PER_BATCH = 1_024
 
-# States of exact search that are scored together.
-STATES_PER_BATCH = 8_192
-
 # Lattices of a file that are parsed together.
 LATTICES_PER_BATCH = 200

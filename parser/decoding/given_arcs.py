@@ -16,7 +16,7 @@ import numpy as np
 import oracles
 from oracles import NOT_APPLICABLE
 from parser import transitions
-from parser.beam_settings import Beam, BeamError, Merge, Search, is_greedy
+from parser.beam_settings import Beam, BeamError, Merge, is_greedy
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
@@ -127,7 +127,7 @@ class KeepingParser:
         GivenArcsError: the model or the search is not supported.
     """
 
-    def __init__(self, model: AnyModel, search: Search | None = None) -> None:
+    def __init__(self, model: AnyModel, search: Beam | None = None) -> None:
         system = model.system
         if not _keeps_arcs(system):
             able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
@@ -138,10 +138,10 @@ class KeepingParser:
             raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
         self._system = system
         self._parser: BatchedParser | BatchedBeamParser = BatchedParser(model.weights(), system, model.table)
-        if not is_greedy(search):
-            if not isinstance(search, Beam) or search.rerank or search.merge is Merge.SIGNATURE:
+        if search is not None and not is_greedy(search):
+            if search.rerank or search.merge is Merge.SIGNATURE:
                 raise BeamError(
-                    "given arcs are kept greedily or with a beam, not by exact search, with merge=signature or with rerank; "
+                    "given arcs are kept greedily or with a beam, not with merge=signature or with rerank; "
                     f"search with a beam of another kind, such as --beam 8 --merge {Merge.CONFIGURATION}"
                 )
             self._parser = BatchedBeamParser.of_weights(model.weights(), system, model.table, search)

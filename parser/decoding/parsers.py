@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
-from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
+from parser.beam_settings import Beam, BeamError, Merge, is_greedy
 from parser.data.attributes import AttributeColumns
 from parser.data.sentences import Parses
 from parser.decoding.greedy.compiled import GreedyParser
@@ -55,7 +55,7 @@ def _(model: LinearModel, threads: int = 1) -> SentenceParser:
     return LinearParser(model, threads)
 
 
-def parser_with_beam(model: AnyModel, beam: Search | None, threads: int = 1) -> SentenceParser:
+def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now.
 
     Args:
@@ -66,20 +66,13 @@ def parser_with_beam(model: AnyModel, beam: Search | None, threads: int = 1) -> 
     return parser_of(model, threads) if beam is None or is_greedy(beam) else beam_parser_of(model, beam, threads)
 
 
-def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestParser:
-    """A parser that searches with a beam of any size, or exactly; see parser_with_beam().
+def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
+    """A parser that searches with a beam of any size; see parser_with_beam().
 
     Raises:
         BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
-            transition system another than arc-standard; or the model cannot be searched exactly (check_exact()); or its trees
-            are to be reranked, and it predicts no heads.
+            transition system another than arc-standard; or its trees are to be reranked, and it predicts no heads.
     """
-    if isinstance(beam, Exact):
-        check_exact(model.system.name, model.contextual, map(str, model.slots) if isinstance(model, Model) else ())
-        assert isinstance(model, Model), "no other has an encoder"
-        from parser.decoding.exact.exact import ExactParser
-
-        return ExactParser(model.weights(), model.system, model.table, beam)
     if isinstance(model, LinearModel):
         from parser.decoding.beam.batched import BatchedBeamParser
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from parser.beam_settings import Search, is_greedy
+from parser.beam_settings import Beam, is_greedy
 from parser.data.sentences import Parses, Sentences
 from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
@@ -32,7 +32,7 @@ class ProbabilityParser:
         BeamError: the model cannot be searched with this beam.
     """
 
-    def __init__(self, model: AnyModel, beam: Search | None = None) -> None:
+    def __init__(self, model: AnyModel, beam: Beam | None = None) -> None:
         self._model, self._beam = model, beam
         self._system = model.system
         self._batched = BatchedParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None

@@ -23,7 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from parser.beam_settings import Merge, Search
+from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
@@ -72,7 +72,7 @@ class Parser:
         model: AnyModel,
         tokenizer: Tokenizer | None = None,
         folder: Path | None = None,
-        beam: Search | None = None,
+        beam: Beam | None = None,
         lexicon: LemmaLexicon | None = None,
     ) -> None:
         if isinstance(model, str | PathLike):
@@ -94,7 +94,7 @@ class Parser:
         folder: str | Path,
         device: str = "cpu",
         tokenizer: str | Path | None = None,
-        beam: int | str | None = None,
+        beam: int | None = None,
         merge: str | None = None,
         int8: bool = False,
         rerank: bool = False,
@@ -107,7 +107,7 @@ class Parser:
             folder: the folder, or the name of a model that ``optimal-step get`` has fetched.
             device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
             tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
-            beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
+            beam: items of the beam to search with, 1 for none; None: as the model remembers.
             merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
             rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).

@@ -113,7 +113,7 @@ class OptimalStep(Pipe):
     Args:
         name: the component's in its pipeline.
         model: the folder of a model, or of a run; it is loaded at once.
-        beam: items of the beam to search with, or "exact"; None: as the model remembers.
+        beam: items of the beam to search with; None: as the model remembers.
         rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
         tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
             token of a document has yet, ``overwrite`` all.
@@ -126,7 +126,7 @@ class OptimalStep(Pipe):
         name: str = "optimal_step",
         *,
         model: str | Path | None = None,
-        beam: int | str | None = None,
+        beam: int | None = None,
         rerank: bool = False,
         tags: str = TagUse.KEEP,
         allow_missing_columns: bool = False,
@@ -344,7 +344,7 @@ def make_optimal_step(
     nlp: Language,
     name: str,
     model: str | None,
-    beam: int | str | None,
+    beam: int | None,
     rerank: bool,
     tags: str,
     allow_missing_columns: bool,

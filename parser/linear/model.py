@@ -15,7 +15,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from parser import beam_settings, transitions
-from parser.beam_settings import Search
+from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
@@ -27,7 +27,7 @@ from parser.model_folder import (
     errors_named,
     find_model,
     read_header,
-    read_json,
+    read_settings,
     read_tensors,
     read_vocabularies,
 )
@@ -63,7 +63,7 @@ class LinearModel:
     system: TransitionSystem
     templates: Templates
     weights: HashedWeights
-    beam: Search | None = None
+    beam: Beam | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.system.name}, {len(self.relations.symbols)} relations)"
@@ -120,7 +120,7 @@ class LinearModel:
             ModelError: a part is missing or damaged, or it is another kind of model.
         """
         folder = find_model(folder)
-        settings, header = read_json(folder, SETTINGS), read_header(folder, WEIGHTS)
+        settings, header = read_settings(folder), read_header(folder, WEIGHTS)
         vocabularies, relations = read_vocabularies(folder)
         with errors_named(folder / SETTINGS):
             if settings["model"] != cls.kind or settings["format"] != FORMAT:
@@ -131,7 +131,7 @@ class LinearModel:
                 raise TypeError("the templates are not a list of strings")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
-            model.beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
+            model.beam = Beam(**settings["beam"]) if "beam" in settings else None
         with errors_named(folder / WEIGHTS):
             if {name: info.type for name, info in header.items()} != _TYPES:
                 raise ValueError("these are not the tensors of a linear model")

@@ -6,12 +6,12 @@ import reprlib
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from parser.beam_settings import Merge, Search, searching
+from parser.beam_settings import Beam, Merge, searching
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
-from parser.model_folder import SETTINGS, ModelError, find_model, read_json
+from parser.model_folder import SETTINGS, ModelError, find_model, read_settings
 from parser.transitions.system import TransitionSystem
 
 
@@ -31,7 +31,7 @@ class AnyModel(Protocol):
     vocabularies: Vocabularies
     relations: Vocabulary
     system: TransitionSystem
-    beam: Search | None
+    beam: Beam | None
 
     @property
     def contextual(self) -> bool:
@@ -68,7 +68,7 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
         except ValueError as error:
             raise ModelError(f"device={device}: {error}") from error
     folder = find_model(folder)
-    kind = read_json(folder, SETTINGS).get("model", Model.kind)  # once there was no other kind
+    kind = read_settings(folder).get("model", Model.kind)  # once there was no other kind
     if kind == Model.kind:
         return Model.load(folder, device, int8)
     if kind == LinearModel.kind:
@@ -83,18 +83,18 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
 
 def load_for_parsing(
     folder: Path,
-    size: int | str | None = None,
+    size: int | None = None,
     merge: Merge | None = None,
     device: str = "cpu",
     int8: bool = False,
     rerank: bool = False,
     treebank: str | None = None,
-) -> tuple[AnyModel, Search | None]:
+) -> tuple[AnyModel, Beam | None]:
     """A model, and how to search: as it remembers, except for what is given here.
 
     Args:
         folder: see load().
-        size: items of the beam; 1: parse greedily; EXACT: search exactly.
+        size: items of the beam; 1: parse greedily.
         merge: which items become one.
         device: see load().
         int8: see load().

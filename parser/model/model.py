@@ -27,7 +27,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from parser import beam_settings, transitions
-from parser.beam_settings import Beam, Search
+from parser.beam_settings import Beam
 from parser.data.attributes import SUBWORDS
 from parser.data.pretrained import HELD, Pieces, PretrainedError, sums_of
 from parser.data.sentences import Sentences
@@ -50,8 +50,8 @@ from parser.model_folder import (
     errors_named,
     find_model,
     read_header,
-    read_json,
     read_needed_encoder,
+    read_settings,
     read_tensors,
     read_vocabularies,
     scores_older_lemmas,
@@ -102,7 +102,7 @@ class Model:
     slots: list[Slot]
     spec: ClassifierSpec
     system: TransitionSystem
-    beam: Search | None = None
+    beam: Beam | None = None
     lattice_beam: Beam | None = None
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
@@ -320,7 +320,7 @@ class Model:
             PretrainedError: the pretrained encoder that it needs is not there.
         """
         folder = find_model(folder)
-        settings = read_json(folder, SETTINGS)
+        settings = read_settings(folder)
         if "model" in settings:
             raise ModelError(
                 f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, where one with a classifier "
@@ -338,7 +338,7 @@ class Model:
             older_lemmas = scores_older_lemmas(stored)
             spec = check_settings(settings, header)
             slots = [Slot.parse(text) for text in settings["slots"]]
-            beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
+            beam = Beam(**settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = spec.encoder and spec.encoder.characters

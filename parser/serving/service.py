@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 
-from parser.beam_settings import BeamError, Search
+from parser.beam_settings import Beam, BeamError
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -148,7 +148,7 @@ class Service:
         model: AnyModel,
         name: str,
         tokenizer: TextSplitter | None = None,
-        beam: Search | None = None,
+        beam: Beam | None = None,
         allow_missing_columns: bool = False,
         lexicon: LemmaLexicon | None = None,
         example: str | None = None,

@@ -41,7 +41,7 @@ from parser.settings.choices import (
 
 _EPOCHS = 100_000
 _NETWORK = "model=mlp or model=bilstm"
-_OWN_PASSES = "start=null or beam.training=null"
+_OWN_PASSES = "start=null or beam!=global"
 _PRETRAINED = "encoder.pretrained=FOLDER"
 _NEW_PRETRAINED = f"start=null, and {_PRETRAINED}"
 _TUNED = "pretrained.tune=true or start=RUN_FOLDER"
@@ -289,18 +289,12 @@ class LocalBeamSettings(BeamSettings):
 
 
 @dataclass
-class ExactTrainingSettings:
-    """The pass over whole computations."""
+class BeamTrainingSettings:
+    """The pass over whole computations that compete in a beam; see training/fitting/."""
 
     epochs: int = number(1, _EPOCHS, "the number of epochs")
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
     batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)
-
-
-@dataclass
-class BeamTrainingSettings(ExactTrainingSettings):
-    """The pass over whole computations that compete in a beam; see training/fitting/."""
-
     update: UpdateStep = setting(read="model=linear")
     gold_size: int = number(1, MAX_SIZE, "the number of gold items")
 
@@ -310,13 +304,6 @@ class GlobalBeamSettings(LocalBeamSettings):
     """With a beam, over scores that are trained for it."""
 
     training: BeamTrainingSettings = field(default_factory=BeamTrainingSettings)
-
-
-@dataclass
-class ExactSettings(BeamSettings):
-    """Exactly; ``training``: None: over the probabilities of the transitions."""
-
-    training: ExactTrainingSettings | None = None
 
 
 @dataclass
@@ -418,6 +405,5 @@ BEAMS: dict[str, type[BeamSettings]] = {
     "none": BeamSettings,
     "local": LocalBeamSettings,
     "global": GlobalBeamSettings,
-    "exact": ExactSettings,
 }
 TOKENIZERS: dict[str, type[TokenizerSettings]] = {"none": TokenizerSettings, "udpipe": UdpipeSettings}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import oracles
-from parser.beam_settings import Beam, Search
+from parser.beam_settings import Beam
 from parser.data.treebank import PartFiles, TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
@@ -128,16 +128,16 @@ class ExplorationPlan(PassPlan):
 
 @dataclass(frozen=True)
 class GlobalPlan(PassPlan):
-    """The third pass: on whole computations, which compete in a search.
+    """The third pass: on whole computations, which compete in a beam.
 
     Attributes:
-        search: how the parser will search. A Beam, or Exact: the loss is that of all trees.
+        search: how the parser will search.
         optimizer: how the classifier is fitted; a batch has ``batch_size`` sentences.
-        gold_size: with a Beam, items of the one of gold computations.
+        gold_size: items of the beam of gold computations.
     """
 
     name = "third_pass"
-    search: Search
+    search: Beam
     optimizer: OptimizerPlan
     gold_size: int
 
@@ -365,7 +365,7 @@ class Plan:
     model: NetworkPlan | LinearPlan
     passes: tuple[PassPlan, ...]
     start: str | None
-    search: Search | None
+    search: Beam | None
     lattices: LatticePlan | None
     vocabulary_of_subset: bool
     seed: int

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import oracles
-from parser.beam_settings import Beam, Exact, Merge, Scores, Search
+from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
 from parser.lattices.gold_paths import MissingPath
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
@@ -28,8 +28,6 @@ from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
-    ExactSettings,
-    ExactTrainingSettings,
     LinearSettings,
     LocalBeamSettings,
     MlpSettings,
@@ -188,12 +186,10 @@ def _vectors(made: Settings) -> VectorPlan:
     return VectorPlan(attribute, wanted.trained, training, wanted.file, wanted.limit, wanted.restrict)
 
 
-def _search(made: Settings) -> Search | None:
+def _search(made: Settings) -> Beam | None:
     beam = made.beam
     if isinstance(beam, LocalBeamSettings):
         return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
-    if isinstance(beam, ExactSettings):
-        return Exact(Scores.LOCAL if beam.training is None else Scores.GLOBAL)
     return None
 
 
@@ -230,9 +226,8 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
             distillation=_distillation(made, teachers),
         )
     if training is not None and search is not None:
-        trees = TrainingTrees.projectivized if isinstance(search, Exact) else TrainingTrees.original
-        gold_size = training.gold_size if isinstance(training, BeamTrainingSettings) else 1
-        yield GlobalPlan(training.epochs, trees, search, _optimizer_of_searches(made, training), gold_size)
+        optimizer = _optimizer_of_searches(made, training)
+        yield GlobalPlan(training.epochs, TrainingTrees.original, search, optimizer, training.gold_size)
 
 
 def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
@@ -243,7 +238,7 @@ def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
         trees = TrainingTrees.projectivized
     yield OnlinePlan(online.iterations, trees, online.mode, online.explore_after, online.exploration_probability)
     search, training = _search(made), training_of(made)
-    if isinstance(training, BeamTrainingSettings) and isinstance(search, Beam):
+    if training is not None and search is not None:
         yield StructuredPlan(training.epochs, trees, search, training.update, training.gold_size)
 
 
@@ -271,7 +266,7 @@ def _optimizer(made: Settings, epochs: list[int], number: int) -> OptimizerPlan:
     )
 
 
-def _optimizer_of_searches(made: Settings, training: ExactTrainingSettings) -> OptimizerPlan:
+def _optimizer_of_searches(made: Settings, training: BeamTrainingSettings) -> OptimizerPlan:
     """That of the third pass: Adam, whose schedule and weight decay are those of the passes before."""
     rate, span, before = training.learning_rate, Span(0, training.epochs), made.optimizer
     key = "beam.training.learning_rate"

@@ -17,7 +17,7 @@ from omegaconf import MISSING
 import oracles
 from oracles import arc_eager, covington
 from parser import transitions
-from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
+from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.networks.classifier import check_device
@@ -26,10 +26,9 @@ from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, 
 from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
+    BeamTrainingSettings,
     BiLSTMSettings,
     EncoderSettings,
-    ExactSettings,
-    ExactTrainingSettings,
     GlobalBeamSettings,
     LatticeSettings,
     LinearSettings,
@@ -143,8 +142,6 @@ def _wrong_partial(made: Settings) -> Iterator[str]:
         yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
     if isinstance(made, LinearSettings):
         yield f"{key}: model={made.model} learns one right output, and here are many; choose model=mlp or model=bilstm"
-    if isinstance(made.beam, ExactSettings):
-        yield f"{key}: beam={made.beam.name} learns from whole trees; choose beam=none, beam=local or beam=global"
     if isinstance(made, MlpSettings) and (made.lattice.train is not None or made.distillation.teacher is not None):
         yield f"{key} is supported neither with lattices nor with teachers; leave lattice.train= and distillation.teacher= out"
 
@@ -250,12 +247,6 @@ def _wrong_beam(made: Settings) -> Iterator[str]:
         yield f"beam.merge={beam.merge} is only for system=arc_standard, and not for model=linear; {fix}"
     if isinstance(beam, GlobalBeamSettings):
         yield from _wrong_linear_training(made) if linear else _wrong_global_training(made)
-    if isinstance(beam, ExactSettings):
-        slots = [f"{position}:{attribute}" for attribute, positions in templates_of(made).items() for position in positions]
-        try:
-            check_exact(made.system, isinstance(made, BiLSTMSettings), slots)
-        except BeamError as error:
-            yield f"beam={EXACT}: {error} (beam={Scores.LOCAL})"
 
 
 def _wrong_global_training(made: Settings) -> Iterator[str]:
@@ -298,9 +289,9 @@ def templates_of(made: Settings) -> dict[str, list[str]]:
     return made.encoder.slots if isinstance(made, BiLSTMSettings) else made.features
 
 
-def training_of(made: Settings) -> ExactTrainingSettings | None:
+def training_of(made: Settings) -> BeamTrainingSettings | None:
     """Settings of global training (beam.training); None if there is none."""
-    return made.beam.training if isinstance(made.beam, GlobalBeamSettings | ExactSettings) else None
+    return made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
 
 
 def oracle_of(made: Settings) -> OraclePlan:

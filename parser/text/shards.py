@@ -61,7 +61,7 @@ class Options:
     tokenizer: str | None = None
     sentences: str | None = None
     tokens: str | None = None
-    beam: int | str | None = None
+    beam: int | None = None
     merge: str | None = None
     int8: bool = False
     rerank: bool = False

@@ -71,7 +71,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
                 joined = gold if one.examples is ExampleUse.join else None
                 passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
             case GlobalPlan():
-                passes.append(GlobalPass(one, trained, context, plan.single_root))
+                passes.append(GlobalPass(one, trained, context))
     return model, passes
 
 

@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.beam_settings import Beam, Search
+from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
@@ -296,7 +296,7 @@ class Run:
             checkpoint.save(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
         return best
 
-    def _measure(self, part: str, search: Search | None) -> Metrics | None:
+    def _measure(self, part: str, search: Beam | None) -> Metrics | None:
         with self._stopwatch("evaluate"):
             return self.evaluation.scores(part, search)
 
@@ -359,7 +359,7 @@ class Evaluation:
         self._single_root = single_root
         self._lattice_beam = lattice_beam
 
-    def scores(self, part: str, search: Search | None) -> Metrics | None:
+    def scores(self, part: str, search: Beam | None) -> Metrics | None:
         """The metrics of a part, searched like this; None if there is no such part.
 
         With lattices they are of what is found in them, and besides there is LAS on the gold paths.
@@ -393,7 +393,7 @@ class Evaluation:
         lemmas = Lemmatizer(model.vocabularies.lemmas)(forms, of_tokens, rule_scores)
         return float(gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form]))
 
-    def finish(self, search: Search | None) -> dict[str, Any]:
+    def finish(self, search: Beam | None) -> dict[str, Any]:
         """Lets the model remember how it is to search, and fits its calibration to the dev part, if there is one.
 
         Returns:
@@ -413,9 +413,9 @@ class Evaluation:
         log_probabilities, right = self._arcs(model, corpus.test)
         return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}
 
-    def _beam_for_lattices(self, search: Search | None) -> Beam:
+    def _beam_for_lattices(self, search: Beam | None) -> Beam:
         beam = search or self._lattice_beam
-        assert isinstance(beam, Beam), "lattices are not searched exactly"
+        assert beam is not None, "a run with lattices has one"
         return beam
 
     def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
+from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding import batch_sizes
@@ -146,8 +146,6 @@ def test_what_cannot_be_reranked():
         Beam(1, rerank=True)
     with pytest.raises(BeamError, match="such as 8"):
         searching(None, rerank=True)
-    with pytest.raises(BeamError, match="exact search finds one"):
-        searching(Exact(), rerank=True)
     for other in (small_model("static"), small_model("contextual"), small_linear_model()):
         with pytest.raises(BeamError, match="parse without --rerank"):
             beam_parser_of(other, BEAM)
@@ -158,6 +156,6 @@ def test_what_a_folder_holds_of_it():
     assert searching(Beam(4, rerank=True), 6) == Beam(6, rerank=True)
     assert "rerank" not in as_fields(Beam(4))  # as before there was reranking
     for beam in (Beam(4), Beam(4, rerank=True)):
-        assert of_fields(as_fields(beam)) == beam
+        assert Beam(**as_fields(beam)) == beam
     with pytest.raises(BeamError, match="true or false"):
-        of_fields({**as_fields(Beam(4)), "rerank": 3})
+        Beam(**as_fields(Beam(4)) | {"rerank": 3})

@@ -36,7 +36,6 @@ TEXT = [
     "encoder.heads.relation_size=5",
 ]
 GLOBAL = ["beam=global", "beam.size=2", "beam.training.epochs=2"]
-EXACT = ["beam=exact", "beam.training.epochs=2", "encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
 
 RUNS = {
     "paper": ["recipe=paper"],
@@ -50,7 +49,6 @@ RUNS = {
     "global": ["recipe=accurate", *GLOBAL],
     "global, bilstm": ["recipe=accurate", *ENCODER, *GLOBAL],
     "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2", "second_pass.policy=beam"],
-    "exact": ["recipe=accurate", "system=arc_hybrid", *ENCODER, *EXACT],
 }
 # In make test: examples of one pass and of the other, an encoder with all its parts, and whole computations.
 QUICK = ("paper", "accurate", "text", "global")

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import torch
 
-from parser.beam_settings import Beam, Exact, Merge, Scores, Search
+from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import check_tree
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.evaluation.scores import nonprojective_edges
@@ -19,10 +19,10 @@ from parser.transitions.features import at_candidates, slots_of
 from tests.forgery import small_model
 from tests.toy import sentence
 
-# Transition systems, encoders over arc-standard, and one over arc-hybrid, which can be searched exactly.
+# Transition systems, and encoders over arc-standard.
 SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "two_planar", "pointer")
 ARC_EAGER = {"arc_eager": {}, "arc_eager_unshift": {}, "arc_eager nonmonotonic": {"nonmonotonic": 1}}
-MODELS = (*SYSTEMS, *ARC_EAGER, "contextual", "text", "exact")
+MODELS = (*SYSTEMS, *ARC_EAGER, "contextual", "text")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 
@@ -39,8 +39,7 @@ def fuzz_output(rng: Random, folder: Path) -> None:
         assert end - start == len(sentences[s])
         _check(model, parses.heads[start:end], parses.relations[start:end], single_root)
     if beam is not None:
-        k = beam.size if isinstance(beam, Beam) else 1
-        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, k, single_root=single_root)):
+        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, beam.size, single_root=single_root)):
             assert trees, "no tree was found"
             for tree in trees:
                 assert len(tree.heads) == len(sentences[s])
@@ -69,12 +68,10 @@ def make_hostile(model: Model, rng: Random) -> None:
                 parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
 
 
-def _beam(model: Model, rng: Random) -> Search | None:
+def _beam(model: Model, rng: Random) -> Beam | None:
     """None: greedy."""
     if rng.random() < 0.5:
         return None
-    if model.contextual and model.system.name == "arc_hybrid" and rng.random() < 0.5:
-        return Exact(rng.choice([*Scores]))
     return Beam(rng.randint(1, 6), rng.choice(_merges(model)))
 
 
@@ -91,7 +88,6 @@ def compile_kernels() -> None:
         for merge in _merges(model):
             beam_parser_of(model, Beam(2, merge)).k_best(encoded, 2)
             beam_parser_of(model, Beam(2, merge)).parse(encoded)
-    beam_parser_of(hostile_model("exact"), Exact()).parse(encoded)
 
 
 @cache
@@ -99,9 +95,6 @@ def hostile_model(name: str) -> Model:
     """One of MODELS, whose weights the cases change."""
     if name in _OF_FORGERY:
         return small_model(_OF_FORGERY[name])
-    if name == "exact":
-        like = small_model("contextual")
-        return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.spec, "arc_hybrid")
     like, options = small_model("static"), ARC_EAGER.get(name)
     system = system_class(name.split()[0])
     slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from parser.beam_settings import Beam, Exact, Merge, Scores
+from parser.beam_settings import Beam, Merge, Scores
 from parser.settings.choices import Policy, TrainingTrees
 from parser.settings.plan import (
     ExplorationPlan,
@@ -18,9 +18,6 @@ from parser.settings.plan import (
 from parser.settings.planning import plan
 from tests.toy import settings
 
-EXACT = ["recipe=accurate", "model=bilstm", "system=arc_hybrid", "beam=exact"]
-EXACT += ["encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
-
 
 @pytest.mark.parametrize(
     ("overrides", "names"),
@@ -30,8 +27,6 @@ EXACT += ["encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
         (["beam=local"], "first_pass second_pass"),
         (["beam=global"], "first_pass second_pass third_pass"),
         (["beam=global", "start=runs/x"], "first_pass third_pass"),
-        (EXACT, "first_pass second_pass third_pass"),
-        ([*EXACT, "beam.training=null"], "first_pass second_pass"),
         (["model=linear"], "online"),
         (["model=linear", "beam=global"], "online beam"),
     ],
@@ -82,19 +77,16 @@ def test_searches():
     found = {name: plan(settings(f"beam={name}")).search for name in ("none", "local", "global")}
     beam = Beam(8, Merge.CONFIGURATION)
     assert found == {"none": None, "local": beam, "global": Beam(8, Merge.CONFIGURATION, Scores.GLOBAL)}
-    assert plan(settings(*EXACT)).search == Exact(Scores.GLOBAL)
-    assert plan(settings(*EXACT, "beam.training=null")).search == Exact(Scores.LOCAL)
     (_, second) = plan(settings("beam=local", "second_pass.policy=beam")).passes
     assert isinstance(second, ExplorationPlan)
     assert (second.policy, second.beam) == (Policy.beam, beam)
 
 
-def test_the_third_pass_has_adam_and_trees_that_its_search_can_make():
-    for overrides, trees in (["recipe=paper", "beam=global"], TrainingTrees.original), (EXACT, TrainingTrees.projectivized):
-        third = plan(settings(*overrides)).passes[-1]
-        assert isinstance(third, GlobalPlan)
-        assert (third.optimizer.name, third.optimizer.rate_key) == ("adam", "beam.training.learning_rate")
-        assert third.trees == trees
+def test_the_third_pass_has_adam_and_the_trees_as_they_are():
+    third = plan(settings("recipe=paper", "beam=global")).passes[-1]
+    assert isinstance(third, GlobalPlan)
+    assert (third.optimizer.name, third.optimizer.rate_key) == ("adam", "beam.training.learning_rate")
+    assert third.trees == TrainingTrees.original
 
 
 def test_vectors_that_nothing_reads_are_not_planned():

@@ -16,7 +16,6 @@ from parser.settings.planning import check_files, plan
 from tests.toy import settings
 
 BILSTM = "recipe=accurate model=bilstm"
-EXACT = f"{BILSTM} system=arc_hybrid beam=exact encoder.slots.token=[s0,b0] encoder.slots.deprel=[]"
 GLOBAL = "recipe=accurate beam=global start=runs/some"
 LINEAR = "model=linear beam=global"
 LATTICE = "lattice.train=a.conllul"
@@ -72,11 +71,7 @@ REFUSED = [
     (f"{BILSTM} {LATTICE}", "lattice.train=a.conllul model=mlp"),
     ("beam.size=4", "beam.size=4 beam.size beam=local beam=global"),
     ("beam.merge=none", "beam.merge=none beam=local beam=global"),
-    ("beam=local beam.training.epochs=3", "beam.training.epochs=3 beam=global beam=exact"),
-    (f"{EXACT} beam.size=8", "beam.size=8 beam=local beam=global"),
-    (f"{EXACT} beam.training.update=early", "beam.training.update=early beam=global"),
-    (f"{EXACT} beam.training.gold_size=4", "beam.training.gold_size=4 beam=global"),
-    (f"{EXACT} beam.training=null beam.training.epochs=3", "beam.training.epochs=3 beam=global beam=exact"),
+    ("beam=local beam.training.epochs=3", "beam.training.epochs=3 beam=global"),
     ("features.suffix3=[s0]", "features.suffix3 +features.suffix3=[s0]"),
     ("--seed=1", "--seed=1 seed=1"),
     ("-seed 1", "-seed seed=VALUE"),
@@ -146,7 +141,8 @@ REFUSED = [
     ("classifier.activation=step", "classifier.activation=step relu"),
     ("second_pass.trees=some", "second_pass.trees=some null projective_subset projectivized original"),
     ("second_pass.policy=wander", "second_pass.policy=wander prediction mixed sample beam"),
-    ("beam=wide", "beam=wide exact global local none"),
+    ("beam=wide", "beam=wide global local none"),
+    ("beam=exact", "beam=exact global local none"),
     ("beam=local beam.merge=all", "beam.merge=all none configuration"),
     ("beam=local beam.name=global", "beam.name=global beam=local beam=global"),
     ("tokenizer=udpipe tokenizer.name=none", "tokenizer.name=none tokenizer=none tokenizer=udpipe"),
@@ -224,7 +220,7 @@ REFUSED = [
     ("distillation.weight=2", "distillation.weight=2 distillation.teacher=RUN_FOLDER"),
     ("segmenter=none", "segmenter=none tokenizer=udpipe"),
     ("tokenizer.epochs=3", "tokenizer.epochs=3 tokenizer=udpipe"),
-    (f"{GLOBAL} second_pass.epochs=3", "second_pass.epochs=3 start=null beam.training=null"),
+    (f"{GLOBAL} second_pass.epochs=3", "second_pass.epochs=3 start=null beam!=global"),
     (f"{GLOBAL} oracle=static", "oracle=static start=null"),
     (f"{GLOBAL} optimizer.learning_rate=0.5", "optimizer.learning_rate=0.5 start=null"),
     # Systems, oracles, trees.
@@ -284,11 +280,9 @@ REFUSED = [
     ("treebank.partial=true oracle=nederhof_linear", "treebank.partial=true oracle=nederhof_linear oracle=context_rows"),
     ("treebank.partial=true system=swap", "treebank.partial=true system=swap another system"),
     ("treebank.partial=true model=linear", "treebank.partial=true model=linear model=mlp model=bilstm"),
-    (f"{EXACT} treebank.partial=true", "treebank.partial=true beam=exact beam=local beam=global"),
     (f"{TAUGHT} treebank.partial=true", "treebank.partial=true distillation.teacher="),
-    # Beams, global training and exact search.
+    # Beams and global training.
     ("second_pass.policy=beam", "second_pass.policy=beam beam=none beam=local beam=global"),
-    (f"{EXACT} second_pass.policy=beam", "second_pass.policy=beam beam=exact beam=local beam=global"),
     ("model=linear beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
     ("system=attardi beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
     ("beam=global beam.training.update=early", "beam.training.update=early model=linear"),
@@ -300,12 +294,6 @@ REFUSED = [
     ("beam=global beam.training.start=runs/x", "beam.training.start start"),
     ("start=runs/x vectors.file=v.vec", "vectors.file=v.vec start=null"),
     ("recipe=text start=runs/x pretrained.tune=true", "pretrained.tune=true start=null"),
-    (f"{EXACT} system=arc_standard column=5", "beam=exact system=arc_hybrid beam=local"),
-    ("beam=exact system=arc_hybrid", "beam=exact model=bilstm beam=local"),
-    (
-        f"{EXACT} encoder.slots.token=[s0,s1,b0]",
-        "beam=exact s1:token encoder.slots.token=[s0,b0] encoder.slots.deprel=[] beam=local",
-    ),
     # Lattices.
     ("lattice.dev=d", "lattice.dev=d lattice.train=FILE"),
     (f"{LATTICE} system=swap", "lattice.train=a.conllul system=arc_standard system=attardi"),
@@ -365,7 +353,6 @@ def test_a_file_without_a_key(tmp_path):
         "recipe=text vectors.subwords=FOLDER",
         "recipe=text encoder.pretrained=FOLDER pretrained.save=true pretrained.cache=cache",
         f"{TUNED} pretrained.learning_rate=1e-4 pretrained.warmup=9",
-        f"{EXACT} beam.training=null",
     ],
 )
 def test_settings_that_can_be(overrides):
@@ -374,7 +361,7 @@ def test_settings_that_can_be(overrides):
 
 def test_a_teacher_has_no_pass_to_teach_in():
     """The command says it of the override, and whoever calls train() is told, too."""
-    with pytest.raises(SettingsError, match=r"^distillation\.teacher=runs/taught .* start=null or beam\.training=null"):
+    with pytest.raises(SettingsError, match=r"^distillation\.teacher=runs/taught .* start=null or beam!=global"):
         plan(settings(*GLOBAL.split(), TAUGHT))
 
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from parser.beam_settings import Beam, Search
+from parser.beam_settings import Beam
 from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -137,7 +137,7 @@ def parse_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     allow_missing_columns: bool = False,
-    beam: Search | None = None,
+    beam: Beam | None = None,
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
     lexicon: LemmaLexicon | None = None,
@@ -191,7 +191,7 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: AnyModel, beam: Search | None = None, tags: TagUse = TagUse.KEEP) -> None:
+def warm_up(model: AnyModel, beam: Beam | None = None, tags: TagUse = TagUse.KEEP) -> None:
     """Compiles all that parse_file() needs for such a call, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam, tags=tags)
@@ -233,7 +233,7 @@ class ChunkParser:
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
-        beam: Search | None = None,
+        beam: Beam | None = None,
         k_best: int | None = None,
         tags: TagUse = TagUse.KEEP,
         lexicon: LemmaLexicon | None = None,

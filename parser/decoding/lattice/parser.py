@@ -11,7 +11,7 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, Search
+from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import Vocabularies
@@ -170,7 +170,7 @@ def parse_lattice_file(
     target: BinaryIO,
     path: str,
     *,
-    beam: Search | None = None,
+    beam: Beam | None = None,
     single_root: bool = True,
     threads: int = 1,
     on_error: OnError = OnError.STOP,
@@ -199,8 +199,6 @@ def parse_lattice_file(
     """
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} do not parse lattices; use one that was trained with model=mlp")
-    if isinstance(beam, Exact):
-        raise BeamError(f"lattices are searched with a beam, not with beam={EXACT}; give the number of its items, such as 16")
     if on_error is OnError.KEEP:
         raise ConlluError(f"{path}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
     if k_best is not None:

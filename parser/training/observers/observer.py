@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from parser.training.examples.corpus import Corpus
     from parser.training.examples.exploration import ExplorationReport
     from parser.training.fitting.beam_objective import SearchReport
-    from parser.training.fitting.exact_objective import ExactReport
     from parser.training.run_folder import Manifest
 
 Metrics = dict[str, float]
@@ -107,7 +106,7 @@ class SearchEnd:
 
     pass_name: str
     epoch: int
-    report: SearchReport | ExactReport
+    report: SearchReport
 
 
 class Update(NamedTuple):

@@ -86,7 +86,7 @@ class TensorBoard(Observer):
     """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
 
     The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
-    exploration/* (see ExplorationReport), search/* (see SearchReport, or ExactReport), and pass, the number of the pass from 1.
+    exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
     ``Plan.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
     """
 

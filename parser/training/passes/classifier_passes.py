@@ -18,7 +18,7 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
-from parser.beam_settings import Exact, Search
+from parser.beam_settings import Beam
 from parser.inference.precomputed import Scorer
 from parser.model.model import TRANSFORMER, Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
@@ -31,7 +31,6 @@ from parser.training.examples.exploration import Exploration, ExplorationReport,
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.exact_objective import ExactObjective
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
@@ -144,7 +143,7 @@ class ClassifierPass(TrainingPass):
         plan: GoldPlan | ExplorationPlan | GlobalPlan,
         classifier: TrainedClassifier,
         context: RunContext,
-        search: Search | None = None,
+        search: Beam | None = None,
         given: bool = False,
     ) -> None:
         super().__init__(plan.name, plan.epochs, context, search, given)
@@ -390,19 +389,13 @@ def _scorer(model: Model, data: TrainingSentences) -> Scorer:
 
 
 class GlobalPass(ClassifierPass):
-    """The third pass: whole computations compete, in a beam or among all of a sentence.
+    """The third pass: whole computations compete in a beam; see ClassifierPass."""
 
-    Args:
-        plan, classifier, context: see ClassifierPass.
-        single_root: whether parses have exactly one child of the root; see ExactObjective.
-    """
+    _objective: BeamObjective
 
-    _objective: BeamObjective | ExactObjective
-
-    def __init__(self, plan: GlobalPlan, classifier: TrainedClassifier, context: RunContext, single_root: bool) -> None:
+    def __init__(self, plan: GlobalPlan, classifier: TrainedClassifier, context: RunContext) -> None:
         super().__init__(plan, classifier, context, plan.search)
         self._plan = plan
-        self._single_root = single_root
 
     @property
     def expected_examples(self) -> int:
@@ -415,12 +408,9 @@ class GlobalPass(ClassifierPass):
         if (embedded := model.classifier.embedded) is not None:
             # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
             embedded.weight.data = embedded.weight.data.contiguous()
-        if isinstance(self._plan.search, Exact):
-            self._objective = ExactObjective(model, data, trained.encoder(data), plan.batch_size, self._single_root)
-        else:
-            reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
-            training = BeamTraining(self._plan.search.for_training(), self._plan.gold_size)
-            self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
+        reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
+        training = BeamTraining(self._plan.search.for_training(), self._plan.gold_size)
+        self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
 
     def fit_epoch(self, epoch: int) -> Fitted:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
-from parser.beam_settings import Search
+from parser.beam_settings import Beam
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.weights import HashedWeights
@@ -78,7 +78,7 @@ class LinearPass(TrainingPass):
         plan: OnlinePlan | StructuredPlan,
         trained: TrainedLinearModel,
         context: RunContext,
-        search: Search | None = None,
+        search: Beam | None = None,
     ) -> None:
         super().__init__(plan.name, plan.epochs, context, search)
         self._trained = trained

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from parser.beam_settings import Search
+from parser.beam_settings import Beam
 from parser.settings.plan import SystemPlan
 from parser.training.examples.corpus import Corpus
 from parser.training.observers.observer import Observer
@@ -86,7 +86,7 @@ class TrainingPass(ABC):
         given: whether another run has done it, so that only its end is measured.
     """
 
-    def __init__(self, name: str, epochs: int, context: RunContext, search: Search | None = None, given: bool = False) -> None:
+    def __init__(self, name: str, epochs: int, context: RunContext, search: Beam | None = None, given: bool = False) -> None:
         self.name = name
         self.epochs = epochs
         self._context = context
