@@ -1,4 +1,4 @@
-# Every target sets up what it needs: a virtual environment in VENV with the tested versions of constraints.txt, and one in
+# Every target sets up what it needs: a virtual environment in VENV with the tested versions of requirements/, and one in
 # EXTRAS_VENV that has the optional packages, too: so the first shows that nothing else needs them.
 VENV ?= .venv
 EXTRAS_VENV ?= $(VENV)-extras
@@ -59,10 +59,10 @@ clean:
 
 $(READY): EXTRAS = dev
 $(EXTRAS_READY): EXTRAS = dev,pretrained,ray,spacy,sweeps
-$(READY) $(EXTRAS_READY): pyproject.toml constraints.txt
+$(READY) $(EXTRAS_READY): pyproject.toml requirements/constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v < (3, 14) and "Python 3.11 to 3.13 is needed, $(PYTHON) is %d.%d; name another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]' || { echo "$(@D) could not be set up: see above whether the package registry refuses, or lacks a version of constraints.txt" >&2; exit 1; }
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements/constraints.txt --editable '.[$(EXTRAS)]' || { echo "$(@D) could not be set up: see above whether the package registry refuses, or lacks a version of requirements/constraints.txt" >&2; exit 1; }
 	touch $@
 
 endif

@@ -1,4 +1,4 @@
-"""requirements.lock has the versions of constraints.txt, each with its hashes."""
+"""requirements/lock.txt has the versions of constraints.txt, each with its hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.toy import ROOT
 
-LOCK = ROOT / "requirements.lock"
+CONSTRAINTS, LOCK = ROOT / "requirements" / "constraints.txt", ROOT / "requirements" / "lock.txt"
 HEAVY = re.compile(r"(torch|triton|nvidia|cuda)")  # gigabytes
 
 
@@ -24,7 +24,7 @@ def entries(path: Path) -> dict[str, str]:
 
 
 def test_versions_are_those_of_the_constraints_and_each_has_a_hash():
-    constraints = {name: line.split("==")[1].strip() for name, line in entries(ROOT / "constraints.txt").items()}
+    constraints = {name: line.split("==")[1].strip() for name, line in entries(CONSTRAINTS).items()}
     locked = entries(LOCK)
     for name, line in locked.items():
         assert "--hash=sha256:" in line, name
@@ -39,7 +39,7 @@ def test_versions_are_those_of_the_constraints_and_each_has_a_hash():
 def test_the_lock_can_be_installed(tmp_path):
     """All but torch and what it brings, which is gigabytes; needs a package registry."""
     if not os.environ.get("OPTIMAL_STEP_INSTALL"):
-        pytest.skip("OPTIMAL_STEP_INSTALL=1 installs what requirements.lock names, from a package registry")
+        pytest.skip("OPTIMAL_STEP_INSTALL=1 installs what lock.txt names, from a package registry")
     light = tmp_path / "light.lock"
     light.write_text("\n".join(line for name, line in entries(LOCK).items() if not HEAVY.match(name)), encoding="utf-8")
     pip = [

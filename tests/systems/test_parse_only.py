@@ -1,4 +1,4 @@
-"""What requirements-parse.txt names is all that parsing needs: no other distribution can be imported here."""
+"""What requirements/parse.txt names is all that parsing needs: no other distribution can be imported here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.forgery import small_linear_model, small_model
 from tests.text.tiny_tokenizer import TEXT, train_tiny_tokenizer
 from tests.toy import ROOT, sentence, write_conllu
 
-PARSE, SERVE = ROOT / "requirements-parse.txt", ROOT / "requirements-serve.txt"
+PARSE, SERVE = ROOT / "requirements" / "parse.txt", ROOT / "requirements" / "serve.txt"
 
 # A sitecustomize.py, which every process imports that has its folder on PYTHONPATH.
 _WITHOUT = """
