@@ -350,7 +350,12 @@ def test_the_site_is_built(tmp_path):
     assert '<span class="whole">--gold</span>' in pages["index.html"]
 
 
-DOCUMENTS = [*PAGES, ROOT / ".github" / "SECURITY.md", ROOT / "tests" / "README.md", *sorted((ROOT / "experiments").rglob("*.md"))]
+DOCUMENTS = [
+    *PAGES,
+    ROOT / ".github" / "SECURITY.md",
+    ROOT / "tests" / "README.md",
+    *sorted((ROOT / "experiments").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
