@@ -26,7 +26,7 @@ def best(
         single_root: the root relation goes with the artificial root as head, and with no other head.
     """
     blocks = transitions.blocks, transitions.heads, system.block_starts, system.block_sizes
-    return best_transitions(scores, transitions.rows, *blocks, required_root_relation(system, single_root))
+    return _best_transitions(scores, transitions.rows, *blocks, required_root_relation(system, single_root))
 
 
 def log_probabilities(
@@ -114,25 +114,32 @@ def _can_bear(head, relation, root_relation):
 
 
 @array_kernel()
-def best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
-    """best() for kernels; for ``root_relation`` see required_root_relation()."""
-    columns = np.full(len(rows), NO_NODE, np.int32)
-    relations = np.full(len(rows), NO_NODE, np.int32)
+def _best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
+    columns = np.empty(len(rows), np.int32)
+    relations = np.empty(len(rows), np.int32)
     for m in range(len(rows)):
-        highest = -np.inf
-        for c in range(rows.shape[1]):
-            row = rows[m, c]
-            if row == NO_NODE:
-                continue
-            start = block_starts[blocks[m, c]]
-            for r in range(block_sizes[blocks[m, c]]):
-                if not _can_bear(heads[m, c], r, root_relation):
-                    continue
-                if columns[m] == NO_NODE or scores[row, start + r] > highest:
-                    highest = scores[row, start + r]
-                    columns[m] = c
-                    relations[m] = r if heads[m, c] != NO_NODE else NO_NODE
+        columns[m], relations[m] = best_transition(scores, rows, blocks, heads, m, block_starts, block_sizes, root_relation)
     return columns, relations
+
+
+@kernel()
+def best_transition(scores, rows, blocks, heads, m, block_starts, block_sizes, root_relation):
+    """What best() finds for configuration ``m``, in a kernel; for ``root_relation`` see required_root_relation()."""
+    column, relation = NO_NODE, NO_NODE
+    highest = -np.inf
+    for c in range(rows.shape[1]):
+        row = rows[m, c]
+        if row == NO_NODE:
+            continue
+        start = block_starts[blocks[m, c]]
+        for r in range(block_sizes[blocks[m, c]]):
+            if not _can_bear(heads[m, c], r, root_relation):
+                continue
+            if column == NO_NODE or scores[row, start + r] > highest:
+                highest = scores[row, start + r]
+                column = c
+                relation = r if heads[m, c] != NO_NODE else NO_NODE
+    return column, relation
 
 
 @array_kernel()

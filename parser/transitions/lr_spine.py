@@ -181,9 +181,14 @@ def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads
 def take_transitions(now, rows, heads, children, relations):
     """Takes the transitions that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
     for r in range(len(rows)):
-        row = rows[r]
-        if heads[r] == NO_NODE:
-            shift(now, row)
-        else:
-            depth = 0 if children[r] == _element(now, row, 0) else 1
-            attach(now, row, heads[r], remove(now, row, depth), relations[r])
+        take_transition(now, rows[r], heads[r], children[r], relations[r])
+
+
+@kernel()
+def take_transition(now, row, head, child, relation):
+    """The same for one configuration."""
+    if head == NO_NODE:
+        shift(now, row)
+    else:
+        depth = 0 if child == _element(now, row, 0) else 1
+        attach(now, row, head, remove(now, row, depth), relation)

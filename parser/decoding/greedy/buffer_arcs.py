@@ -11,16 +11,22 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from parser.data.sentences import NO_NODE, Parses
-from parser.decoding.greedy.compiled import CompiledParser, StepWorkspace, one_configuration, output_scores, pick, pick_words
-from parser.inference.precomputed import sum_rows
+from parser.decoding.greedy.compiled import (
+    CompiledParser,
+    StepTransitions,
+    StepWorkspace,
+    begin_sentence,
+    one_configuration,
+    score_step,
+    write_tree,
+)
 from parser.inference.precomputed_tokens import PrecomputedWords
-from parser.kernels import array_kernel
+from parser.kernels import kernel
 from parser.transitions import arc_eager, arc_hybrid
 from parser.transitions.arc_eager import N_TRANSITIONS, ArcEager
 from parser.transitions.arc_hybrid import ArcHybrid
-from parser.transitions.configurations import ONLY_ROW, clear
-from parser.transitions.decisions import best_transitions, required_root_relation
-from parser.transitions.features import find_nodes
+from parser.transitions.configurations import ONLY_ROW
+from parser.transitions.decisions import best_transition, required_root_relation
 from parser.transitions.system import TransitionSystem, behaves_as
 
 _ARC_HYBRID, _ARC_EAGER, _NONMONOTONIC = range(3)
@@ -60,55 +66,37 @@ class BufferArcParser(CompiledParser):
         root_relation = required_root_relation(system, single_root)
         rules = _Rules(kind, system.block_starts, system.block_sizes, root_relation, single_root)
         model, now = self.model_on(words), one_configuration(parses.offsets)
-        _parse(parses.offsets, model, rules, now, StepWorkspace.allocate(model), parses.heads, parses.relations)
+        workspace, step = StepWorkspace.allocate(model), StepTransitions.allocate(N_TRANSITIONS)
+        _parse(parses.offsets, model, rules, now, workspace, step, parses.heads, parses.relations)
 
 
-@array_kernel()
-def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
+@kernel()
+def _parse(offsets, model, rules, now, workspace, step, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
-    words, of_buffer, others, layers = model
-    rows = np.zeros(1, np.int64)
-    feature_rows = np.empty((1, N_TRANSITIONS), np.int32)
-    heads, children = feature_rows.copy(), feature_rows.copy()
-    blocks = np.zeros((1, N_TRANSITIONS), np.int32)
-    buffer_nodes, nodes, picked, buffer_sum, hidden, active, scores = workspace
-    no_candidate_nodes = nodes[:0]
+    feature_rows, blocks, heads, children, _, only = step
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, ONLY_ROW, length)
-        summed = 0  # the buffer's front for which buffer_sum was added up
+        begin_sentence(now, length, workspace)
         for _ in range(2 * length):
             feature_rows[:] = NO_NODE
             heads[:] = NO_NODE
             children[:] = NO_NODE
             if rules.system == _ARC_HYBRID:
-                arc_hybrid.fill_transitions(now, rows, rules.single_root, feature_rows, blocks, heads, children)
+                arc_hybrid.fill_transitions(now, only, rules.single_root, feature_rows, blocks, heads, children)
             else:
                 nonmonotonic = rules.system == _NONMONOTONIC
-                arc_eager.fill_transitions(now, rows, nonmonotonic, rules.single_root, feature_rows, blocks, heads, children)
+                arc_eager.fill_transitions(now, only, nonmonotonic, rules.single_root, feature_rows, blocks, heads, children)
             outputs = 0
             for column in range(N_TRANSITIONS):
                 if feature_rows[0, column] != NO_NODE:
                     outputs += rules.block_sizes[blocks[0, column]]
             if outputs > 1:
-                front = now.buffer_fronts[0]
-                if summed != front:
-                    summed = front
-                    find_nodes(now, ONLY_ROW, no_candidate_nodes, of_buffer.programs, buffer_nodes)
-                    count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                    sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, ONLY_ROW, no_candidate_nodes, others.programs, nodes)
-                count = pick(now, start, nodes, others, words, picked)
-                sum_rows(buffer_sum, words.activations, picked, count, hidden)
-                output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
-            columns, relations = best_transitions(
-                scores, feature_rows, blocks, heads, rules.block_starts, rules.block_sizes, rules.root_relation
-            )
+                score_step(now, start, model, workspace)
+            best = feature_rows, blocks, heads, ONLY_ROW, rules.block_starts, rules.block_sizes, rules.root_relation
+            column, relation = best_transition(workspace.scores, *best)
             if rules.system == _ARC_HYBRID:
-                arc_hybrid.take_transition(now, ONLY_ROW, heads[0, columns[0]], relations[0])
+                arc_hybrid.take_transition(now, ONLY_ROW, heads[0, column], relation)
             else:
-                arc_eager.take_transition(now, ONLY_ROW, columns[0], relations[0])
-        for i in range(1, length + 1):
-            all_heads[start + i] = now.heads[0, i]
-            all_relations[start + i] = now.relations[0, i]
+                arc_eager.take_transition(now, ONLY_ROW, column, relation)
+        write_tree(now, start, length, all_heads, all_relations)

@@ -181,11 +181,52 @@ def pick(now, start, nodes, positions, words, picked):
     return count
 
 
-@kernel()
-def output_scores(hidden, activation, weights, bias, active, scores):
-    """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
-    count = activate_units(hidden, activation, active)
-    scores_of_units(hidden, weights, bias, active, count, scores[0])
+@kernel(inline="always")
+def begin_sentence(now, length, workspace):
+    """Makes ``now`` the initial configuration of a sentence of this many tokens."""
+    clear(now, ONLY_ROW, length)
+    workspace.summed[0] = 0
+
+
+@kernel(inline="always")
+def sum_hidden(now, start, candidate_nodes, model, workspace, hidden):
+    """Fills in the hidden layer, float32[units], before its activation.
+
+    Args:
+        now: the configuration, of the sentence that begins at ``start`` in ``words``.
+        start: see there.
+        candidate_nodes: int32[m], the nodes that a candidate has of its own; see find_nodes().
+        model: a CompiledModel.
+        workspace: a StepWorkspace.
+        hidden: what is filled in.
+    """
+    words = model.words
+    front = now.buffer_fronts[0]
+    if workspace.summed[0] != front:
+        workspace.summed[0] = front
+        find_nodes(now, ONLY_ROW, candidate_nodes, model.of_buffer.programs, workspace.buffer_nodes)
+        count = pick_words(start, workspace.buffer_nodes, model.of_buffer, words, workspace.picked)
+        sum_rows(model.layers.hidden_bias, words.activations, workspace.picked, count, workspace.buffer_sum)
+    find_nodes(now, ONLY_ROW, candidate_nodes, model.others.programs, workspace.nodes)
+    count = pick(now, start, workspace.nodes, model.others, words, workspace.picked)
+    sum_rows(workspace.buffer_sum, words.activations, workspace.picked, count, hidden)
+
+
+@kernel(inline="always")
+def score_step(now, start, model, workspace):
+    """Fills in ``workspace.scores[0]``; units that are zero, half of them under relu, are passed over. See sum_hidden()."""
+    sum_hidden(now, start, workspace.nodes[:0], model, workspace, workspace.hidden)
+    layers = model.layers
+    count = activate_units(workspace.hidden, layers.activation, workspace.active)
+    scores_of_units(workspace.hidden, layers.weights, layers.bias, workspace.active, count, workspace.scores[0])
+
+
+@kernel(inline="always")
+def write_tree(now, start, length, heads, relations):
+    """Writes the tree of a final configuration to where its sentence begins."""
+    for i in range(1, length + 1):
+        heads[start + i] = now.heads[0, i]
+        relations[start + i] = now.relations[0, i]
 
 
 class GreedyParser(CompiledParser):
@@ -205,8 +246,9 @@ class StepWorkspace(NamedTuple):
         buffer_nodes, nodes: int32, the nodes at the positions in the buffer and at all others.
         picked: int64, the rows to be added up.
         buffer_sum, hidden: float32[hidden], what positions in the buffer add up to, and what all do.
+        summed: int32[1], the front of the buffer for which ``buffer_sum`` was added up; 0: none.
         active: int32[hidden], the units that are not zero.
-        scores: float32[1, outputs].
+        scores: float32[rows, outputs].
     """
 
     buffer_nodes: np.ndarray
@@ -214,56 +256,74 @@ class StepWorkspace(NamedTuple):
     picked: np.ndarray
     buffer_sum: np.ndarray
     hidden: np.ndarray
+    summed: np.ndarray
     active: np.ndarray
     scores: np.ndarray
 
     @classmethod
-    def allocate(cls, model: CompiledModel) -> StepWorkspace:
-        """For a classifier."""
+    def allocate(cls, model: CompiledModel, rows: int = 1) -> StepWorkspace:
+        """For a classifier, and steps of so many feature rows."""
         in_buffer, elsewhere = len(model.of_buffer.programs), len(model.others.programs)
-        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        units = len(model.layers.hidden_bias)
         return cls(
             buffer_nodes=np.empty(in_buffer, np.int32),
             nodes=np.empty(elsewhere, np.int32),
             picked=np.empty(max(in_buffer, 2 * elsewhere), np.int64),
             buffer_sum=np.empty(units, np.float32),
             hidden=np.empty(units, np.float32),
+            summed=np.zeros(1, np.int32),
             active=np.empty(units, np.int32),
-            scores=np.empty((1, outputs), np.float32),
+            scores=np.empty((rows, model.layers.bias.size), np.float32),
         )
+
+
+class StepTransitions(NamedTuple):
+    """Workspace for the transitions of one configuration.
+
+    Attributes:
+        rows, blocks, heads, children: int32[1, columns], see Transitions.
+        starts: int64[2], see there, for systems whose transitions have a feature row each.
+        only: int64[1], the number of the configuration, 0.
+    """
+
+    rows: np.ndarray
+    blocks: np.ndarray
+    heads: np.ndarray
+    children: np.ndarray
+    starts: np.ndarray
+    only: np.ndarray
+
+    @classmethod
+    def allocate(cls, columns: int) -> StepTransitions:
+        """For steps of at most so many columns; all of block 0."""
+        rows, blocks, heads, children = np.zeros((4, 1, columns), np.int32)
+        starts, only = np.zeros(2, np.int64), np.zeros(1, np.int64)
+        return cls(rows=rows, blocks=blocks, heads=heads, children=children, starts=starts, only=only)
 
 
 @kernel()
 def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
-    words, of_buffer, others, layers = model
-    buffer_nodes, nodes, picked, buffer_sum, hidden, active, scores = workspace
-    no_candidate_nodes = nodes[:0]
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, ONLY_ROW, length)
-        summed = 0  # the buffer's front for which buffer_sum was added up
+        begin_sentence(now, length, workspace)
         for _ in range(2 * length):
             size = np.int64(now.stack_sizes[0])
-            front = now.buffer_fronts[0]
-            buffered = front <= length
+            buffered = now.buffer_fronts[0] <= length
             output = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
             if output == NO_NODE:
-                if summed != front:
-                    summed = front
-                    find_nodes(now, ONLY_ROW, no_candidate_nodes, of_buffer.programs, buffer_nodes)
-                    count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                    sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, ONLY_ROW, no_candidate_nodes, others.programs, nodes)
-                count = pick(now, start, nodes, others, words, picked)
-                sum_rows(buffer_sum, words.activations, picked, count, hidden)
-                output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
+                score_step(now, start, model, workspace)
                 output = best_output(
-                    scores, ONLY_ROW, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
+                    workspace.scores,
+                    ONLY_ROW,
+                    rules.degree,
+                    size,
+                    buffered,
+                    rules.n_relations,
+                    rules.root_relation,
+                    rules.single_root,
                 )
             column, relation = transition_of(output, rules.n_relations)
             take_transition(now, ONLY_ROW, column, relation)
-        for i in range(1, length + 1):
-            all_heads[start + i] = now.heads[0, i]
-            all_relations[start + i] = now.relations[0, i]
+        write_tree(now, start, length, all_heads, all_relations)

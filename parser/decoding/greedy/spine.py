@@ -13,19 +13,20 @@ import numpy as np
 from parser.data.sentences import NO_NODE, Parses
 from parser.decoding.greedy.compiled import (
     CompiledParser,
+    StepTransitions,
+    StepWorkspace,
+    begin_sentence,
     one_configuration,
     padded_outputs,
-    pick,
-    pick_words,
+    sum_hidden,
+    write_tree,
 )
-from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
-from parser.kernels import array_kernel
+from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, scores_of_units
-from parser.transitions.configurations import ONLY_ROW, clear, shift
-from parser.transitions.decisions import best_transitions, required_root_relation
-from parser.transitions.features import find_nodes
-from parser.transitions.lr_spine import SHIFT, LRSpine, count_transitions, fill_transitions, take_transitions
+from parser.transitions.configurations import ONLY_ROW, shift
+from parser.transitions.decisions import best_transition, required_root_relation
+from parser.transitions.lr_spine import SHIFT, LRSpine, count_transitions, fill_transitions, take_transition
 
 
 class _SpineRules(NamedTuple):
@@ -63,51 +64,36 @@ class SpineParser(CompiledParser):
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         system = self._system
         rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
-        now = one_configuration(parses.offsets)
-        _parse(
-            parses.offsets, self.model_on(words), rules, len(system.candidate_positions), now, parses.heads, parses.relations
-        )
+        model, now = self.model_on(words), one_configuration(parses.offsets)
+        columns = now.stacks.shape[1] + 2  # shift, and the nodes of two spines, which share none
+        first, other = StepWorkspace.allocate(model, columns), StepWorkspace.allocate(model)
+        step = StepTransitions.allocate(columns)
+        candidate_nodes = np.full((columns, len(system.candidate_positions)), NO_NODE, np.int32)
+        _parse(parses.offsets, model, rules, now, first, other, step, candidate_nodes, parses.heads, parses.relations)
 
 
-@array_kernel()
-def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
-    words, of_buffer, others, layers = model
-    most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
-    rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)
-    feature_rows = np.full((1, most), NO_NODE, np.int32)
-    heads, children = feature_rows.copy(), feature_rows.copy()
-    blocks = np.full((1, most), SHIFT, np.int32)
-    candidate_nodes = np.full((most, n_candidate_nodes), NO_NODE, np.int32)
-    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
-    nodes = np.empty(len(others.programs), np.int32)
-    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
-    units = len(layers.hidden_bias)
-    buffer_sum = np.empty(units, np.float32)
-    first_hidden, hidden = np.empty(units, np.float32), np.empty(units, np.float32)
-    first_active, active = np.empty(units, np.int32), np.empty(units, np.int32)
-    scores = np.empty((most, layers.bias.size), np.float32)
+@kernel()
+def _parse(offsets, model, rules, now, first, other, step, candidate_nodes, all_heads, all_relations):
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest.
+
+    ``first`` is workspace for the first feature row, and for the scores of all, ``other`` for any other feature row.
+    """
+    feature_rows, blocks, heads, children, starts, only = step
+    layers = model.layers
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        clear(now, ONLY_ROW, length)
-        summed = 0  # the buffer's front for which buffer_sum was added up
+        begin_sentence(now, length, first)
         for _ in range(2 * length):
             if now.stack_sizes[0] == 1:  # shift alone
                 shift(now, ONLY_ROW)
                 continue
-            width = count_transitions(now, rows, rules.single_root, starts)
+            width = count_transitions(now, only, rules.single_root, starts)
             feature_rows[0, :width] = NO_NODE
             heads[0, :width] = NO_NODE
             children[0, :width] = NO_NODE
             candidate_nodes[: starts[1]] = NO_NODE
-            fill_transitions(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
-            front = now.buffer_fronts[0]
-            if summed != front:
-                summed = front
-                find_nodes(now, ONLY_ROW, candidate_nodes[0], of_buffer.programs, buffer_nodes)
-                count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
+            fill_transitions(now, only, rules.single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
             first_count = 0
             for column in range(width):
                 row = feature_rows[0, column]
@@ -115,38 +101,22 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
                     continue
                 block = SHIFT if column == 0 else blocks[0, column]
                 begin, end = rules.padded_starts[block], rules.padded_starts[block + 1]
+                weights, bias = layers.weights[block], layers.bias[block]
+                own = first.scores[row, begin:end]
                 if row == 0:
-                    find_nodes(now, ONLY_ROW, candidate_nodes[0], others.programs, nodes)
-                    count = pick(now, start, nodes, others, words, picked)
-                    sum_rows(buffer_sum, words.activations, picked, count, first_hidden)
-                    first_count = activate_units(first_hidden, layers.activation, first_active)
+                    sum_hidden(now, start, candidate_nodes[0], model, first, first.hidden)
+                    first_count = activate_units(first.hidden, layers.activation, first.active)
                 else:
                     same = True
-                    for a in range(n_candidate_nodes):
+                    for a in range(candidate_nodes.shape[1]):
                         same &= candidate_nodes[row, a] == candidate_nodes[0, a]
                     if not same:
-                        find_nodes(now, ONLY_ROW, candidate_nodes[row], others.programs, nodes)
-                        count = pick(now, start, nodes, others, words, picked)
-                        sum_rows(buffer_sum, words.activations, picked, count, hidden)
-                        count = activate_units(hidden, layers.activation, active)
-                        scores_of_units(
-                            hidden, layers.weights[block], layers.bias[block], active, count, scores[row, begin:end]
-                        )
+                        sum_hidden(now, start, candidate_nodes[row], model, first, other.hidden)
+                        count = activate_units(other.hidden, layers.activation, other.active)
+                        scores_of_units(other.hidden, weights, bias, other.active, count, own)
                         continue
-                scores_of_units(
-                    first_hidden, layers.weights[block], layers.bias[block], first_active, first_count, scores[row, begin:end]
-                )
-            columns, relations = best_transitions(
-                scores,
-                feature_rows[:, :width],
-                blocks[:, :width],
-                heads[:, :width],
-                rules.padded_starts,
-                rules.block_sizes,
-                rules.root_relation,
-            )
-            column = columns[0]
-            take_transitions(now, rows, heads[0, column : column + 1], children[0, column : column + 1], relations)
-        for i in range(1, length + 1):
-            all_heads[start + i] = now.heads[0, i]
-            all_relations[start + i] = now.relations[0, i]
+                scores_of_units(first.hidden, weights, bias, first.active, first_count, own)
+            at_hand = feature_rows[:, :width], blocks, heads, ONLY_ROW, rules.padded_starts, rules.block_sizes
+            column, relation = best_transition(first.scores, *at_hand, rules.root_relation)
+            take_transition(now, ONLY_ROW, heads[0, column], children[0, column], relation)
+        write_tree(now, start, length, all_heads, all_relations)
