@@ -96,7 +96,7 @@ def folder(tmp_path_factory) -> Path:
         (folder / "ud-v2.2" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
+    for name in ("a", "b", "c", "batch", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
         (folder / f"{name}.conllu").write_text(some)
     lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
     for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
@@ -107,8 +107,6 @@ def folder(tmp_path_factory) -> Path:
     trained = shlex.join(["optimal-step", "train", "hydra.run.dir=RUN_FOLDER"])
     assert trained in COMMANDS
     start("train", ["hydra.run.dir=RUN_FOLDER", f"treebank.train={folder}/a.conllu", f"treebank.dev={folder}/b.conllu"], folder)
-    batch = ["RUN_FOLDER", "input.conllu", "-o", "batch.conllu"]
-    forked.script("scripts/annotate.py", *batch, folder=folder).check_returncode()
     forked.script("scripts/pack.py", "RUN_FOLDER", "-o", "packs/hu-szeged-2.2.zip", folder=folder).check_returncode()
     random_text_model().save(folder / "TEXT_FOLDER" / "model")
     return folder
@@ -188,8 +186,6 @@ def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
             arguments = ["0" if word == "8001" else word for word in arguments]
         monkeypatch.setattr(fetch_treebanks, "_fetch", lambda *_: "fetched")
         given = [re.sub(r"\[?(RUN_FOLDER2|MY_FOLDER)\]?", "RUN_FOLDER", word).replace(".gz", ".xz") for word in arguments]
-        if "annotate" in file:  # which overwrites nothing
-            given[given.index("-o") + 1] = str(tmp_path / "batch.conllu")
         if "report" in file and "--gold" not in given:
             given += ["--gold", "gold.conllu"]  # RUN_FOLDER has no test part here
         capsys.readouterr()

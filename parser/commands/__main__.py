@@ -23,7 +23,6 @@ COMMANDS = {
     "parse": "parse CoNLL-U, or text",
     "parse_many": "parse many files in parallel",
     "serve": "answer requests over HTTP, as UDPipe's service does, with a page for people",
-    "annotate": "choose the words to annotate next, in sentences that are parsed where the parser is sure",
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "report": "write a page about a run, or two runs compared",

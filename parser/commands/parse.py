@@ -23,6 +23,9 @@ arc that would be lost; with --on-error=skip or keep it is named, and left out o
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
 
+With --probabilities, MISC says how probable it is that head and relation are right (Prob=0.87), calibrated on the dev part of
+the training; a former Prob is replaced. Arcs that --keep-heads keeps have none.
+
 Kernels are compiled once, when they are first needed, and kept; that takes about ten seconds. With --warm-up only this is done,
 for any later input, for example when a machine is set up.
 """
@@ -75,6 +78,9 @@ def main() -> int:
     arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
     arguments.add_argument("--keep-heads", action="store_true", help="keep the input's arcs, where HEAD is not _")
     arguments.add_argument("--keep-relations", action="store_true", help="keep the relations of these arcs, too")
+    arguments.add_argument(
+        "--probabilities", action="store_true", help="write into MISC how probable each arc is to be right (Prob=0.87)"
+    )
     arguments.add_argument(
         "--lattice", action="store_true", help="INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)"
     )
@@ -130,6 +136,7 @@ def main() -> int:
                 tags=tags,
                 lexicon=lexicon,
                 keep=Keep.RELATIONS if given.keep_relations else Keep.HEADS if given.keep_heads else Keep.NOTHING,
+                probabilities=given.probabilities,
             )
     return _told(parsed, given.input, time_without_compiling() - start)
 
@@ -162,6 +169,7 @@ def _check(given: argparse.Namespace) -> None:
         "--text": given.text and given.lattice,
         "--allow-missing-columns": given.allow_missing_columns and given.lattice,
         "--rerank": given.rerank and given.lattice,
+        "--probabilities": given.probabilities and given.lattice,
         f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
         f"--lexicon {given.lexicon}": given.lexicon is not None and given.lattice,
         "--keep-heads": given.keep_heads and kind != "CoNLL-U",
@@ -176,6 +184,8 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("--keep-relations keeps the relations of arcs that are kept; add --keep-heads")
     if given.keep_heads and given.k_best is not None:
         raise ValueError(f"--k-best {given.k_best} is not supported with --keep-heads; leave one of them out")
+    if given.probabilities and given.k_best is not None:
+        raise ValueError(f"--k-best {given.k_best} is not supported with --probabilities; leave one of them out")
     check_text_options(given)
     check_output(given.output, given.input, given.lexicon, given.tokenizer)
 

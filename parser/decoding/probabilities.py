@@ -78,6 +78,36 @@ class ProbabilityParser:
         return parses, probabilities
 
 
+class ProbabilityError(ValueError):
+    """A model says nothing of how probable its arcs are; the message says the fix."""
+
+
+class CalibratedParser:
+    """Parses, and says how probable it is that arcs are right, head and relation. Threads may share it.
+
+    Args:
+        model: the model.
+        beam: how to search; None: greedily.
+
+    Raises:
+        ProbabilityError: the model is linear, or not calibrated.
+    """
+
+    def __init__(self, model: AnyModel, beam: Beam | None = None) -> None:
+        if not isinstance(model, Model):
+            raise ProbabilityError(f"the scores of model={model.kind} are no probabilities; use a model=mlp or model=bilstm")
+        if not model.calibration.shares:
+            fix = "train it with a dev part (treebank.dev), of 50 words or more, on which they are calibrated"
+            raise ProbabilityError(f"the probabilities of this model are not calibrated; {fix}")
+        self._parser = ProbabilityParser(model, beam)
+        self._calibration = model.calibration
+
+    def parse(self, sentences: Sentences, given: Parses | None, single_root: bool) -> tuple[Parses, np.ndarray]:
+        """The trees, see ProbabilityParser.parse(); and float64[total], 0 to 1, in the layout of ``Sentences``."""
+        parses, probabilities = self._parser.parse(sentences, single_root=single_root, given=given)
+        return parses, self._calibration(probabilities.arcs)
+
+
 def replay(
     parses: Parses,
     sentences: Sentences,

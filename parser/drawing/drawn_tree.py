@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from unicodedata import bidirectional, category, combining, east_asian_width
 
-from parser.conllu.checks import DEPREL, EMPTY, FORM, MISC, UNKNOWN_HEAD, UPOS, ConlluError
+from parser.conllu.checks import DEPREL, EMPTY, FORM, UNKNOWN_HEAD, UPOS, ConlluError
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 
@@ -48,7 +47,6 @@ class DrawnTree:
         heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD, also in the gold tree, where nobody has said.
         deprels: the relations.
         gold_heads, gold_deprels: the gold tree that the other one is drawn against; None: there is one tree.
-        against: what to call that tree.
     """
 
     forms: Sequence[str]
@@ -57,7 +55,6 @@ class DrawnTree:
     deprels: Sequence[str]
     gold_heads: Sequence[int] | None = None
     gold_deprels: Sequence[str] | None = None
-    against: str = "gold"
 
     def __post_init__(self) -> None:
         columns = [self.tags, self.heads, self.deprels]
@@ -151,7 +148,7 @@ def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[Nam
     """
     for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
         if gold is None:
-            yield _named(ours, DrawnTree(*_words(ours), *_tree(ours), *_tree(ours, asked=True), against="asked"))
+            yield _named(ours, DrawnTree(*_words(ours), *_tree(ours)))
             continue
         if ours is None or golden is None or ours.column(FORM) != golden.column(FORM):
             place = (ours or golden).place()
@@ -170,14 +167,8 @@ def _words(sentence: RawSentence) -> tuple[list[str], list[str]]:
     return sentence.column(FORM), sentence.column(UPOS)
 
 
-def _tree(sentence: RawSentence, asked: bool = False) -> tuple[list[int], list[str]]:
-    """Heads and relations; ``asked``: with the arcs that annotate asks about, by Ask=HEAD:DEPREL in MISC, where HEAD is _."""
-    heads, deprels = sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)
-    for word, misc in enumerate(sentence.column(MISC) if asked else ()):
-        found = re.search(r"(?:^|\|)Ask=(\d+):([^|]+)", misc)
-        if heads[word] == UNKNOWN_HEAD and found and int(found[1]) <= len(heads):
-            heads[word], deprels[word] = int(found[1]), found[2]
-    return heads, deprels
+def _tree(sentence: RawSentence) -> tuple[list[int], list[str]]:
+    return sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)
 
 
 def _named(sentence: RawSentence, tree: DrawnTree) -> NamedTree:

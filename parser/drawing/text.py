@@ -37,7 +37,7 @@ def as_text(tree: DrawnTree, color: bool = False) -> str:
         if number in gold:
             right = gold[number]
             place = f" of {right.head} {words[right.head]}" if right.head else ""
-            line = f"{line}   <- {tree.against}: {right.deprel}{place}"
+            line = f"{line}   <- gold: {right.deprel}{place}"
             line = f"{_RED}{line}{_PLAIN}" if color else line
         lines.append(line.rstrip())
     return "\n".join(lines)

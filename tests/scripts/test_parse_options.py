@@ -26,6 +26,8 @@ from tests.forgery import small_model
         (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
         (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv is read where lemmas are written; add --tags=fill, or"),
         (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv is read where lemmas are written"),
+        (["in.conllul", "--probabilities"], "--probabilities is not supported with lattices; leave it out"),
+        (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; leave one of"),
         (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
         (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this is what is read, and it would be overwritten; choose "),
         (["-o", "in.conllul", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),

@@ -21,7 +21,20 @@ from typing import BinaryIO, Final, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from parser.beam_settings import Beam
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
+from parser.conllu.checks import (
+    DEPREL,
+    EMPTY,
+    FEATS,
+    FORM,
+    LEMMA,
+    MISC,
+    UNKNOWN_HEAD,
+    UPOS,
+    XPOS,
+    ConlluError,
+    counted,
+    is_blank,
+)
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
@@ -32,6 +45,7 @@ from parser.decoding.files.tag_writing import TagPredictor, TagUse, given_tags, 
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
+from parser.decoding.probabilities import CalibratedParser
 from parser.decoding.sentence_parser import KBestParser
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -142,6 +156,7 @@ def parse_file(
     tags: TagUse = TagUse.KEEP,
     lexicon: LemmaLexicon | None = None,
     keep: Keep = Keep.NOTHING,
+    probabilities: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
@@ -165,6 +180,8 @@ def parse_file(
         lexicon: lemmas that come before those that the model predicts.
         keep: what of the input's trees is kept. Where the system cannot make all given arcs of a sentence together, it is
             handled as ``on_error`` says.
+        probabilities: write into MISC how probable it is that head and relation are right, as Prob=0.87, in place of a former
+            Prob. Given arcs have none: a former one is removed, for the parser did not choose them.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
@@ -173,10 +190,11 @@ def parse_file(
         BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
         Int8Error: 8-bit products are requested of the model, and not available.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
+        ProbabilityError: probabilities are asked for of a model that is not calibrated.
     """
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
-    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon, keep)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon, keep, probabilities)
     chunks = read_chunks(source, chunk_bytes, threads, name)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -224,7 +242,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report, beam, k_best, tags, lexicon, keep: see parse_file().
+        on_error, report, beam, k_best, tags, lexicon, keep, probabilities: see parse_file().
     """
 
     def __init__(
@@ -238,6 +256,7 @@ class ChunkParser:
         tags: TagUse = TagUse.KEEP,
         lexicon: LemmaLexicon | None = None,
         keep: Keep = Keep.NOTHING,
+        probabilities: bool = False,
     ) -> None:
         self._tag_use = tags
         self._keep = keep
@@ -249,6 +268,7 @@ class ChunkParser:
         if tags is not TagUse.KEEP or lexicon is not None:
             model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
+        self._probable = CalibratedParser(model, beam) if probabilities else None
         self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
         self._predict_tags = None
         if tags is not TagUse.KEEP or lexicon is not None:
@@ -276,7 +296,7 @@ class ChunkParser:
     def parse(self, chunk: Chunk) -> Parsed | Faulty:
         """The chunk with trees, and what it holds; FAULTY, where something is wrong in it: see parse_faulty()."""
         self._parser.begin()
-        if self._k_best is None and self._predict_tags is None:
+        if self._k_best is None and self._predict_tags is None and self._probable is None:
             words = find_words(chunk)
             if words is not None and not (self._keeping is not None and _may_be_given(words)):
                 return self._parse_words(words)
@@ -364,17 +384,29 @@ class ChunkParser:
         self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]], strict: bool
     ) -> Iterator[str]:
         """The text of each sentence with its tree; ``strict``: an arc that is lost is an error."""
-        if self._keeping is None:
+        given = None if self._keeping is None else self._given(sentences, encoded)
+        probabilities = None
+        if self._probable is not None:
+            parses, probabilities = self._probable.parse(encoded, given, self._single_root)
+        elif self._keeping is None or given is None:
             parses = self._parser.get().parse(encoded, single_root=self._single_root)
-            deprels = self._deprels(parses.relations)
         else:
-            parses, deprels = self._kept(self._keeping, sentences, encoded, strict)
+            parses = self._keeping.parse(encoded, given, single_root=self._single_root)
+        deprels = self._deprels(parses.relations)
+        if given is not None:
+            self._keep_relations(sentences, given, parses, deprels)
+            self._refuse_lost(sentences, given, parses, strict)
         heads = parses.heads.tolist()
         for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
+            words = slice(start + 1, end)
             if sentence.error is not None:
                 yield "".join(sentence.lines)
-            else:
-                yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
+                continue
+            misc = None
+            if probabilities is not None:
+                is_given = None if given is None else given.heads[words] != UNKNOWN_HEAD
+                misc = _with_probabilities(sentence.column(MISC), probabilities[words], is_given)
+            yield rewrite(sentence, heads[words], deprels[words], others=written, misc=misc)
 
     def _check_given(self, sentence: RawSentence, strict: bool) -> None:
         """Refuses given heads that are no part of a tree, or cannot be kept, as what is not CoNLL-U."""
@@ -389,22 +421,25 @@ class ChunkParser:
                 raise
             sentence.refuse(error)
 
-    def _kept(
-        self, parser: KeepingParser, sentences: list[RawSentence], encoded: Sentences, strict: bool
-    ) -> tuple[Parses, list[str]]:
-        """Trees with the given arcs, and the relations; a sentence that loses some is refused."""
+    def _given(self, sentences: list[RawSentence], encoded: Sentences) -> Parses:
+        """The arcs that are given."""
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
-        written = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
-        given = given_arcs(heads, written, self._model.relations.symbols, encoded.offsets)
-        parses = parser.parse(encoded, given, single_root=self._single_root)
-        deprels = self._deprels(parses.relations)
-        if written is not None:
-            for (start, end), own, own_heads in zip(pairwise(encoded.offsets.tolist()), written, heads, strict=True):
+        deprels = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
+        return given_arcs(heads, deprels, self._model.relations.symbols, encoded.offsets)
+
+    def _keep_relations(self, sentences: list[RawSentence], given: Parses, parses: Parses, deprels: list[str]) -> None:
+        """Puts the given relations of arcs that are kept into ``deprels``, also those that the model does not know."""
+        if self._keep is Keep.RELATIONS:
+            for sentence, (start, end) in zip(sentences, pairwise(given.offsets.tolist()), strict=True):
                 words = slice(start + 1, end)
-                deprels[words] = kept_relations(deprels[words], parses.heads[words].tolist(), own, own_heads)
+                heads = parses.heads[words].tolist(), given.heads[words].tolist()
+                deprels[words] = kept_relations(deprels[words], heads[0], sentence.column(DEPREL), heads[1])
+
+    def _refuse_lost(self, sentences: list[RawSentence], given: Parses, parses: Parses, strict: bool) -> None:
+        """Refuses sentences of whose given arcs one is lost; the first one at once, if ``strict``."""
         for place in lost_arcs(given, parses).tolist():
-            number = int(np.searchsorted(encoded.offsets, place, side="right")) - 1
-            sentence, word = sentences[number], place - int(encoded.offsets[number])
+            number = int(np.searchsorted(given.offsets, place, side="right")) - 1
+            sentence, word = sentences[number], place - int(given.offsets[number])
             where = sentence.place(sentence.word_lines[word - 1])
             why = f"system={self._model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
@@ -412,7 +447,6 @@ class ChunkParser:
                 raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
             self._report(error)
             sentence.error = error
-        return parses, deprels
 
     def _k_best_texts(
         self,
@@ -449,6 +483,22 @@ class ChunkParser:
 def _may_be_given(words: WordPositions) -> bool:
     """Whether some head is given, or a sentence is longer than those that heads are kept in."""
     return has_heads(words) or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
+
+
+def _with_probabilities(misc: list[str], probabilities: np.ndarray, is_given: np.ndarray | None) -> list[str]:
+    """MISC of the words of a sentence.
+
+    Args:
+        misc: as it was.
+        probabilities: float64[n], 0 to 1; NaN where none is known.
+        is_given: bool[n], whose arcs are given; None: nobody's.
+    """
+    hidden = np.isnan(probabilities) if is_given is None else np.isnan(probabilities) | is_given
+    written = []
+    for before, probability, is_hidden in zip(misc, probabilities.tolist(), hidden.tolist(), strict=True):
+        said = [one for one in before.split("|") if one != EMPTY and not one.startswith("Prob=")]
+        written.append("|".join(said if is_hidden else [*said, f"Prob={probability:.2f}"]) or EMPTY)
+    return written
 
 
 def _missing_end(sentence: RawSentence) -> str:
