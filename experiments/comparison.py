@@ -4,20 +4,18 @@
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
 
 NAME.yaml of --config-name says what is compared: accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained,
-online, distillation.
+online.
 UDPipe's lines need the extra ``compare``; without it, name the others. A claim is the sum of the LAS of some variants minus
 that of others, positive if it holds. It is estimated from pairs, trainings on the same treebank with the same seed; the
 interval is Student's, 95%, over the pairs of a treebank, and over those of all treebanks together. A claim is open if its
-interval holds 0, or if there is only one pair. A variant that has settings ``distillation.*``
-(parser/training/examples/teacher.py) is taught by the variant ``teacher``, trained on the same treebank with the same seed,
-before it.
+interval holds 0, or if there is only one pair.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -33,14 +31,10 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
 from parser.model import loading as models
-from parser.settings.paths import override
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 _EDGES = [count.name for count in fields(NonprojectiveEdges)]
-
-# In a row, what tells a variant that is taught from its teacher.
-TAUGHT_BY = " taught by "
 
 
 @dataclass
@@ -64,7 +58,6 @@ class VariantComparison(Trainings):
     variants: list[str]
     train_on: str
     dev_alone: list[str]
-    teacher: str | None
     all_variants: dict[str, list[str]]
     all_udpipe: dict[str, dict[str, Any]]
     all_claims: dict[str, Claim]
@@ -80,24 +73,16 @@ class VariantComparison(Trainings):
         """The part that is trained on: ``dev`` where there is no other."""
         return "dev" if treebank in self.dev_alone else self.train_on
 
-    def is_taught(self, variant: str) -> bool:
-        """Whether a variant has a teacher."""
-        return any(setting.startswith("distillation.") for setting in self.all_variants.get(variant, []))
-
     def training(self, variant: str, treebank: str, seed: int | str) -> Training:
         """The training of a variant; on the dev part only, where the treebank has no other."""
         made = Training.of(self, treebank, seed, self.all_variants.get(variant, []))
-        if self.is_taught(variant):
-            teacher = folder_of(self.runs, str(self.teacher), made, self.part(treebank)).absolute()
-            made = replace(made, files=(override("distillation.teacher", teacher),))
         return made.on_dev() if self.part(treebank) == "dev" else made
 
     def settings_of(self, variant: str) -> str:
         """What a row says of its training; of one of UDPipe nothing."""
         if variant in self.all_udpipe:
             return ""
-        own = Training.of(self, "", 1, self.all_variants[variant]).described
-        return f"{own}{TAUGHT_BY}{self.settings_of(str(self.teacher))}" if self.is_taught(variant) else own
+        return Training.of(self, "", 1, self.all_variants[variant]).described
 
 
 def cells(wanted: VariantComparison) -> list[Cell]:
@@ -108,8 +93,6 @@ def cells(wanted: VariantComparison) -> list[Cell]:
     named = wanted.variants or wanted.names
     check_known("train_on", [wanted.train_on], ("train", "dev"))
     check_known("variants", named, [*wanted.names, UDPIPE])
-    if wanted.teacher is not None:
-        check_known("teacher", [wanted.teacher], [name for name in wanted.all_variants if not wanted.is_taught(name)])
     check(wanted, ())
     for part in {wanted.part(language) for language in wanted.languages}:
         needed = ("dev", "test") if part == "dev" else ("train", "dev", "test")
@@ -118,7 +101,7 @@ def cells(wanted: VariantComparison) -> list[Cell]:
     found = []
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, names):
         if name in wanted.all_variants:
-            group = f"{language} seed {seed}" if wanted.teacher else f"{language} {name} seed {seed}"
+            group = f"{language} {name} seed {seed}"
         elif seed == 1:  # variants of the same options share a model
             group = f"{language} {_model_name(wanted.all_udpipe[name])}"
         else:
@@ -128,27 +111,20 @@ def cells(wanted: VariantComparison) -> list[Cell]:
 
 
 def measure(wanted: VariantComparison, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains variants on a treebank, their teacher first, and parses the test part."""
+    """Trains variants on a treebank, and parses the test part."""
     keys = [cell.key for cell in group]
     if keys[0][0] in wanted.all_udpipe:
         yield from _measure_udpipe(wanted, keys)
         return
-    untaught = [key for key in keys if not wanted.is_taught(key[0])]
-    taught = [key for key in keys if wanted.is_taught(key[0])]
-    teacher = (str(wanted.teacher), *keys[0][1:])
-    if taught and teacher not in untaught:
-        untaught.append(teacher)  # which is not trained again where it is finished
-    for key in [*untaught, *taught]:
-        numbers = _measure_ours(wanted, key, wanted.fresh and key in keys)
-        if key in keys:
-            yield key, numbers
+    for key in keys:
+        yield key, _measure_ours(wanted, key)
 
 
-def _measure_ours(wanted: VariantComparison, key: Key, fresh: bool) -> dict[str, str]:
+def _measure_ours(wanted: VariantComparison, key: Key) -> dict[str, str]:
     variant, language, trained_on, seed = key
     training = wanted.training(variant, language, seed)
     folder = folder_of(wanted.runs, variant, training, trained_on)
-    metrics = run_training(training, folder, fresh=fresh)
+    metrics = run_training(training, folder, fresh=wanted.fresh)
     gold = read_treebank(training.part("test")).sentences
     parses = parse(models.load(folder), gold, single_root=training.settings().single_root)
     heads = parses.heads.tolist()

@@ -6,7 +6,7 @@ trees that follow. They are text for a parser with an encoder to parse, from whi
     optimal-step recombine train.conllu -o new.conllu --copies 10
     optimal-step parse ENCODER_RUN new.conllu -o parsed.conllu
     optimal-step train recipe=accurate treebank.train=[train.conllu,parsed.conllu] treebank.dev=dev.conllu \\
-        distillation.teacher=[ENCODER_RUN,ANOTHER,A_THIRD] distillation.over=all second_pass.epochs=8 \\
+        distillation.teacher=[ENCODER_RUN,ANOTHER,A_THIRD] second_pass.epochs=8 \\
         vectors.min_count=16 classifier.word_dropout=2.75
 
 The teachers are encoders of several seeds. The last two settings are for 10 new sentences for each: a form that TRAIN has once

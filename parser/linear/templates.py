@@ -10,7 +10,7 @@ both sides. The nodes, by their positions (transitions/features.py):
 
 and what is read there:
 
-    w, p, m       form, UPOS, FEATS
+    w, p, m       form, UPOS, FEATS (m: in models of before)
     L             the relation that the node has been given
     vl, vr        children on the left and on the right so far, 7 or more together
     sl, sr        the sets of their relations
@@ -72,9 +72,6 @@ TEMPLATES = (
     "X:p+P:p+G:p",
     *("C:w", "C:p", "C:p+X:p+Y:p"),
 )
-
-# What online.feats adds.
-FEATS_TEMPLATES = ("X:m", "Y:m", "X:m+Y:m", "X:p+X:m+Y:p+Y:m")
 
 
 class Programs(NamedTuple):

@@ -28,7 +28,7 @@ class PathKind(StrEnum):
 Keep = StrEnum("Keep", ["last", "best"])
 """Which epoch of a pass is kept: the last, or the best one on dev."""
 
-OptimizerName = StrEnum("OptimizerName", ["sgd", "adam", "adamw"])
+OptimizerName = StrEnum("OptimizerName", ["sgd", "adam"])
 Schedule = StrEnum("Schedule", ["constant", "cosine", "linear"])
 
 ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
@@ -59,25 +59,20 @@ Mode = StrEnum("Mode", ["static", "nondet", "explore"])
 OnlineSentences = StrEnum("OnlineSentences", ["all", "projective"])
 """Which sentences are learned from."""
 
-Target = StrEnum("Target", ["own_best", "fixed_order", "marginal"])
+Target = StrEnum("Target", ["own_best", "fixed_order"])
 """What an example teaches where several transitions are optimal.
 
 * own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
 * fixed_order: the first optimal transition of the system's eager order: attach as soon as possible.
-* marginal: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
 """
 
-Policy = StrEnum("Policy", ["prediction", "mixed", "sample", "beam"])
+Policy = StrEnum("Policy", ["prediction", "mixed", "sample"])
 """Which transitions exploration takes.
 
 * prediction: the one that the classifier scores highest (Nederhof 2019, Section 8).
 * mixed: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
 * sample: one drawn from the classifier's distribution over the applicable outputs.
-* beam: those that a beam takes, from all of its items; see explore_with_beam().
 """
-
-Over = StrEnum("Over", ["optimal", "all"])
-"""What the teacher's distribution is over: the right outputs of optimal transitions, or all outputs."""
 
 UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
 """The step of a search that is learned from.

@@ -27,7 +27,6 @@ from parser.settings.choices import (
     OnFault,
     OnlineSentences,
     OptimizerName,
-    Over,
     PathKind,
     Policy,
     Schedule,
@@ -205,8 +204,6 @@ class OptimizerSettings:
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_OWN_PASSES)
     schedule: Schedule = MISSING
     schedule_over: ScheduleSpan = MISSING
-    momentum: float = number(0, 1, "the momentum", below=True, read=f"{_OWN_PASSES}, and optimizer.name=sgd")
-    weight_decay: float = number(0, 1, "the weight decay")
     batch_size: int = number(1, 1e6, "the number of examples in a batch", read=_OWN_PASSES)
 
 
@@ -240,11 +237,8 @@ class DistillationSettings:
     teacher: Any = setting(
         None,
         path=_FOLDERS,
-        read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine, and second_pass.policy!=beam",
+        read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine",
     )
-    weight: float = number(0, 1e6, "the weight of a loss", above=True, read="distillation.teacher=RUN_FOLDER")
-    temperature: float = number(0, 1e3, "what scores are divided by", above=True, read="distillation.teacher=RUN_FOLDER")
-    over: Over = setting(read="distillation.teacher=RUN_FOLDER")
 
 
 @dataclass
@@ -270,7 +264,6 @@ class OnlineSettings:
     explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration", read="online.mode=explore")
     exploration_probability: float = number(0, 1, "a probability", read="online.mode=explore")
     sentences: OnlineSentences = MISSING
-    feats: bool = MISSING
 
 
 @dataclass
@@ -326,7 +319,6 @@ class TensorBoardSettings:
 
     trees: int = number(0, 1000, "the number of sentences")
     figures: bool = MISSING
-    projector: bool = setting(read=_NETWORK)
 
 
 @dataclass

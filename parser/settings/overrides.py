@@ -46,6 +46,12 @@ RENAMED = {
     "beam.training.start": "start",
 }
 
+# Settings of older versions that changed nothing, or nothing for the better.
+GONE = (
+    *("distillation.over", "distillation.temperature", "distillation.weight"),
+    *("online.feats", "optimizer.momentum", "optimizer.weight_decay", "tensorboard.projector"),
+)
+
 
 @dataclass
 class Key:
@@ -197,6 +203,8 @@ def absent(key: str, settings: Any, given: str) -> str:
     """What to say of a key that is none of this run's, as it was given: it is misspelt, or of another choice of a group."""
     if key in RENAMED:
         return f"there is no setting {key}; its name is {RENAMED[key]}"
+    if key in GONE:
+        return f"there is no setting {key} any more; leave {given} out"
     known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
     if known is None:
         # A last part that any group has; else the group decides first, then the last part: optimzer.lr is the optimizer's.

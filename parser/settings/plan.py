@@ -16,7 +16,7 @@ from parser.data.treebank import PartFiles, TrainingFiles
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import ClassifierSpec
-from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
+from parser.settings.choices import ExampleUse, Mode, Policy, Target, TrainingTrees, UpdateStep
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,10 @@ class OptimizerPlan:
     """How the weights of a pass are fitted.
 
     Attributes:
-        name: sgd, adam or adamw.
+        name: sgd or adam.
         learning_rate: the highest; see ``schedule``.
         schedule: of the learning rate: constant, cosine or linear.
         span: the epochs that the schedule spans.
-        momentum: of sgd, Nesterov's.
-        weight_decay: the share by which an update shrinks the weights, times the learning rate.
         batch_size: examples between two updates; of a GlobalPlan, sentences.
         rate_key: the setting that the learning rate comes from, for messages.
     """
@@ -46,8 +44,6 @@ class OptimizerPlan:
     learning_rate: float
     schedule: str
     span: Span
-    momentum: float
-    weight_decay: float
     batch_size: int
     rate_key: str = "optimizer.learning_rate"
 
@@ -82,23 +78,6 @@ class GoldPlan(PassPlan):
 
 
 @dataclass(frozen=True)
-class DistillationPlan:
-    """What the second pass learns from other models, beside the oracle.
-
-    Attributes:
-        teachers: run folders, one at least; the mean of their distributions is learned.
-        weight: of the cross entropy with it, relative to the loss of the oracle's steps.
-        temperature: by which the scores of both are divided.
-        over: what the distributions are over.
-    """
-
-    teachers: tuple[str, ...]
-    weight: float
-    temperature: float
-    over: Over
-
-
-@dataclass(frozen=True)
 class ExplorationPlan(PassPlan):
     """The second pass: on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
 
@@ -110,8 +89,7 @@ class ExplorationPlan(PassPlan):
         explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
         policy: which transitions exploration takes.
         exploration_probability: with Policy.mixed, that of the prediction.
-        beam: with Policy.beam, the beam that explores, else None.
-        distillation: what teachers add; None: there are none.
+        teachers: run folders of other models, the mean of whose distributions is learned beside the oracle's steps.
     """
 
     name = "second_pass"
@@ -122,8 +100,7 @@ class ExplorationPlan(PassPlan):
     explore_every: int
     policy: Policy
     exploration_probability: float
-    beam: Beam | None = None
-    distillation: DistillationPlan | None = None
+    teachers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -270,10 +247,9 @@ class NetworkPlan:
 
 @dataclass(frozen=True)
 class LinearPlan:
-    """A linear model: the attributes that its templates read, and whether FEATS are among them."""
+    """A linear model: the attributes that its templates read."""
 
     attributes: tuple[str, ...]
-    feats: bool
 
 
 @dataclass(frozen=True)
@@ -325,11 +301,10 @@ class TokenizerPlan:
 
 @dataclass(frozen=True)
 class TensorBoardPlan:
-    """What the events hold besides curves: trees of dev after each epoch, figures after each pass, the word vectors."""
+    """What the events hold besides curves: trees of dev after each epoch, figures after each pass."""
 
     trees: int
     figures: bool
-    projector: bool
 
 
 @dataclass(frozen=True)
@@ -380,8 +355,7 @@ class Plan:
     @property
     def teachers(self) -> tuple[str, ...]:
         """The run folders of the models that teach; none if there are none."""
-        taught = [one.distillation for one in self.passes if isinstance(one, ExplorationPlan) and one.distillation is not None]
-        return taught[0].teachers if taught else ()
+        return tuple(teacher for one in self.passes if isinstance(one, ExplorationPlan) for teacher in one.teachers)
 
     @property
     def trees(self) -> set[TrainingTrees]:

@@ -13,7 +13,6 @@ import oracles
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
 from parser.lattices.gold_paths import MissingPath
-from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings import (
     check_column,
@@ -24,7 +23,7 @@ from parser.settings import (
     vector_training,
     vocabulary_is_of_subset,
 )
-from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, TrainingTrees
+from parser.settings.choices import Keep, OnlineSentences, OptimizerName, SettingsError, TrainingTrees
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
@@ -35,7 +34,6 @@ from parser.settings.groups import (
     UdpipeSettings,
 )
 from parser.settings.plan import (
-    DistillationPlan,
     ExplorationPlan,
     FilesPlan,
     GlobalPlan,
@@ -100,7 +98,7 @@ def plan(settings: Settings) -> Plan:
         system=SystemPlan(made.system, system_options(made)),
         oracle=oracle_of(made),
         projectivization=made.projectivization,
-        model=_linear(made) if isinstance(made, LinearSettings) else _network(made),
+        model=LinearPlan(("form", "upos")) if isinstance(made, LinearSettings) else _network(made),
         passes=tuple(_passes(made, teachers)),
         start=made.start,
         search=_search(made),
@@ -113,7 +111,7 @@ def plan(settings: Settings) -> Plan:
         keep_best=made.keep == Keep.best,
         resume=made.resume,
         tokenizer=TokenizerPlan(udpipe.epochs, made.segmenter != "none") if isinstance(udpipe, UdpipeSettings) else None,
-        tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures, made.tensorboard.projector),
+        tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures),
     )
 
 
@@ -141,12 +139,6 @@ def _labels(made: Settings) -> dict[str, str | int | None]:
         **{name: getattr(made, name) for name in ("oracle", "strategy", "ties", "seed")},
         **({"column": None} if isinstance(made, LinearSettings) else {}),
     }
-
-
-def _linear(made: LinearSettings) -> LinearPlan:
-    feats = made.online.feats
-    attributes = tuple(name for name in LINEAR_ATTRIBUTES.values() if feats or name != "feats")
-    return LinearPlan(attributes, feats)
 
 
 def _network(made: Settings) -> NetworkPlan:
@@ -222,8 +214,7 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
             explore_every=second.explore_every,
             policy=second.policy,
             exploration_probability=second.exploration_probability,
-            beam=_exploring_beam(made),
-            distillation=_distillation(made, teachers),
+            teachers=teachers,
         )
     if training is not None and search is not None:
         optimizer = _optimizer_of_searches(made, training)
@@ -242,34 +233,16 @@ def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
         yield StructuredPlan(training.epochs, trees, search, training.update, training.gold_size)
 
 
-def _distillation(made: Settings, teachers: tuple[str, ...]) -> DistillationPlan | None:
-    if not isinstance(made, MlpSettings) or not teachers:
-        return None
-    wanted = made.distillation
-    return DistillationPlan(teachers, wanted.weight, wanted.temperature, wanted.over)
-
-
-def _exploring_beam(made: Settings) -> Beam | None:
-    beam = made.beam
-    if made.second_pass.policy != Policy.beam or not isinstance(beam, LocalBeamSettings):
-        return None
-    return Beam(beam.size, Merge(beam.merge))
-
-
 def _optimizer(made: Settings, epochs: list[int], number: int) -> OptimizerPlan:
     """That of one of the first two passes."""
     wanted = made.optimizer
     each = wanted.schedule_over == "pass"
     span = Span(0, epochs[number]) if each else Span(sum(epochs[:number]), sum(epochs))
-    return OptimizerPlan(
-        wanted.name, wanted.learning_rate, wanted.schedule, span, wanted.momentum, wanted.weight_decay, wanted.batch_size
-    )
+    return OptimizerPlan(wanted.name, wanted.learning_rate, wanted.schedule, span, wanted.batch_size)
 
 
 def _optimizer_of_searches(made: Settings, training: BeamTrainingSettings) -> OptimizerPlan:
-    """That of the third pass: Adam, whose schedule and weight decay are those of the passes before."""
-    rate, span, before = training.learning_rate, Span(0, training.epochs), made.optimizer
+    """That of the third pass: Adam, whose schedule is that of the passes before."""
+    rate, schedule, span = training.learning_rate, made.optimizer.schedule, Span(0, training.epochs)
     key = "beam.training.learning_rate"
-    return OptimizerPlan(
-        OptimizerName.adam, rate, before.schedule, span, 0.0, before.weight_decay, training.batch_sentences, key
-    )
+    return OptimizerPlan(OptimizerName.adam, rate, schedule, span, training.batch_sentences, key)

@@ -22,7 +22,7 @@ from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.networks.classifier import check_device
 from parser.settings import held_out_of, vocabulary_is_of_subset
-from parser.settings.choices import ExampleUse, OnFault, Policy, SettingsError, TrainingTrees
+from parser.settings.choices import ExampleUse, OnFault, SettingsError, TrainingTrees
 from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
@@ -239,9 +239,6 @@ def _wrong_passes(made: Settings) -> Iterator[str]:
 
 def _wrong_beam(made: Settings) -> Iterator[str]:
     beam, linear = made.beam, isinstance(made, LinearSettings)
-    if made.second_pass.policy == Policy.beam and not isinstance(beam, LocalBeamSettings):
-        fix = "choose beam=local or beam=global, or another policy"
-        yield f"second_pass.policy=beam explores with the parser's beam, and beam={beam.name} has none; {fix}"
     if isinstance(beam, LocalBeamSettings) and beam.merge == Merge.SIGNATURE and (linear or made.system != "arc_standard"):
         fix = f"choose beam.merge={Merge.CONFIGURATION}"
         yield f"beam.merge={beam.merge} is only for system=arc_standard, and not for model=linear; {fix}"
@@ -274,12 +271,9 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
     for key, given in (("folds", made.treebank.folds), ("on_error", made.treebank.on_error)):
         if given not in (None, OnFault.stop):
             yield f"treebank.{key}={given} is not supported with lattices; leave it out"
-    fix = "or lattice.choices=false"
-    if lattice.choices and made.second_pass.policy == Policy.beam:
-        yield f"lattice.choices=true learns along single computations, not second_pass.policy=beam; choose another, {fix}"
     if lattice.choices and made.first_pass.trees == TrainingTrees.projective_subset:
         wrong = "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out"
-        yield f"{wrong}; choose column=2, 4, 5 or 6, {fix}"
+        yield f"{wrong}; choose column=2, 4, 5 or 6, or lattice.choices=false"
 
 
 def templates_of(made: Settings) -> dict[str, list[str]]:

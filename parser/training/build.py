@@ -10,7 +10,7 @@ import torch
 
 from parser.data.attributes import SUBWORDS
 from parser.linear.model import LinearModel
-from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.linear.templates import TEMPLATES
 from parser.model.extension import difference, take_over
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
     """A new model, and the passes that train it, one after the other."""
     if isinstance(plan.model, LinearPlan):
-        return _linear(plan, plan.model, context)
+        return _linear(plan, context)
     return _classifier(plan, plan.model, context)
 
 
@@ -75,10 +75,9 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     return model, passes
 
 
-def _linear(plan: Plan, linear: LinearPlan, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
+def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
     corpus, system = context.corpus, plan.system
-    templates = [*TEMPLATES, *(FEATS_TEMPLATES if linear.feats else ())]
-    model = LinearModel.new(corpus.vocabularies, corpus.relations, templates, system.name, dict(system.options))
+    model = LinearModel.new(corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options))
     trained = TrainedLinearModel(model, plan.passes[0].trees, plan.oracle, context)
     passes: list[TrainingPass] = []
     for one in plan.passes:

@@ -147,10 +147,7 @@ def _taught(manifest: Manifest) -> str:
         name = folder.parent.name if folder.name == MODEL else folder.name
         encoders.append(f"{name} (SHA-256 of its weights: `{manifest.files.get(f'{key}/{TENSORS}', 'not there')}`)")
     of_them = f"an encoder, {encoders[0]}" if len(encoders) == 1 else f"{len(encoders)} encoders (mean): {', '.join(encoders)}"
-    over = "all steps" if distillation["over"] == "all" else "the optimal steps"
-    temperature = distillation.get("temperature", 1)
-    divided = "" if temperature == 1 else f", temperature {temperature:g}"
-    return f" It learned besides from the distributions over {over} of {of_them}, weight {distillation['weight']:g}{divided}."
+    return f" It learned besides from the distributions of {of_them}."
 
 
 def _pretrained(manifest: Manifest) -> str:

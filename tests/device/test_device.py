@@ -44,11 +44,10 @@ RUNS = {
     "accurate": ["recipe=accurate"],
     "accurate, bilstm": ["recipe=accurate", *ENCODER],
     "text": TEXT,
-    "marginal": ["recipe=accurate", "second_pass.target=marginal"],
     "lr_spine": ["recipe=accurate", "system=lr_spine"],
     "global": ["recipe=accurate", *GLOBAL],
     "global, bilstm": ["recipe=accurate", *ENCODER, *GLOBAL],
-    "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2", "second_pass.policy=beam"],
+    "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2"],
 }
 # In make test: examples of one pass and of the other, an encoder with all its parts, and whole computations.
 QUICK = ("paper", "accurate", "text", "global")
@@ -121,7 +120,7 @@ def test_without_dropout_the_weights_are_those_of_the_cpu(treebank, tmp_path):
 def test_a_teacher_is_asked_on_the_device(treebank, tmp_path):
     with fake_device():
         train(run(treebank, "recipe=accurate", *ENCODER, *FEW, f"device={NAME}"), tmp_path / "teacher")
-        taught = [f"distillation.teacher={tmp_path / 'teacher'}", "distillation.over=all", "distillation.weight=1"]
+        taught = [f"distillation.teacher={tmp_path / 'teacher'}"]
         metrics = train(run(treebank, "recipe=accurate", *FEW, f"device={NAME}", *taught), tmp_path / "taught")
     assert metrics["dev"]["las"] >= 0
 

@@ -90,9 +90,7 @@ def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, mo
     assert measured[0]["cpu_seconds"] == measured[1]["cpu_seconds"]
 
 
-@pytest.mark.parametrize(
-    "config", ["online", "systems", "systems_bilstm", "systems_text", "subwords", "pretrained", "distillation"]
-)
+@pytest.mark.parametrize("config", ["online", "systems", "systems_bilstm", "systems_text", "subwords", "pretrained"])
 def test_variants_differ_and_every_claim_names_variants(config):
     found = wanted(config)
     settings = [found.settings_of(name) for name in found.all_variants]
@@ -118,30 +116,10 @@ def test_a_training_makes_a_row(tmp_path):
     assert int(made["gold"]) > int(made["gold_found"])
 
 
-def test_a_teacher_has_the_treebank_and_the_seed_of_those_it_teaches_and_its_place_is_in_no_row():
-    asked = wanted("distillation", "languages=[hu,got]", "seeds=2")
-    taught = asked.training("all steps", "got", 2).settings()
-    assert str(taught.distillation.teacher).endswith("runs/distillation/bilstm/got-train-seed2")
-    assert asked.settings_of("all steps") == "recipe=accurate distillation.over=all taught by recipe=accurate model=bilstm"
-    other = wanted("distillation", "all_variants.bilstm=[model=bilstm,encoder.layers=1]")
-    changed = {name for name in asked.all_variants if asked.settings_of(name) != other.settings_of(name)}
-    assert changed == {name for name in asked.all_variants if name == "bilstm" or asked.is_taught(name)}
-
-
-def test_the_teacher_is_trained_first_though_its_row_is_there(monkeypatch):
-    trained: list[tuple[str, bool]] = []
-    monkeypatch.setattr(comparison, "_measure_ours", lambda wanted, key, fresh: trained.append((key[0], fresh)) or {})
-    keys = [(name, "hu", "train", "1") for name in ("all steps", "mlp")]
-    made = measure(wanted("distillation", "fresh=true"), [Cell(key, "", "") for key in keys])
-    assert [key[0] for key, _ in made] == ["mlp", "all steps"]
-    assert trained == [("mlp", True), ("bilstm", False), ("all steps", True)]
-
-
 @pytest.mark.parametrize(
     ("config", "override", "message"),
     [
         ("systems", "variants=[arc_eager]", "variants has 'arc_eager'"),
-        ("distillation", "teacher='all steps'", "teacher has 'all steps'; known are 'mlp', 'bilstm'"),
     ],
 )
 def test_unknown_variants_are_named(config, override, message):

@@ -21,7 +21,7 @@ COPY = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buf
 def wanted_of(*overrides: str) -> Compression:
     wanted = settings_of(Compression, "compression", ["languages=[sample]", "seeds=1", "rounds=1", *overrides])
     wanted.all_systems = {
-        "mlp, taught": System(["model=mlp", "distillation.over=all"], copies=1, distributions=True),
+        "mlp, taught": System(["model=mlp"], copies=1, distributions=True),
         "text, taught": System(["second_pass.epochs=7"], copies=1),
         "pretrained": System(["encoder.lemmas=null"]),
         "pretrained, reranked": System(["encoder.lemmas=null"], ["--beam", "8"]),

@@ -14,7 +14,7 @@ from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
-from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.linear.templates import TEMPLATES
 from parser.training.passes.online import iterate
 from parser.transitions.attardi import Attardi
 from parser.transitions.lr_spine import LRSpine
@@ -23,10 +23,13 @@ from tests.linear import reference
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence
 
+# Models of before may have them.
+OF_FEATS = ("X:m", "Y:m", "X:m+Y:m", "X:p+X:m+Y:p+Y:m")
+
 # System, options, and an oracle, with the templates that a run would have.
 SYSTEMS = [
     ("arc_standard", {}, "context_rows", TEMPLATES),
-    ("arc_standard", {}, "context_rows", (*TEMPLATES, *FEATS_TEMPLATES)),
+    ("arc_standard", {}, "context_rows", (*TEMPLATES, *OF_FEATS)),
     ("arc_hybrid", {}, "arc_hybrid_local", TEMPLATES),
     ("attardi", {"degree": 2}, "attardi_search", TEMPLATES),
     ("lr_spine", {}, "lr_spine_chart", TEMPLATES),

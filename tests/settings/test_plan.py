@@ -7,9 +7,8 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.settings.choices import Policy, TrainingTrees
+from parser.settings.choices import TrainingTrees
 from parser.settings.plan import (
-    ExplorationPlan,
     GlobalPlan,
     GoldPlan,
     NetworkPlan,
@@ -77,9 +76,6 @@ def test_searches():
     found = {name: plan(settings(f"beam={name}")).search for name in ("none", "local", "global")}
     beam = Beam(8, Merge.CONFIGURATION)
     assert found == {"none": None, "local": beam, "global": Beam(8, Merge.CONFIGURATION, Scores.GLOBAL)}
-    (_, second) = plan(settings("beam=local", "second_pass.policy=beam")).passes
-    assert isinstance(second, ExplorationPlan)
-    assert (second.policy, second.beam) == (Policy.beam, beam)
 
 
 def test_the_third_pass_has_adam_and_the_trees_as_they_are():

@@ -25,7 +25,7 @@ from tests.random_trees import random_tree
 from tests.toy import sentence
 from tests.training.slow_beam import SlowBeam
 
-PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), 0.0, 0.0, batch_size=3)
+PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), batch_size=3)
 
 
 def gold_of(model: Model, sentences) -> TrainingSentences:

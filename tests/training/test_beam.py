@@ -10,7 +10,6 @@ from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
-from parser.training.observers.observer import ExplorationEnd, Observer
 from parser.training.run import train
 from tests.training.small_runs import files_of, run
 
@@ -34,20 +33,6 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):
         of_model.pop("calibration")  # it is of the search
     assert settings == greedily
     assert written == others
-
-
-def test_the_second_pass_explores_with_the_beam(treebank, tmp_path):
-    reports: list[ExplorationEnd] = []
-
-    class Reports(Observer):
-        def on_exploration(self, exploration: ExplorationEnd) -> None:
-            reports.append(exploration)
-
-    for beam in ("none", "local"):
-        policy = ["beam.size=3", "second_pass.policy=beam"] if beam == "local" else []
-        train(run(treebank, f"beam={beam}", *policy), tmp_path / beam, [Reports()])
-    single, several = (one.report.steps for one in reports)
-    assert single < several <= 3 * single
 
 
 def test_a_linear_model_has_a_local_beam(treebank, tmp_path):

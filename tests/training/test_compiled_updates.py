@@ -28,26 +28,8 @@ from parser.transitions.features import slots_of
 from tests.training.classifiers import OUTPUTS, SIZES, make, random_batch
 
 embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 12), st.booleans()))
-decays = st.sampled_from([0.0, 0.01])
-optimizers = st.builds(
-    OptimizerPlan,
-    st.just("sgd"),
-    st.just(0.1),
-    st.just("constant"),
-    st.just(Span(0, 1)),
-    st.sampled_from([0.0, 0.9]),
-    decays,
-    st.just(5),
-) | st.builds(
-    OptimizerPlan,
-    st.sampled_from(["adam", "adamw"]),
-    st.just(0.01),
-    st.just("constant"),
-    st.just(Span(0, 1)),
-    st.just(0.0),
-    decays,
-    st.just(5),
-)
+optimizers = st.builds(OptimizerPlan, st.just("sgd"), st.just(0.1), st.just("constant"), st.just(Span(0, 1)), st.just(5))
+optimizers |= st.builds(OptimizerPlan, st.just("adam"), st.just(0.01), st.just("constant"), st.just(Span(0, 1)), st.just(5))
 
 
 @given(
@@ -102,9 +84,8 @@ def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
     shapes = {"table": (6, 3), "bias": (4,)}
     start = {name: torch.from_numpy(rng.normal(size=shape).astype(np.float32)) for name, shape in shapes.items()}
     ours, theirs = ({name: torch.nn.Parameter(t.clone()) for name, t in start.items()} for _ in range(2))
-    kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-    more = {"momentum": settings.momentum, "nesterov": settings.momentum > 0} if settings.name == "sgd" else {}
-    reference = kinds[settings.name](theirs.values(), weight_decay=settings.weight_decay, **more)
+    kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[settings.name]
+    reference = kind(theirs.values(), lr=settings.learning_rate)
     gradients: dict[str, Gradient] = {}
     optimizer = CompiledOptimizer(ours, gradients, settings)
     for step in range(4):
@@ -134,11 +115,11 @@ class Updates:
         self.optimizer.step(rate)
 
 
-@pytest.mark.parametrize(("name", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
+@pytest.mark.parametrize("name", ["sgd", "adam"])
 @pytest.mark.parametrize("compiled_first", [True, False])
 @pytest.mark.parametrize("hidden", [8, 20])
-def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, compiled_first, hidden):
-    plan = OptimizerPlan(name, 0.05, "constant", Span(0, 1), momentum, 0.01, 5)
+def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, compiled_first, hidden):
+    plan = OptimizerPlan(name, 0.05, "constant", Span(0, 1), 5)
     classifier, other = (make({"form": Embedding(4, trained=True)}, hidden=hidden) for _ in range(2))
     one_way = Updates(classifier, plan, compiled=True)
     first, second = (Updates(other, plan, compiled) for compiled in (compiled_first, not compiled_first))
@@ -184,7 +165,7 @@ def test_vectors_that_no_slot_reads_stay():
     classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, 8, OUTPUTS)
     assert not CompiledGradients(classifier).gradients["tokens.embeddings.vectors.deprel"].used.any()
     before = tokens.embeddings.vectors["deprel"].detach().clone()
-    updates = Updates(classifier, OptimizerPlan("adam", 0.1, "constant", Span(0, 1), 0.0, 0.0, 5), compiled=True)
+    updates = Updates(classifier, OptimizerPlan("adam", 0.1, "constant", Span(0, 1), 5), compiled=True)
     features, targets = random_batch(5, 1, 0)
     for _ in range(3):
         updates.update(features[:, :2] % SIZES["upos"], targets, 0.1)

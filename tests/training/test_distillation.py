@@ -13,18 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from parser.data.sentences import NO_NODE
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.network_spec import Embedding
 from parser.settings import SettingsError
-from parser.settings.choices import Over
 from parser.training.compiled.gradients import CompiledGradients
-from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
+from parser.training.examples.examples import Examples, TrainingSentences
 from parser.training.examples.exploration import explore
-from parser.training.examples.teacher import Teacher
-from parser.training.fitting.loss import TeacherTargets, distillation_loss, set_loss
+from parser.training.examples.teacher import Teacher, softmax
+from parser.training.fitting.loss import distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
@@ -35,38 +33,32 @@ FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
 TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]
 
 
-def random_soft(rng: np.random.Generator, size: int, over: Over) -> SoftTargets:
-    """Distributions over all outputs, or over some, of which there are three at most."""
-    scores = rng.normal(size=(size, OUTPUTS)).astype(np.float32) * 3
-    outputs = np.stack([rng.permutation(OUTPUTS)[:3] for _ in range(size)]).astype(np.int32)
-    outputs[:, 1:][rng.random((size, 2)) < 0.5] = NO_NODE
-    return SoftTargets.of_scores(scores, outputs if over is Over.optimal else None)
+def random_soft(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Distributions over all outputs; 0 for some examples, which no teacher has seen."""
+    soft = softmax(rng.normal(size=(size, OUTPUTS)).astype(np.float32) * 3)
+    soft[rng.random(size) < 0.3] = 0
+    return soft
 
 
-def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float, temperature: float) -> float:
-    """The cross entropy, output by output, times the square of the temperature."""
+def slow_distillation(scores: np.ndarray, soft: np.ndarray) -> float:
+    """The cross entropy, output by output."""
     total = 0.0
-    for row, probabilities in enumerate(soft.probabilities):
-        outputs = range(OUTPUTS) if soft.outputs is None else soft.outputs[row]
-        everything = sum(math.exp(score / temperature) for score in scores[row])
-        for output, probability in zip(outputs, probabilities, strict=True):
-            if output != NO_NODE:
-                total -= weight * probability * math.log(math.exp(scores[row, output] / temperature) / everything)
-    return total * temperature**2 / len(scores)
+    for of_row, probabilities in zip(scores, soft, strict=True):
+        everything = sum(math.exp(score) for score in of_row)
+        total -= sum(p * math.log(math.exp(score) / everything) for score, p in zip(of_row, probabilities, strict=True))
+    return total / len(scores)
 
 
-@given(st.sampled_from(Over), st.sampled_from([0.5, 1.0, 3.0]), st.integers(1, 9), st.integers(0, 99))
-def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(over, temperature, size, seed):
+@given(st.integers(1, 9), st.integers(0, 99))
+def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(size, seed):
     classifier, rng = make({"form": Embedding(4, True)}, "tanh"), np.random.default_rng(seed)
     features, targets = random_batch(size, 2, seed)
-    soft = random_soft(rng, size, over)
-    soft.probabilities[rng.random(size) < 0.3] = 0  # examples that no teacher has seen
-    weighted = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
+    soft = random_soft(rng, size)
     compiled, exact = CompiledGradients(classifier), deepcopy(classifier).double()
-    loss = compiled.loss(features, targets, taught=TeacherTargets(weighted, temperature))
+    loss = compiled.loss(features, targets, taught=torch.from_numpy(soft))
     scores = exact(features)
-    expected = set_loss(scores, targets) + distillation_loss(scores, TeacherTargets(weighted.double(), temperature))
-    slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7, temperature)
+    expected = set_loss(scores, targets) + distillation_loss(scores, torch.from_numpy(soft).double())
+    slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft)
     assert expected.item() == pytest.approx(slow, rel=1e-6)
     assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
     expected.backward()
@@ -79,16 +71,12 @@ def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(ov
 def test_soft_targets_stay_with_their_examples():
     rng = np.random.default_rng(0)
 
-    def part(n: int, soft: SoftTargets | None) -> Examples:
+    def part(n: int, soft: np.ndarray | None) -> Examples:
         return Examples(np.zeros((n, 2), np.int32), np.zeros((n, 1), np.int32), np.zeros(n, np.int32), soft=soft)
 
-    for over in Over:
-        first, last = random_soft(rng, 4, over), random_soft(rng, 5, over)
-        joined = Examples.concatenate([part(4, first), part(3, None), part(5, last)])
-        taken = joined.take(np.array([11, 5, 0])).soft
-        expected = [last.dense(OUTPUTS)[4], np.zeros(OUTPUTS), first.dense(OUTPUTS)[0]]
-        np.testing.assert_array_equal(taken.dense(OUTPUTS), expected)
-        np.testing.assert_allclose(first.probabilities.sum(axis=1), 1, rtol=1e-6)
+    first, last = random_soft(rng, 4), random_soft(rng, 5)
+    joined = Examples.concatenate([part(4, first), part(3, None), part(5, last)])
+    np.testing.assert_array_equal(joined.take(np.array([11, 5, 0])).soft, [last[4], np.zeros(OUTPUTS), first[0]])
     assert Examples.concatenate([part(4, None), part(3, None)]).soft is None
 
 
@@ -107,11 +95,8 @@ def second_teacher(treebank, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("over", "temperature", "several"),
-    [(Over.optimal, 1.0, False), (Over.all, 1.0, False), (Over.all, 2.5, True), (Over.optimal, 1.0, True)],
-)
-def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, over, temperature, several):
+@pytest.mark.parametrize("several", [False, True])
+def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, several):
     """Configurations of several batches, each beside what the classifiers say of it in the sentences as a whole.
 
     And what is said does not depend on whether a teacher reads the sentences once or batch by batch.
@@ -126,30 +111,25 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
     data = TrainingSentences(encoded, trees, relations)
     oracle = oracles.create("context_rows").bind(trees)
     slow = [one.scorer(its) for one, its in zip(models, by_teacher, strict=True)]
-    asked = Teacher(models, by_teacher, over, temperature)
+    asked = Teacher(models, by_teacher)
     with pytest.MonkeyPatch.context() as patch:  # room for the vectors of the first teacher
         patch.setattr("parser.training.examples.teacher._KEPT", 4 * 2 * 8 * (encoded.offsets[-1] + 1) if several else 0)
-        with_less_room = Teacher(models, by_teacher, over, temperature)
+        with_less_room = Teacher(models, by_teacher)
     compared = 0
 
-    def teach(batch, rows, transitions, outputs):
+    def teach(batch, rows, transitions):
         nonlocal compared
-        found = asked(batch, rows, transitions, outputs).dense(model.n_outputs)
+        found = asked(batch, rows, transitions)
         scores = [
             scorer(one.table.extract(batch.now, rows, its, batch.numbers, transitions)).astype(np.float64)
             for one, its, scorer in zip(models, by_teacher, slow, strict=True)
         ]
-        for row, of_all, right in zip(found, zip(*scores, strict=True), outputs, strict=True):
-            own = [a for a in range(model.n_outputs) if over is Over.all or a in right]
-            expected = np.zeros(model.n_outputs)
-            for its_scores in of_all:
-                total = sum(math.exp(its_scores[a] / temperature) for a in own)
-                for a in own:
-                    expected[a] += math.exp(its_scores[a] / temperature) / total / len(models)
-            np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-5)
+        for row, of_all in zip(found, zip(*scores, strict=True), strict=True):
+            shares = np.exp(np.array(of_all))
+            np.testing.assert_allclose(row, (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0), rtol=1e-3, atol=1e-5)
             compared += 1
-        again = with_less_room(batch, rows, transitions, outputs)
-        np.testing.assert_array_equal(again.dense(model.n_outputs), found.astype(np.float32))
+        again = with_less_room(batch, rows, transitions)
+        np.testing.assert_array_equal(again, found)
         return again
 
     with pytest.MonkeyPatch.context() as patch:
@@ -158,20 +138,16 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 
 
-@pytest.mark.parametrize(("over", "temperature"), [("all", "2"), ("optimal", "1")])
-def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path, over, temperature):
-    how = [f"distillation.over={over}", f"distillation.temperature={temperature}"]
-    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", *how)
+def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path):
+    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}")
     train(taught, tmp_path / "whole", [ModelCard("train")])
     card = (tmp_path / "whole" / "model" / "README.md").read_text()
     (tmp_path / "whole" / "model" / "README.md").unlink()
     train_until_killed(taught, tmp_path / "killed", 2)
     train(taught, tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    steps = "all steps" if over == "all" else "the optimal steps"
-    divided = ", temperature 2" if over == "all" else ""
     digest = Manifest.of(taught).files["distillation.teacher/classifier.safetensors"]
-    assert f"distributions over {steps} of an encoder, encoder (SHA-256 of its weights: `{digest}`), weight 1{divided}." in card
+    assert f"from the distributions of an encoder, encoder (SHA-256 of its weights: `{digest}`)." in card
     assert str(teacher) not in card
     without = run(treebank, "recipe=accurate", *FEW)
     train(without, tmp_path / "without")
@@ -212,7 +188,7 @@ def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_te
     card = (tmp_path / "whole" / "model" / "README.md").read_text()
     digests = [Manifest.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
     told = [f"{name} (SHA-256 of its weights: `{it}`)" for name, it in zip(("encoder", "another"), digests, strict=True)]
-    assert f"over the optimal steps of 2 encoders (mean): {', '.join(told)}, weight 1." in card
+    assert f"from the distributions of 2 encoders (mean): {', '.join(told)}." in card
     (tmp_path / "whole" / "model" / "README.md").unlink()
     train_until_killed(taught, tmp_path / "killed", 2)
     train(taught, tmp_path / "killed")

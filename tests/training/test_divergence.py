@@ -42,9 +42,7 @@ def test_slow_training_has_not_diverged(mean):
     ("overrides", "blamed"),
     [
         (["optimizer.learning_rate=50"], ["optimizer.learning_rate=50"]),
-        (["optimizer.momentum=0.999"], ["optimizer.momentum=0.999"]),
         (["optimizer.name=adam", "optimizer.learning_rate=0.05"], ["optimizer.learning_rate=0.05"]),
-        (["optimizer.weight_decay=1"], ["optimizer.weight_decay=1"]),
         ([], ["optimizer.learning_rate=0.1"]),
         (["vectors.file=big.txt"], ["optimizer.learning_rate=0.1", "the numbers in vectors.file=big.txt"]),
     ],

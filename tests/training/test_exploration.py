@@ -225,9 +225,7 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
         outputs = targets[targets != NO_NODE]
         steps = np.searchsorted(toy.system.block_starts, outputs, side="right") - 1
         assert optimal[row, steps].all()
-        if target is Target.marginal:
-            assert len(outputs) == optimal[row].sum()
-        elif target is Target.fixed_order:
+        if target is Target.fixed_order:
             assert steps.tolist() == [max(np.flatnonzero(optimal[row]))]
         else:
             [chosen] = outputs
@@ -246,12 +244,14 @@ def test_choices_among_optimal_outputs():
     transitions = Transitions(np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3)
 
     def targets(target: Target) -> list[list[int]]:
-        columns = target_columns(system, outputs, transitions, scores, target)
+        columns = target_columns(system, outputs, transitions, scores, target, np.ones(4, bool))
         return new_examples(system, scores, transitions, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
 
     assert targets(Target.own_best) == [[2], [5], [0], [3]]
     assert targets(Target.fixed_order) == [[5], [5], [2], [3]]
-    assert targets(Target.marginal) == outputs.tolist()
+    assert new_examples(system, scores, transitions, outputs, None, np.zeros(4, np.int32)).targets.tolist() == outputs.tolist()
+    some = target_columns(system, outputs, transitions, scores, Target.own_best, np.array([True, False, True, False]))
+    assert some.tolist() == [1, NO_NODE, 0, NO_NODE]
 
 
 def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
@@ -264,14 +264,14 @@ def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     scores = np.zeros((6, 5), np.float32)
     scores[1, 1], scores[1, 2], scores[2, 1], scores[2, 2] = 9, 3, 4, 9
 
-    def made(target: Target) -> Examples:
-        columns = target_columns(system, outputs, transitions, scores, target)
+    def made(target: Target | None) -> Examples:
+        columns = None if target is None else target_columns(system, outputs, transitions, scores, target, np.ones(2, bool))
         return new_examples(system, scores, transitions, outputs, columns, np.array([7, 8], np.int32))
 
     none = NO_NODE
     assert made(Target.own_best).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
     assert made(Target.fixed_order).targets[:, 0].tolist() == [none, 2, none, none, none, 3]
-    examples = made(Target.marginal)
+    examples = made(None)
     assert examples.targets[:, 0].tolist() == [0, 2, 1, none, none, 3]
     assert examples.blocks.tolist() == [[0, 1], [1, 3], [1, 3], [3, 5], [0, 1], [3, 5]]
     assert (len(examples), examples.row_sentences.tolist()) == (2, [7, 7, 7, 7, 8, 8])

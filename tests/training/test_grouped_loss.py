@@ -104,7 +104,7 @@ def test_an_epoch_learns_from_whole_examples():
     """With a learning rate of zero, the mean over the batches is that over all examples."""
     examples = random_examples(np.random.default_rng(1), 23)
     classifier = make({})
-    plan = OptimizerPlan("sgd", 0.0, "constant", Span(0, 1), 0.0, 0.0, 5)
+    plan = OptimizerPlan("sgd", 0.0, "constant", Span(0, 1), 5)
     gradients, optimizer = gradients_and_optimizer(classifier, plan)
     objective = ExampleObjective(classifier, gradients, plan.batch_size)
     objective.examples = examples

@@ -184,9 +184,8 @@ def test_what_was_fitted_for_other_weights_is_not_taken_over(treebank, tmp_path)
 @pytest.mark.parametrize(
     "overrides",
     [
-        ["second_pass.target=marginal"],
         ["second_pass.target=fixed_order", "second_pass.start_from_first_pass=false"],
-        ["second_pass.examples=join", "second_pass.target=marginal"],
+        ["second_pass.examples=join"],
         ["features.form=[]", "+features.lower=[s0,b0]", "vectors.attribute=lower"],
         ["features.form=[]", "features.upos=[]", "+features.xpos=[s0]", "+features.feats=[s0,b0.l1]"],
         ["single_root=false", "projectivization=arbitrary", "strategy=right_before_left"],

@@ -292,7 +292,7 @@ def test_another_device_trains_and_parses_with_it(runs, tmp_path):
 
 def test_the_rate_of_what_is_tuned_rises_and_is_its_own():
     module = torch.nn.ModuleDict({"a": torch.nn.Linear(2, 2), "tuned": torch.nn.Linear(2, 2)})
-    plan = OptimizerPlan("sgd", 1.0, "constant", Span(0, 1), 0.0, 0.0, 1)
+    plan = OptimizerPlan("sgd", 1.0, "constant", Span(0, 1), 1)
     optimizer = TorchOptimizer(module, plan, tuning=Tuning("tuned.", 0.1, 4))
     steps = []
     for _ in range(6):

@@ -81,7 +81,7 @@ def test_the_loss_of_batches_is_that_of_the_classifier_over_all_sentences(traini
     scores = torch.from_numpy(model.scorer(encoded)(examples.features))
     expected = float(set_loss(scores, torch.from_numpy(examples.targets).long()))
     for batch_size in (40, 10_000):
-        plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), 0.0, 0.0, batch_size)
+        plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), batch_size)
         trainer = Trainer(
             objective_of(model, encoded, examples, batch_size), TorchOptimizer(model.classifier, plan, max_grad_norm=5.0), plan
         )

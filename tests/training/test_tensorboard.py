@@ -34,7 +34,7 @@ def events(tmp_path, *overrides: str) -> EventAccumulator:
 
 def test_both_passes_are_on_one_line_and_trees_are_drawn(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need matplotlib")
-    found = events(tmp_path, "tensorboard.trees=2", "tensorboard.figures=true", "tensorboard.projector=true")
+    found = events(tmp_path, "tensorboard.trees=2", "tensorboard.figures=true")
     tags = found.Tags()
     for tag in ("train/loss", "train/learning_rate", "train/words_per_second", "dev/las", "dev/uas"):
         assert [event.step for event in found.Scalars(tag)] == [0, 1, 2]
@@ -46,14 +46,12 @@ def test_both_passes_are_on_one_line_and_trees_are_drawn(tmp_path):
     assert "┌" in drawn[0].tensor_proto.string_val[0].decode()
     assert set(tags["images"]) == {"dev/las_by_distance", "dev/las_by_relation", "dev/confusion"}
     assert [event.step for event in found.Images("dev/confusion")] == [1, 2]
-    assert (tmp_path / "run" / "projector_config.pbtxt").is_file()
 
 
 def test_none_of_it_where_it_is_not_wanted(tmp_path):
     found = events(tmp_path, "tensorboard.trees=0")
     assert found.Tags()["images"] == []
     assert found.Tags()["tensors"] == ["settings/text_summary"]
-    assert not (tmp_path / "run" / "projector_config.pbtxt").exists()
 
 
 def test_what_tells_runs_apart_comes_first_and_the_column_is_a_name(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from parser.networks.classifier import Classifier
 from parser.networks.representation import SetSums
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
-from parser.training.fitting.loss import Groups, TeacherTargets
+from parser.training.fitting.loss import Groups
 
 
 class CompiledGradients:
@@ -58,9 +58,7 @@ class CompiledGradients:
         self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
-    ) -> float:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
         """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
 
         With ``taught``, distillation_loss() of the same scores is added.
@@ -69,7 +67,7 @@ class CompiledGradients:
             features: int32[rows, slots].
             targets: int64[rows, targets].
             groups: which rows are one example; None: each is one.
-            taught: for examples of one row each; None: there is no teacher.
+            taught: float32[rows, outputs], for examples of one row each; None: there is no teacher.
         """
         values = features.numpy()
         if len(values) > len(self._ones):
@@ -94,9 +92,7 @@ class CompiledGradients:
             self.embedded.collect(by_total, values, scale, kept_inputs)
         return loss
 
-    def _loss_of(
-        self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: TeacherTargets | None
-    ) -> tuple[float, Tensor]:
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Tensor | None) -> tuple[float, Tensor]:
         """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
@@ -108,10 +104,7 @@ class CompiledGradients:
         by_score = log_probabilities.exp()
         loss = loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
         if taught is not None:
-            if taught.temperature != 1:
-                log_probabilities = (scores / taught.temperature).log_softmax(1)
-            wanted, temperature = taught.probabilities.numpy(), np.float32(taught.temperature)
-            loss += add_distillation(log_probabilities.numpy(), wanted, temperature, by_score.numpy(), by_bias)
+            loss += add_distillation(log_probabilities.numpy(), taught.numpy(), by_score.numpy(), by_bias)
         return loss, by_score
 
 
@@ -185,13 +178,12 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 
 @kernel(error_model="numpy")
-def add_distillation(log_probabilities, taught, temperature, by_score, by_bias):
+def add_distillation(log_probabilities, taught, by_score, by_bias):
     """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See loss.distillation_loss.
 
     Args:
-        log_probabilities: float32[batch, outputs], those of the scores divided by the temperature.
+        log_probabilities: float32[batch, outputs].
         taught: float32[batch, outputs].
-        temperature: float32.
         by_score: float32[batch, outputs], derivatives by the scores.
         by_bias: float32[outputs], their sums over the batch.
     """
@@ -206,10 +198,10 @@ def add_distillation(log_probabilities, taught, temperature, by_score, by_bias):
             continue
         for a in range(len(wanted)):
             loss -= wanted[a] * logs[a]
-            slope = (mass * np.exp(logs[a]) - wanted[a]) * temperature / batch
+            slope = (mass * np.exp(logs[a]) - wanted[a]) / batch
             gradient[a] += slope
             by_bias[a] += slope
-    return loss * temperature * temperature / len(taught)
+    return loss / len(taught)
 
 
 @kernel(error_model="numpy")

@@ -18,7 +18,7 @@ _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 
 
 class CompiledOptimizer:
-    """SGD (with Nesterov's momentum), Adam or AdamW.
+    """SGD or Adam.
 
     Args:
         parameters: by name, what is optimized.
@@ -28,10 +28,10 @@ class CompiledOptimizer:
 
     def __init__(self, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient], plan: OptimizerPlan) -> None:
         self._gradients = gradients
-        self._name, self._momentum, self._decay = plan.name, plan.momentum, plan.weight_decay
+        self._name = plan.name
         self._weights = {name: matrix_of(parameter) for name, parameter in parameters.items()}
         self._steps = 0
-        kinds = {"sgd": ["momentum_buffer"] if plan.momentum else []}.get(plan.name, ["exp_avg", "exp_avg_sq"])
+        kinds = [] if plan.name == "sgd" else ["exp_avg", "exp_avg_sq"]
         # By parameter, and by name in torch.optim; the same as arrays.
         self._moments = {name: {kind: torch.zeros_like(p.detach()) for kind in kinds} for name, p in parameters.items()}
         self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
@@ -45,18 +45,14 @@ class CompiledOptimizer:
             self._adam(rate)
 
     def _sgd(self, rate: float) -> None:
-        constants = np.float32(rate), np.float32(self._momentum), np.float32(self._decay)
         for name, weights in self._weights.items():
-            gradient, (velocity,) = self._gradients[name], self._arrays[name] or [_NOTHING]
-            sgd(weights, gradient.values, gradient.used, velocity, *constants)
+            gradient = self._gradients[name]
+            sgd(weights, gradient.values, gradient.used, np.float32(rate))
 
     def _adam(self, rate: float) -> None:
-        decay, decoupled = self._decay, self._name == "adamw"
         constants = (
             np.float32(rate / (1 - _BETA1**self._steps)),
             np.float32(math.sqrt(1 - _BETA2**self._steps)),
-            np.float32(1 - rate * decay if decoupled else 1),
-            np.float32(0 if decoupled else decay),
             np.float32(_BETA1),
             np.float32(_BETA2),
             np.float32(_EPSILON),
@@ -82,42 +78,26 @@ class CompiledOptimizer:
                 list(self._moments.values())[int(number)][kind].copy_(tensor)
 
 
-_NOTHING = np.empty((0, 0), np.float32)
-
-
 @kernel()
-def sgd(weights, gradient, used, velocity, rate, momentum, decay):
-    """A step of torch.optim.SGD with Nesterov's momentum, in place.
+def sgd(weights, gradient, used, rate):
+    """A step of torch.optim.SGD, in place.
 
     Args:
         weights: float32[rows, width].
         gradient: float32[rows, width].
         used: bool[rows], the rows of ``gradient`` that hold numbers.
-        velocity: float32[rows, width], or with no rows if ``momentum`` is 0.
-        rate: float32, as the two that follow.
-        momentum: 0 for none.
-        decay: of the weights.
+        rate: float32.
     """
-    zero = np.float32(0)
     for r in range(len(weights)):
-        w, g = weights[r], gradient[r]
-        if momentum != zero:
-            v, on = velocity[r], used[r]
+        if used[r]:
+            w, g = weights[r], gradient[r]
             for j in range(len(w)):
-                slope = (g[j] if on else zero) + decay * w[j]
-                v[j] = momentum * v[j] + slope
-                w[j] -= rate * (slope + momentum * v[j])
-        elif used[r]:
-            for j in range(len(w)):
-                w[j] -= rate * (g[j] + decay * w[j])
-        elif decay != zero:
-            for j in range(len(w)):
-                w[j] -= rate * (decay * w[j])
+                w[j] -= rate * g[j]
 
 
 @kernel(error_model="numpy")
-def adam(weights, gradient, used, mean, square, rate, correction, shrink, decay, beta1, beta2, epsilon):
-    """A step of torch.optim.Adam or AdamW, in place.
+def adam(weights, gradient, used, mean, square, rate, correction, beta1, beta2, epsilon):
+    """A step of torch.optim.Adam, in place.
 
     Args:
         weights: float32[rows, width].
@@ -127,8 +107,6 @@ def adam(weights, gradient, used, mean, square, rate, correction, shrink, decay,
         square: float32[rows, width], that of its square.
         rate: float32, as all that follow: the learning rate over 1 - beta1^step.
         correction: the root of 1 - beta2^step.
-        shrink: AdamW's factor of the weights, 1 for Adam.
-        decay: Adam's decay of the weights, 0 for AdamW.
         beta1: share of the mean that is kept.
         beta2: share of the square that is kept.
         epsilon: keeps the divisor from zero.
@@ -138,13 +116,12 @@ def adam(weights, gradient, used, mean, square, rate, correction, shrink, decay,
         w, m, s, g = weights[r], mean[r], square[r], gradient[r]
         if used[r]:
             for j in range(len(w)):
-                slope = g[j] + decay * w[j]
-                m[j] += new1 * (slope - m[j])
-                s[j] = beta2 * s[j] + new2 * slope * slope
-                w[j] = shrink * w[j] - rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)
+                m[j] += new1 * (g[j] - m[j])
+                s[j] = beta2 * s[j] + new2 * g[j] * g[j]
+                w[j] -= rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)
         else:
+            zero = np.float32(0)
             for j in range(len(w)):
-                slope = decay * w[j]
-                m[j] += new1 * (slope - m[j])
-                s[j] = beta2 * s[j] + new2 * slope * slope
-                w[j] = shrink * w[j] - rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)
+                m[j] += new1 * (zero - m[j])
+                s[j] *= beta2
+                w[j] -= rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)

@@ -47,49 +47,6 @@ class TrainingSentences:
 
 
 @dataclass(frozen=True)
-class SoftTargets:
-    """A distribution for each example; or none, for one that no teacher has seen: its probabilities are all 0.
-
-    Attributes:
-        probabilities: float32[examples, width].
-        outputs: int32[examples, width], the outputs that the probabilities are of; NO_NODE, with probability 0, fills up rows
-            that have fewer. None: column a is output a, and the width is that of all outputs.
-    """
-
-    probabilities: np.ndarray
-    outputs: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.probabilities)
-
-    @classmethod
-    def of_scores(cls, scores: np.ndarray, outputs: np.ndarray | None = None) -> SoftTargets:
-        """The softmax of scores.
-
-        Args:
-            scores: float32[examples, outputs].
-            outputs: int32[examples, width], the outputs that share the probability, one at least; NO_NODE fills up. None: all.
-        """
-        if outputs is not None:
-            own = np.take_along_axis(scores, np.maximum(outputs, 0), axis=1)
-            scores = np.where(outputs == NO_NODE, np.float32(-np.inf), own)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return cls((shares / shares.sum(axis=1, keepdims=True)).astype(np.float32), outputs)
-
-    def take(self, numbers: np.ndarray) -> SoftTargets:
-        """Those of the examples with these numbers (int[m])."""
-        return SoftTargets(self.probabilities[numbers], None if self.outputs is None else self.outputs[numbers])
-
-    def dense(self, n_outputs: int) -> np.ndarray:
-        """float32[examples, outputs]: the probability of each output."""
-        if self.outputs is None:
-            return self.probabilities
-        room = np.zeros((len(self), n_outputs + 1), np.float32)  # one column more, for what fills up
-        np.put_along_axis(room, np.where(self.outputs == NO_NODE, n_outputs, self.outputs), self.probabilities, axis=1)
-        return room[:, :n_outputs]
-
-
-@dataclass(frozen=True)
 class Examples:
     """What the classifier learns from. An example is a configuration, with one feature row or, with ``starts``, several.
 
@@ -101,7 +58,8 @@ class Examples:
             alone.
         blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one after the last; with
             ``starts`` alone, for otherwise a row scores all outputs.
-        soft: what a teacher says of the examples (without ``starts``); None if there is no teacher.
+        soft: float32[examples, outputs], a teacher's distribution for each example (without ``starts``), 0 for an example
+            that no teacher has seen; None if there is no teacher.
     """
 
     features: np.ndarray
@@ -109,7 +67,7 @@ class Examples:
     sentences: np.ndarray
     starts: np.ndarray | None = None
     blocks: np.ndarray | None = None
-    soft: SoftTargets | None = None
+    soft: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -117,7 +75,7 @@ class Examples:
     def take(self, numbers: np.ndarray) -> Examples:
         """The examples of these numbers (int[m]), in their order."""
         if self.starts is None or self.blocks is None:
-            soft = None if self.soft is None else self.soft.take(numbers)
+            soft = None if self.soft is None else self.soft[numbers]
             return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers], soft=soft)
         counts = np.diff(self.starts)[numbers]
         starts = np.cumsum([0, *counts])
@@ -203,12 +161,6 @@ class BatchedComputations:
         self.gold_relations = _by_row(data.relations, data.trees.offsets, numbers)
         self._system = system
 
-    def advance(self, now: Configurations, parents: np.ndarray) -> None:
-        """Goes on with other configurations: int[m], the row that each was made from."""
-        self.now = now
-        self.numbers = self.numbers[parents]
-        self.gold_heads, self.gold_relations = self.gold_heads[parents], self.gold_relations[parents]
-
     def __iter__(self) -> Iterator[np.ndarray]:
         while len(rows := self._system.unfinished(self.now)):
             yield rows
@@ -238,12 +190,11 @@ class BatchedComputations:
         return np.where(undecided[:, None], everything, outputs)
 
 
-def batched_computations(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[BatchedComputations]:
-    """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
+def batched_computations(data: TrainingSentences, system: TransitionSystem) -> Iterator[BatchedComputations]:
+    """Yield all sentences in batches of like lengths, the order within a length kept."""
     order = np.argsort(data.trees.lengths, kind="stable")
-    together = max(1, _BATCH // items)
-    for start in range(0, len(order), together):
-        yield BatchedComputations(data, system, order[start : start + together])
+    for start in range(0, len(order), _BATCH):
+        yield BatchedComputations(data, system, order[start : start + _BATCH])
 
 
 OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]
@@ -300,18 +251,16 @@ def target_columns(
     transitions: Transitions,
     scores: np.ndarray,
     target: Target,
-    whole: np.ndarray | None = None,
-) -> np.ndarray | None:
-    """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them.
+    whole: np.ndarray,
+) -> np.ndarray:
+    """Return int[m], the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets.
 
     ``whole``: bool[m], where all heads are known. Elsewhere (NO_NODE) all are: many transitions are optimal only because
     nobody knows, and then their common probability is what loses nothing, whichever it is.
     """
-    if target is Target.marginal:
-        return None
     own = with_best_labels(system, outputs, transitions, scores)
     columns = eager_columns(system, own) if target is Target.fixed_order else best_correct_columns(own, transitions, scores)
-    return columns if whole is None else np.where(whole, columns, NO_NODE)
+    return np.where(whole, columns, NO_NODE)
 
 
 def new_examples(
@@ -362,27 +311,19 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
     return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
 
 
-def _concatenated_soft_targets(parts: Sequence[SoftTargets | None], lengths: Sequence[int]) -> SoftTargets | None:
-    """Those of all parts, in order; None if no part has any.
+def _concatenated_soft_targets(parts: Sequence[np.ndarray | None], lengths: Sequence[int]) -> np.ndarray | None:
+    """Return those of all parts, in order: 0 for examples that no teacher has seen; None if no part has any.
 
     Args:
-        parts: all over optimal outputs of one width, or all over all outputs; None where no teacher has seen the examples.
+        parts: float32[examples, outputs], or None where no teacher has seen the examples.
         lengths: examples of each part.
     """
     there = next((part for part in parts if part is not None), None)
     if there is None:
         return None
-    width = there.probabilities.shape[1]
-    probabilities = [
-        np.zeros((n, width), np.float32) if part is None else part.probabilities for part, n in zip(parts, lengths, strict=True)
-    ]
-    if there.outputs is None:
-        return SoftTargets(np.concatenate(probabilities))
-    outputs = [
-        np.full((n, width), NO_NODE, np.int32) if part is None or part.outputs is None else part.outputs
-        for part, n in zip(parts, lengths, strict=True)
-    ]
-    return SoftTargets(np.concatenate(probabilities), np.concatenate(outputs))
+    width = there.shape[1]
+    filled = [np.zeros((n, width), np.float32) if part is None else part for part, n in zip(parts, lengths, strict=True)]
+    return np.concatenate(filled)
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:

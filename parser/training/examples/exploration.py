@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oracles import BoundOracle
-from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
-from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.classifier import ContextualScorer
 from parser.settings.choices import Policy, Target
@@ -24,7 +22,6 @@ from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
     OnStep,
-    SoftTargets,
     TrainingSentences,
     batched_computations,
     new_examples,
@@ -40,9 +37,8 @@ from parser.transitions.decisions import (
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
 
-SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions, np.ndarray], SoftTargets]
-"""From a batch, its rows that are at a step (int[m]), their transitions and the right outputs (int32[m, width]) to soft
-targets."""
+SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions], np.ndarray]
+"""From a batch, its rows that are at a step (int[m]) and their transitions to soft targets, float32[m, outputs]."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,6 @@ def explore(
     Returns:
         An example for each configuration met, and what happened.
     """
-    assert exploration.policy is not Policy.beam, "see explore_with_beam()"
     collector = _ExampleCollector(data, oracle, system, table, scorer, target, soft_targets)
     for batch in batched_computations(data, system):
         collector.begin(batch)
@@ -126,44 +121,6 @@ def explore(
             if on_step is not None:
                 on_step(batch, rows, columns)
         collector.reached_gold += int(batch.has_gold().sum())
-    return collector.examples.all(), collector.report()
-
-
-def explore_with_beam(
-    data: TrainingSentences,
-    oracle: BoundOracle,
-    system: TransitionSystem,
-    table: FeatureTable,
-    scorer: Scorer,
-    beam: Beam,
-    target: Target = Target.own_best,
-) -> tuple[Examples, ExplorationReport]:
-    """Searches the sentences with a beam; the oracle says what is optimal for every item.
-
-    So the classifier learns what to do in all configurations that the beam reaches, of which greedy parsing meets a few. What
-    is reported of trees and lost edges is of the best items.
-
-    Args:
-        data, oracle, system, table, scorer, target: see explore().
-        beam: the beam; it merges by configuration or not at all.
-    """
-    collector = _ExampleCollector(data, oracle, system, table, scorer, target)
-    for batch in batched_computations(data, system, beam.size):
-        collector.begin(batch)
-        items = BatchedItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
-        lost = np.zeros(len(batch.numbers), np.int64)
-        for rows in batch:
-            scored = collector.collect(batch, rows)
-            losses = np.zeros((len(lost), scored.losses.shape[1]), np.int64)
-            losses[rows] = scored.losses
-            after = advance_items(items, rows, system, scored.transitions, scored.scores, beam, single_root=False)
-            moved = after.columns != NO_NODE
-            lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
-            items = after.items
-            batch.advance(items.now, after.parents)
-        best_items = np.unique(items.numbers, return_index=True)[1]
-        collector.lost_edges += int(lost[best_items].sum())
-        collector.reached_gold += int(batch.has_gold()[best_items].sum())
     return collector.examples.all(), collector.report()
 
 
@@ -230,7 +187,7 @@ class _ExampleCollector:
         right = batch.taught(outputs, rows, transitions, edges)
         taught = target_columns(system, outputs, transitions, scores, self._target, whole)
         examples = new_examples(system, features, transitions, right, taught, batch.numbers[rows])
-        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions, outputs)
+        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions)
         self.examples.append(replace(examples, soft=soft))
         outputs = with_best_labels(system, outputs, transitions, scores)
         predicted = best(system, scores, transitions)

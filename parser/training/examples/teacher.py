@@ -1,13 +1,10 @@
 """Distillation: a parser learns from the distributions of others, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
 
 A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
-scores the same configurations, for it has the same transitions. Its distribution over the optimal steps says which of them it
-prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
-the oracle's steps: of an example the loss is that of its correct outputs (loss.py) plus ``distillation.weight`` times the cross
-entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
-``distillation.temperature``, the scores of both show what else it finds likely. Of several teachers, such as runs with other
-seeds, the mean of their distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it
-is less sure.
+scores the same configurations, for it has the same transitions. Its distribution over all outputs says how sure it is, and of
+what. It is learned beside the oracle's steps: of an example the loss is that of its correct outputs plus the cross entropy with
+the teacher's distribution (loss.py). Of several teachers, such as runs with other seeds, the mean of their distributions is
+learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it is less sure.
 """
 
 from __future__ import annotations
@@ -25,10 +22,9 @@ from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.classifier import batch_scorer
 from parser.settings import SettingsError
-from parser.settings.choices import Over
 from parser.settings.plan import Plan
 from parser.training.examples.corpus import choose_treebank
-from parser.training.examples.examples import BatchedComputations, SoftTargets
+from parser.training.examples.examples import BatchedComputations
 from parser.transitions.system import Transitions
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
@@ -45,30 +41,23 @@ class Teacher:
     Args:
         models: the teachers, one at least, with the same outputs.
         sentences: those of the batches to come, encoded with the vocabularies of each teacher.
-        over: what the distributions are over.
-        temperature: by which the scores are divided.
     """
 
-    def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences], over: Over, temperature: float = 1.0) -> None:
+    def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences]) -> None:
         self._models = models
-        self._over = over
-        self._temperature = np.float32(temperature)
         self._weights = [model.weights() for model in models]
         self._sentences = _with_vectors(self._weights, sentences)
         self._batch: BatchedComputations | None = None
         self._parts: list[Sentences] = []
         self._scorers: list[Scorer] = []
 
-    def __call__(
-        self, batch: BatchedComputations, rows: np.ndarray, transitions: Transitions, outputs: np.ndarray
-    ) -> SoftTargets:
-        """The distributions for the configurations of a step.
+    def __call__(self, batch: BatchedComputations, rows: np.ndarray, transitions: Transitions) -> np.ndarray:
+        """Return float32[m, outputs], the distributions for the configurations of a step.
 
         Args:
             batch: the sentences, as they are now.
             rows: int[m], the configurations.
             transitions: their transitions.
-            outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
         """
         if batch is not self._batch:  # all steps of a batch come one after the other
             self._batch = batch
@@ -77,12 +66,16 @@ class Teacher:
                 batch_scorer(weights, model.table, part)
                 for weights, model, part in zip(self._weights, self._models, self._parts, strict=True)
             ]
-        numbers, over = np.arange(len(batch.numbers)), outputs if self._over is Over.optimal else None
-        found = []
+        numbers, found = np.arange(len(batch.numbers)), []
         for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
-            scores = scorer(model.table.extract(batch.now, rows, part, numbers, transitions))
-            found.append(SoftTargets.of_scores(scores / self._temperature, over))
-        return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), over)
+            found.append(softmax(scorer(model.table.extract(batch.now, rows, part, numbers, transitions))))
+        return found[0] if len(found) == 1 else np.mean(found, axis=0)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return float32[examples, outputs], the distributions that scores of this shape give."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from parser.data.vocabularies import N_RESERVED
 from parser.networks.classifier import Classifier
-from parser.settings.plan import DistillationPlan, OptimizerPlan
+from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples
 from parser.training.fitting.by_value import scores_by_value
-from parser.training.fitting.loss import Groups, TeacherTargets, distillation_loss, set_loss
+from parser.training.fitting.loss import Groups, distillation_loss, set_loss
 from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.training.fitting.word_dropout import WordDropout
@@ -30,7 +30,7 @@ class Gradients(Protocol):
     """Computes the gradients of a classifier."""
 
     def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None
     ) -> Tensor | float:
         """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
 
@@ -48,9 +48,7 @@ class AutogradGradients:
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
 
-    def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
-    ) -> Tensor:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
         """See Gradients; the loss stays on the device, so that nothing waits for it."""
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
@@ -87,7 +85,6 @@ class ExampleObjective:
         gradients: computes its gradients.
         batch_size: examples of a batch.
         word_dropout: of the features; None for none.
-        distillation: how soft targets are learned; None: there are none.
 
     Attributes:
         examples: what the next epoch learns from; to be set before.
@@ -101,20 +98,17 @@ class ExampleObjective:
         gradients: Gradients,
         batch_size: int,
         word_dropout: WordDropout | None = None,
-        distillation: DistillationPlan | None = None,
     ) -> None:
         self._gradients = gradients
         self._batch_size = batch_size
         self._device = classifier.output.weight.device
         self._n_outputs = len(classifier.output.weight)
         self._word_dropout = word_dropout
-        self._distillation = distillation
 
     @property
     def uniform_loss(self) -> float:
-        """See Objective; with a teacher, the weight of what it says counts as so many examples more."""
-        taught = self._distillation if self.examples.soft is not None else None
-        return (1.0 if taught is None else 1.0 + taught.weight * taught.temperature**2) * math.log(self._n_outputs)
+        """See Objective; what a teacher says of an example counts as another one."""
+        return (1.0 if self.examples.soft is None else 2.0) * math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
         """See Objective; an example is in one batch, whichever it is."""
@@ -142,16 +136,9 @@ class ExampleObjective:
     def backward(self, batch: ExampleBatch) -> BatchLoss:
         """Leaves the gradients of the loss of the examples, whose rare words dropout may have replaced."""
         features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
-        loss = self._gradients.loss(features, batch.targets, batch.groups, self._taught(batch.numbers))
-        return BatchLoss(loss, len(batch.numbers))
-
-    def _taught(self, numbers: Tensor) -> TeacherTargets | None:
-        """What distillation_loss() needs of the examples; None if there is no teacher."""
-        if self.examples.soft is None or self._distillation is None:
-            return None
-        probabilities = self.examples.soft.take(numbers.numpy()).dense(self._n_outputs)
-        weighted = torch.from_numpy(probabilities * np.float32(self._distillation.weight)).to(self._device)
-        return TeacherTargets(weighted, self._distillation.temperature)
+        soft = self.examples.soft
+        taught = None if soft is None else torch.from_numpy(soft[batch.numbers.numpy()]).to(self._device)
+        return BatchLoss(self._gradients.loss(features, batch.targets, batch.groups, taught), len(batch.numbers))
 
 
 class SentenceBatch(NamedTuple):

@@ -31,20 +31,6 @@ class Groups:
         return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
 
 
-@dataclass(frozen=True)
-class TeacherTargets:
-    """The teacher's soft targets for the examples of a batch.
-
-    Attributes:
-        probabilities: float32[examples, outputs], those that it gives, times the weight of this loss; those of an
-            example that has no teacher are 0.
-        temperature: by which the scores that they are compared with are divided, as the teacher's were.
-    """
-
-    probabilities: Tensor
-    temperature: float = 1.0
-
-
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
     """Minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
 
@@ -61,18 +47,14 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
     return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
 
 
-def distillation_loss(scores: Tensor, taught: TeacherTargets) -> Tensor:
-    """The cross entropy with a teacher's distributions, mean over the examples of a batch.
-
-    It is multiplied by the square of the temperature, for its derivatives are divided by it (Hinton, Vinyals and Dean 2015,
-    Section 2): a weight means the same at every temperature.
+def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
+    """Return the cross entropy with a teacher's distributions, mean over the examples of a batch.
 
     Args:
         scores: float[examples, outputs].
-        taught: the teacher's distributions.
+        taught: float[examples, outputs], the distributions; 0 for an example that no teacher has seen.
     """
-    log_probabilities = (scores / taught.temperature).log_softmax(1)
-    return -(taught.probabilities * log_probabilities).sum() * (taught.temperature**2 / len(scores))
+    return -(taught * scores.log_softmax(1)).sum() * (1 / len(scores))
 
 
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:

@@ -34,10 +34,8 @@ _STEPS = "steps"
 # updates can cost much and the later ones little; a whole epoch does not.
 _TIMES_GUESSING = 10
 
-# The highest values at which training is known to go well, by optimizer where they differ.
-_USUAL_RATE = {"sgd": 1.0, "adam": 0.01, "adamw": 0.01}
-_USUAL_MOMENTUM = 0.99
-_USUAL_DECAY = 0.1
+# By optimizer, the highest learning rate at which training is known to go well.
+_USUAL_RATE = {"sgd": 1.0, "adam": 0.01}
 
 OnUpdate = Callable[[int, Tensor | float, int, float], None]
 """Told of each update: its number in the epoch, the mean loss of its batch in nats (a tensor where it lies on a device), its
@@ -262,14 +260,8 @@ class TorchOptimizer:
 
 
 def _torch_optimizer(parameters: list[dict[str, Any]], plan: OptimizerPlan) -> torch.optim.Optimizer:
-    decay, rate = plan.weight_decay, plan.learning_rate
-    if plan.name == "sgd":
-        return torch.optim.SGD(
-            parameters, lr=rate, momentum=plan.momentum, nesterov=plan.momentum > 0, weight_decay=decay, fused=True
-        )
-    if plan.name == "adam":
-        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
-    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
+    kind = torch.optim.SGD if plan.name == "sgd" else torch.optim.Adam
+    return kind(parameters, lr=plan.learning_rate, fused=True)
 
 
 class DivergenceError(ValueError):
@@ -291,14 +283,8 @@ def first_bad_loss(losses: Sequence[float | Tensor], mean: float, uniform_loss: 
 
 
 def suspects(plan: OptimizerPlan, vectors_file: str | None = None) -> list[str]:
-    """The settings, with their values, that are higher than is usual; if none is, all that can make training diverge."""
-    found = [
-        (f"{plan.rate_key}={plan.learning_rate:g}", plan.learning_rate, _USUAL_RATE[plan.name]),
-        (f"optimizer.momentum={plan.momentum:g}", plan.momentum, _USUAL_MOMENTUM),
-        (f"optimizer.weight_decay={plan.weight_decay:g}", plan.weight_decay, _USUAL_DECAY),
-    ]
-    unusual = [named for named, value, usual in found if value > usual]
-    possible = [named for named, value, _ in found if value > 0]
-    if vectors_file is not None:
-        possible.append(f"the numbers in vectors.file={vectors_file}")
-    return unusual or possible
+    """Return the learning rate if it is higher than is usual; else all settings that can make training diverge."""
+    rate = f"{plan.rate_key}={plan.learning_rate:g}"
+    if vectors_file is None or plan.learning_rate > _USUAL_RATE[plan.name]:
+        return [rate]
+    return [rate, f"the numbers in vectors.file={vectors_file}"]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from omegaconf import OmegaConf
 
 from parser.conllu.checks import UNKNOWN_HEAD
-from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
@@ -161,7 +160,6 @@ class TensorBoard(Observer):
         final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
         if self._writer is not None:
             self._writer.add_hparams(self._compared, final, run_name=".")
-            self._write_vectors()
 
     @_naming_the_folder
     def close(self) -> None:
@@ -187,15 +185,6 @@ class TensorBoard(Observer):
             gold_deprels = [deprel if one else own for one, deprel, own in zip(known, sentence.deprels, deprels, strict=True)]
             tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
             self._writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
-
-    def _write_vectors(self) -> None:
-        """The word vectors that training began with, for the projector, if that is asked for."""
-        if self._writer is None or self._start is None or not self._start.plan.tensorboard.projector:
-            return
-        vectors = self._start.corpus.vectors
-        if vectors is not None:
-            forms = [form or "(empty)" for form in vectors.vocabulary.symbols]
-            self._writer.add_embedding(vectors.matrix[N_RESERVED:], metadata=forms, tag="word_vectors")
 
     def _record(self, curves: dict[str, float]) -> None:
         if self._writer is not None:

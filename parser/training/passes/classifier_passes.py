@@ -23,11 +23,11 @@ from parser.inference.precomputed import Scorer
 from parser.model.model import TRANSFORMER, Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.settings.choices import Policy
-from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
+from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
-from parser.training.examples.exploration import Exploration, ExplorationReport, explore, explore_with_beam
+from parser.training.examples.exploration import Exploration, ExplorationReport, explore
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
@@ -199,22 +199,15 @@ class ExamplePass(ClassifierPass):
     Args:
         plan, classifier, context: see ClassifierPass.
         given: see TrainingPass.
-        distillation: how soft targets are learned; None: there are none.
     """
 
     _objective: ExampleObjective | SentenceObjective
 
     def __init__(
-        self,
-        plan: GoldPlan | ExplorationPlan,
-        classifier: TrainedClassifier,
-        context: RunContext,
-        given: bool = False,
-        distillation: DistillationPlan | None = None,
+        self, plan: GoldPlan | ExplorationPlan, classifier: TrainedClassifier, context: RunContext, given: bool = False
     ) -> None:
         super().__init__(plan, classifier, context, given=given)
         self._optimizer_plan = plan.optimizer
-        self._distillation = distillation
 
     def _new_trainer(self) -> Trainer:
         plan, trained, classifier = self._optimizer_plan, self._classifier, self.model.classifier
@@ -226,7 +219,7 @@ class ExamplePass(ClassifierPass):
         else:
             gradients, optimizer = gradients_and_optimizer(classifier, plan)
             word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots])
-            self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout, self._distillation)
+            self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout)
         return Trainer(self._objective, optimizer, plan, self.name, trained.vectors_file)
 
     @cached_property
@@ -301,7 +294,7 @@ class ExplorationPass(ExamplePass):
         gold: GoldPass | None,
         teachers: Sequence[Model] = (),
     ) -> None:
-        super().__init__(plan, classifier, context, distillation=plan.distillation)
+        super().__init__(plan, classifier, context)
         self._plan = plan
         self._oracle_plan = oracle
         self._gold = gold
@@ -315,11 +308,11 @@ class ExplorationPass(ExamplePass):
 
     @cached_property
     def _teacher(self) -> Teacher | None:
-        if self._plan.distillation is None:
+        if not self._teachers:
             return None
         sentences = self._context.corpus.sentences(self._plan.trees)
         encoded = [model.vocabularies.encode(sentences) for model in self._teachers]
-        return Teacher(self._teachers, encoded, self._plan.distillation.over, self._plan.distillation.temperature)
+        return Teacher(self._teachers, encoded)
 
     def begin(self) -> None:
         if self._plan.start_from_first_pass:
@@ -367,9 +360,6 @@ class ExplorationPass(ExamplePass):
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             scorer = _scorer(model, data)
-            if plan.beam is not None:
-                beam = plan.beam.for_training()
-                return explore_with_beam(data, self._oracle, model.system, model.table, scorer, beam, plan.target)
             exploration = Exploration(plan.policy, plan.exploration_probability)
             arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
             if (choices := self._choices) is None:
