@@ -1,4 +1,9 @@
-"""How much is parsed at a time, each size named by its unit. They cost time or memory; no tree depends on them on a CPU."""
+"""How much is worked on at a time, each size named by its unit: memory against how well matrix products are filled.
+
+Sizes of parsing cost time or memory; no tree depends on them on a CPU. Those of training are part of how its sums are rounded.
+"""
+
+# --- Parsing
 
 # Tokens whose sentences a thread parses together, unless a single one has more. What the words contribute to the hidden layer
 # is kept meanwhile: with an encoder, some kilobytes for a token and position.
@@ -15,3 +20,46 @@ SENTENCES_PER_BATCH = 1_024
 
 # Lattices of a file that are parsed together.
 LATTICES_PER_BATCH = 200
+
+# Characters of requests that a server works on together, or one document if it has more.
+CHARACTERS_PER_ANSWER = 500_000
+
+# --- Frozen networks
+
+# Distinct token signatures whose vectors an encoder makes together.
+SIGNATURES_PER_ENCODING = 256
+
+# Distinct token signatures whose rows a thread precomputes together: with 256 hidden units, half a megabyte of activations.
+# With fewer, more of what signatures have in common is computed several times.
+SIGNATURES_PER_BATCH = 512
+
+# Tokens whose pretrained vectors are in memory together: with 13 layers of 1,024 numbers, 27 MB.
+TOKENS_PER_PRETRAINED_READ = 1_000
+
+# Scores of heads that a biaffine scorer holds, of which a sentence has as many as its tokens squared.
+HEAD_SCORES_PER_BATCH = 1_000_000
+
+# Arcs whose relations a biaffine scorer scores together, at some 14 kilobytes each.
+ARCS_PER_BATCH = 1_000
+
+# Tokens whose windows a segmenter reads together, unless a single one has more: with 150 units, 25 MB.
+TOKENS_PER_SEGMENTING = 5_120
+
+# --- Networks in torch
+
+# Tokens that are encoded together: enough to fill the matrix products, and few enough for sentences of like length.
+TOKENS_PER_ENCODING = 1_000
+
+# Windows that a pretrained encoder reads together; on a device, as many sentences.
+WINDOWS_PER_BATCH = 32
+
+# --- Training
+
+# Sentences that explore together: bounds the memory of a pass over them, and is far above what fills a matrix product.
+SENTENCES_PER_EXPLORATION = 4_096
+
+# Tokens whose vectors a teacher makes together.
+TOKENS_PER_TEACHING = 20_000
+
+# Words between two updates of a lemmatizer.
+WORDS_PER_LEMMA_UPDATE = 64

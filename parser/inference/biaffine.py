@@ -10,16 +10,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import kernel
 
 # Slope below 0 of the activation.
 SLOPE = 0.1
-
-# Scores of heads that are held at a time, of which a sentence has as many as its tokens squared; and arcs whose relations are
-# scored at a time, which takes some 14 kilobytes for each.
-_SCORES_TOGETHER = 1_000_000
-_ARCS_TOGETHER = 1_000
 
 
 class FrozenBiaffineScorer:
@@ -59,7 +55,8 @@ class FrozenBiaffineScorer:
         arcs, places = np.unique(all_arcs, return_inverse=True)  # most are those of several trees
         head, word = arcs // n, arcs % n
         by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
-        blocks = [slice(start, start + _ARCS_TOGETHER) for start in range(0, max(1, len(arcs)), _ARCS_TOGETHER)]
+        size = batch_sizes.ARCS_PER_BATCH
+        blocks = [slice(start, start + size) for start in range(0, max(1, len(arcs)), size)]
         by_relation = [self._by_relation(relation_dependent[word[block]], relation_head[head[block]]) for block in blocks]
         places = places.reshape(heads.shape)
         found = by_arc[places] + np.concatenate(by_relation)[places, relations]
@@ -106,7 +103,7 @@ class FrozenBiaffineScorer:
 def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """float32[tokens]: of each token, the logarithm of the sum of the exponentials of the scores of all heads."""
     found = np.empty(len(heads), np.float32)
-    step = max(1, _SCORES_TOGETHER // len(heads))
+    step = max(1, batch_sizes.HEAD_SCORES_PER_BATCH // len(heads))
     for start in range(0, len(heads), step):
         scores = dependents[start : start + step] @ heads.T + bias
         highest = scores.max(axis=1)

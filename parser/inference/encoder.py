@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.data.attributes import SUBWORDS
 from parser.data.lemmas import RuleScores, affixes
 from parser.data.pretrained import Pieces
@@ -28,11 +29,6 @@ from parser.inference.precomputed_tokens import SignatureRows
 from parser.inference.weights import EncoderWeights, PretrainedVectors
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
-
-# Signatures that are computed together.
-_SIGNATURES_TOGETHER = 256
-# Tokens whose pretrained vectors are in memory at a time: with 13 layers of 1,024 numbers, 27 MB.
-_TOKENS_TOGETHER = 1000
 
 # tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
@@ -123,8 +119,8 @@ class FrozenEncoder:
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, for signatures of these values."""
-        for start in range(0, values.shape[1], _SIGNATURES_TOGETHER):
-            some = values[:, start : start + _SIGNATURES_TOGETHER]
+        for start in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_ENCODING):
+            some = values[:, start : start + batch_sizes.SIGNATURES_PER_ENCODING]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             further = some[len(parts) :]
             if self._subwords is not None:
@@ -176,7 +172,7 @@ class _FrozenPretrained:
     def __call__(self, sentences: Sentences) -> np.ndarray:
         """float32[tokens, 8 * hidden]."""
         made = np.empty((int(sentences.offsets[-1]), self._inputs.outputs), np.float32)
-        for first, last in sentences.spans(_TOKENS_TOGETHER):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
             some = sentences.span(first, last)
             by_layer = self._encoder.vectors(some.values[-Pieces.longest :], some.offsets)
             with np.errstate(over="ignore", invalid="ignore"):

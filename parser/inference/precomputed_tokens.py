@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
@@ -31,16 +32,11 @@ from parser.kernels.products import Panels, multiply, panels_of_floats, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import TOKEN, FeatureTable
 
-# Signatures that go along: with 256 hidden units, half a megabyte of activations.
-_TOGETHER = 512
-
 _ONE_HOT = -1
 
 # The rows of signatures are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
-# Signatures in a batch. With few, more of what they have in common is computed several times.
-_IN_BATCH = 512
 
 Make = Callable[[np.ndarray, np.ndarray], None]
 """From the values of signatures (int32[attributes, signatures]), fills in the first of some rows (float32[rows, width])."""
@@ -113,8 +109,9 @@ class SignatureRows:
             try:
                 signatures = self._known.look_up(values)
                 new = []
-                for first in range(before, len(self._known), _IN_BATCH):
-                    vectors = np.ascontiguousarray(self._known.vectors[first : min(first + _IN_BATCH, len(self._known))].T)
+                for first in range(before, len(self._known), batch_sizes.SIGNATURES_PER_BATCH):
+                    last = min(first + batch_sizes.SIGNATURES_PER_BATCH, len(self._known))
+                    vectors = np.ascontiguousarray(self._known.vectors[first:last].T)
                     new.append(_Batch(vectors, rows[len(self._first) + first * self._per_signature :], Future()))
                 self._under_way += new
                 self._waiting += new
@@ -340,8 +337,8 @@ class SummedActivations:
     def __call__(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, float32[signatures * positions or more, hidden], of int32[attributes, signatures]."""
         hidden = self._absent.shape[1]
-        for first in range(0, values.shape[1], _TOGETHER):
-            some = np.ascontiguousarray(values[:, first : first + _TOGETHER])
+        for first in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_BATCH):
+            some = np.ascontiguousarray(values[:, first : first + batch_sizes.SIGNATURES_PER_BATCH])
             products = np.empty((some.shape[1], hidden + (-hidden) % WIDTH), np.float32)  # as wide as the panels of a slot
             parts = [self._vectors(name, some) for name in self._maker.embedded] or [_NO_VECTORS]
             to = rows[first * len(self._absent) :]

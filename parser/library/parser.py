@@ -23,12 +23,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.given_arcs import given_arcs, kept_relations

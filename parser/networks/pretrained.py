@@ -28,6 +28,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from parser import batch_sizes
 from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
 from parser.data.sentences import Sentences
 from parser.data.subwords import TOKENIZER
@@ -38,8 +39,6 @@ from parser.storage.atomic import remove_old_temporaries, replacing
 
 # Of encoders that know places relative to one another alone, pieces that are read at a time.
 _USUAL_WINDOW = 512
-# Windows that are read at a time; on a device, as many sentences.
-_TOGETHER = 32
 # Counts up when the same encoder, asked for the same layers, gives other vectors, so that none of before are read.
 _VECTORS = 1
 
@@ -142,7 +141,7 @@ class PretrainedEncoder:
         return found
 
     def _together(self, numbers: list[int]) -> list[list[int]]:
-        size = 1 if self._device.type == "cpu" else _TOGETHER
+        size = 1 if self._device.type == "cpu" else batch_sizes.WINDOWS_PER_BATCH
         return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
     @property
@@ -196,8 +195,9 @@ class PretrainedEncoder:
         for row, of_window in enumerate(read):
             ids[row, : len(of_window)] = torch.tensor(of_window, dtype=torch.int64)
             mask[row, : len(of_window)] = 1
+        parts = (one.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for one in (ids, mask))
         found = []
-        for some, of_some in zip(ids.to(self._device).split(_TOGETHER), mask.to(self._device).split(_TOGETHER), strict=True):
+        for some, of_some in zip(*parts, strict=True):
             made = self.transformer(input_ids=some, attention_mask=of_some, output_hidden_states=True)
             found.append(torch.stack(made.hidden_states[-self.layers :], dim=2).float())
         return torch.cat(found)
@@ -288,7 +288,7 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
                 header = {"descr": "<f2", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, header)
                 with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
-                    for first, last in part.spans(1000):
+                    for first, last in part.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
                         some = part.span(first, last)
                         of_some = encoder.vectors(some.values[-encoder.pieces.longest :], some.offsets)
                         file.write(of_some.astype("<f2").tobytes())

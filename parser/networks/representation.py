@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser import batch_sizes
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED, Elements
@@ -25,9 +26,6 @@ from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
 from parser.network_spec import Embedding
 from parser.networks.layers import draw_vectors
 from parser.transitions.features import TOKEN
-
-# Tokens that are encoded at a time: enough to fill the matrix products, and few enough for sentences of like length.
-_TOGETHER = 1000
 
 
 @dataclass(frozen=True)
@@ -285,7 +283,7 @@ class ContextualRepresentation(TokenRepresentation):
         device = self.reserved.device
         lengths = np.diff(sentences.offsets)
         order = np.argsort(lengths, kind="stable")
-        batches = (np.cumsum(lengths[order]) - 1) // _TOGETHER
+        batches = (np.cumsum(lengths[order]) - 1) // batch_sizes.TOKENS_PER_ENCODING
         for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
             places = sentences.places(numbers)
             values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)

@@ -21,12 +21,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from parser import batch_sizes
 from parser.serving.limits import Limited, Limits
 from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
 from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
-
-# Characters of data that are worked on together, or one document if it has more.
-_TOGETHER = 500_000
 
 T = TypeVar("T")
 
@@ -83,7 +81,9 @@ class Batcher:
     def _next(self) -> list[tuple[TimedRequest, asyncio.Future[Answer]]]:
         batch: list[tuple[TimedRequest, asyncio.Future[Answer]]] = []
         size = 0
-        while self._waiting and (not batch or size + len(self._waiting[0][0].request.data) <= _TOGETHER):
+        while self._waiting and (
+            not batch or size + len(self._waiting[0][0].request.data) <= batch_sizes.CHARACTERS_PER_ANSWER
+        ):
             job, future = self._waiting.popleft()
             if not future.done():
                 batch.append((job, future))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from parser import batch_sizes
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED, Vocabulary
 from parser.inference.encoder import FrozenEncoder
@@ -34,8 +35,6 @@ SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"
 
 # Tokens of a window that are decided, and those on each side that are only read.
 _DECIDED, _AROUND = 512, 64
-# Tokens whose windows are read at a time, unless a single one has more: with 150 units, 25 megabytes.
-_TOGETHER = 5_120
 # A token whose probability in 8 bits is this near to the threshold is decided in single precision. On dev and test of hu, el,
 # cu and got the two differ by 0.017 at most; half a percent of the tokens of cu and got are so near, hardly any of hu and el.
 _OPEN = 0.02
@@ -174,7 +173,7 @@ class Segmenter:
         parts = [values[number][:, max(start - _AROUND, 0) : end + _AROUND] for number, start, end in windows]
         offsets = np.cumsum([0, *(part.shape[1] for part in parts)])
         read = Sentences(np.concatenate([np.zeros((len(ATTRIBUTES), 0), np.int32), *parts], axis=1), offsets)
-        for first, last in read.spans(_TOGETHER):
+        for first, last in read.spans(batch_sizes.TOKENS_PER_SEGMENTING):
             some = read.span(first, last)
             scores = output(encoder.encode(some))[:, 0]
             for (number, start, end), offset in zip(windows[first:last], some.offsets[:-1], strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from parser import batch_sizes
 from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.lemmas import tokens_of
 from parser.data.treebank import Sentence
@@ -23,9 +24,9 @@ from parser.data.vocabularies import N_RESERVED
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 
-# How often a form counts that has the same tags and the same lemma (once: 0.3 worse on hu's dev part), how often tags are
-# predicted with dropout, and the words of a batch.
-_TIMES, _DRAWS, _BATCH = 3, 2, 64
+# How often a form counts that has the same tags and the same lemma (once: 0.3 worse on hu's dev part), and how often tags are
+# predicted with dropout.
+_TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
 
@@ -62,12 +63,13 @@ def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> 
     scorer.initialize(anew)
     dense = [parameter for parameter in scorer.parameters() if parameter is not scorer.affixes]
     optimizers = torch.optim.SparseAdam([scorer.affixes]), torch.optim.Adam(dense)
-    steps = epochs * math.ceil(len(places) / _BATCH)
+    size = batch_sizes.WORDS_PER_LEMMA_UPDATE
+    steps = epochs * math.ceil(len(places) / size)
     for step in range(steps):
         number = step % (steps // epochs)
         if number == 0:
             order = torch.randperm(len(places)).numpy()
-        batch = places[order[number * _BATCH : (number + 1) * _BATCH]]
+        batch = places[order[number * size : (number + 1) * size]]
         draw = tag_scores[int(torch.randint(_DRAWS, ()))]
         of_batch = {task: of_all[batch] for task, of_all in draw.items()}
         scores = scorer.scores([forms[place] for place in batch.tolist()], of_batch, dropping=True)

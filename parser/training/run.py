@@ -31,13 +31,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from parser.batch_sizes import TOKENS_PER_SPAN
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank, read_again
-from parser.decoding.batch_sizes import TOKENS_PER_SPAN
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser

@@ -36,12 +36,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.commands.parsing_options import short_switch_interval
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import merges_by_signature
 from parser.decoding.files.file_parsing import RawColumns, parse_file
 from parser.decoding.files.word_cache import WordCache

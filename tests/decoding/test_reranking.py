@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
-from parser.decoding import batch_sizes
 from parser.decoding.parsers import beam_parser_of
 from parser.inference import biaffine as frozen_biaffine
 from parser.inference.encoder import FrozenEncoder
@@ -120,8 +120,8 @@ def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
     vectors = rng.normal(size=(31, 6)).astype(np.float32)
     trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])
     expected = heads.log_probabilities(vectors, trees, relations := rng.integers(3, size=trees.shape))
-    monkeypatch.setattr(frozen_biaffine, "_SCORES_TOGETHER", 100)
-    monkeypatch.setattr(frozen_biaffine, "_ARCS_TOGETHER", 7)
+    monkeypatch.setattr(batch_sizes, "HEAD_SCORES_PER_BATCH", 100)
+    monkeypatch.setattr(batch_sizes, "ARCS_PER_BATCH", 7)
     assert heads.log_probabilities(vectors, trees, relations) == pytest.approx(expected, rel=1e-5)
 
 

@@ -7,9 +7,8 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from parser import Parser
+from parser import Parser, batch_sizes
 from parser.data.lemmas import LemmaLexicon
-from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.inference.encoder import FrozenEncoder

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from parser import batch_sizes
 from parser.data.sentences import Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import BatchedParser
 from parser.decoding.parsers import parser_of
-from parser.inference import encoder as frozen_encoder
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
 from parser.inference.encoder import FrozenEncoder, FrozenLSTM, tanh
 from parser.inference.weights import Int8Error
@@ -39,7 +38,7 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
 
 @pytest.mark.parametrize("together", [7, 256])
 def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
-    monkeypatch.setattr(frozen_encoder, "_SIGNATURES_TOGETHER", together)
+    monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_ENCODING", together)
     for model in models(sentences):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         expected = tokens.encoded(encoded)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parser.inference.precomputed_tokens as module
+from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
@@ -148,7 +149,7 @@ def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, 
 
 def small_batches(model, monkeypatch):
     """The values of some tokens, and what makes their rows, four signatures at a time; and how."""
-    monkeypatch.setattr(module, "_IN_BATCH", 4)
+    monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_BATCH", 4)
     of_signatures = signature_activations(model)
     return draw_values(model, 4, 30), of_signatures, of_signatures._rows._make
 

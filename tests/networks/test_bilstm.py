@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from parser import batch_sizes
 from parser.data.vocabularies import ABSENT, Elements, vocabulary_for
-from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from parser import batch_sizes
 from parser.data.lemma_rules import rule_elements
 from parser.data.lemmas import affixes
 from parser.data.vocabularies import N_RESERVED, Characters, SetVocabulary, tag_vocabulary
-from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parser import batch_sizes
 from parser.data.vocabularies import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
@@ -80,7 +81,7 @@ def test_windows_are_read_as_the_network_reads_each_by_itself(lengths, sizes, se
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_DECIDED", sizes[0])
         patch.setattr(module, "_AROUND", sizes[1])
-        patch.setattr(module, "_TOGETHER", 3)
+        patch.setattr(batch_sizes, "TOKENS_PER_SEGMENTING", 3)
         found = segmenter.probabilities(paragraphs)
     network.eval()
     for paragraph, probabilities in zip(paragraphs, found, strict=True):

@@ -133,7 +133,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
         return again
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parser.training.examples.examples._BATCH", 12)
+        patch.setattr("parser.batch_sizes.SENTENCES_PER_EXPLORATION", 12)
         examples, _ = explore(data, oracle, model.system, model.table, slow[0], soft_targets=teach)
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 

@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.greedy.batched import Allowed, Restriction
 from parser.decoding.sentence_parser import Tree, distinct, write_trees

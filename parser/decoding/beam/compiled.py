@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser

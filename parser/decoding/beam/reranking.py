@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam
 from parser.data.sentences import Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.weights import SentenceEncoder

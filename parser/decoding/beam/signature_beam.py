@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees
 from parser.decoding.beam.signature import Parts, describe_transition, find_same, read_after, step_of_predictors

@@ -9,12 +9,12 @@ from typing import cast
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
 from parser.data.attributes import PREDICTED
 from parser.data.lemmas import LemmaLexicon, Lemmatizer, tokens_of
 from parser.data.sentences import Sentences
-from parser.decoding import batch_sizes
 from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel
 from parser.model.model import Model

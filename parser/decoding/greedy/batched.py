@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords, token_activations

@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, Scores
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
-from parser.decoding import batch_sizes
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts

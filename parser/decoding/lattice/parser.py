@@ -11,11 +11,11 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import Vocabularies
-from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.files.file_parsing import FileCounts, OnError
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import BoundOracle, Trees
+from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
 from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
@@ -21,9 +22,6 @@ from parser.transitions.decisions import (
 )
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
-
-# Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
-_BATCH = 4096
 
 
 @dataclass(frozen=True)
@@ -193,8 +191,9 @@ class BatchedComputations:
 def batched_computations(data: TrainingSentences, system: TransitionSystem) -> Iterator[BatchedComputations]:
     """Yield all sentences in batches of like lengths, the order within a length kept."""
     order = np.argsort(data.trees.lengths, kind="stable")
-    for start in range(0, len(order), _BATCH):
-        yield BatchedComputations(data, system, order[start : start + _BATCH])
+    size = batch_sizes.SENTENCES_PER_EXPLORATION
+    for start in range(0, len(order), size):
+        yield BatchedComputations(data, system, order[start : start + size])
 
 
 OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.data.attributes import TREEBANK
 from parser.data.sentences import Sentences
 from parser.inference.precomputed import Scorer
@@ -30,9 +31,6 @@ from parser.transitions.system import Transitions
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
 # same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
 _KEPT = 4 * 2**30
-
-# Tokens whose vectors are made at a time.
-_TOGETHER = 20_000
 
 
 class Teacher:
@@ -89,7 +87,7 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
         if size <= bytes_left:
             bytes_left -= size
             vectors = np.empty((int(its.offsets[-1]), first.shape[1]), first.dtype)
-            for start, end in its.spans(_TOGETHER):
+            for start, end in its.spans(batch_sizes.TOKENS_PER_TEACHING):
                 vectors[its.offsets[start] : its.offsets[end]] = encoder.encode(its.span(start, end))
             its = replace(its, vectors=vectors)
         found.append(its)
