@@ -106,7 +106,7 @@ def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     for cell in group:
         name, language, _ = cell.key
         peer, files = wanted.all_peers[name], paths(language, wanted.paths.treebanks)
-        run = Run(peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language))
+        run = PeerRun(peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language))
         if wanted.fresh and run.folder.exists():
             shutil.rmtree(run.folder)
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def size(path: Path) -> int:
 
 
 @dataclass(frozen=True)
-class Run:
+class PeerRun:
     """A peer in a folder of its own.
 
     Attributes:

@@ -25,7 +25,7 @@ class PathKind(StrEnum):
     OUTPUT = "output"
 
 
-Keep = StrEnum("Keep", ["last", "best"])
+KeptEpoch = StrEnum("KeptEpoch", ["last", "best"])
 """Which epoch of a pass is kept: the last, or the best one on dev."""
 
 OptimizerName = StrEnum("OptimizerName", ["sgd", "adam"])
@@ -37,7 +37,7 @@ ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 OnFault = StrEnum("OnFault", ["stop", "skip"])
 """What to do with a sentence of the treebank that cannot be used: end the run, or leave it out."""
 
-Segmenter = StrEnum("Segmenter", ["none", "bilstm"])
+SegmenterName = StrEnum("SegmenterName", ["none", "bilstm"])
 
 TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", "original"])
 """Which trees of the training part a pass works on."""

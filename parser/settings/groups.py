@@ -22,7 +22,7 @@ from parser.model_folder import MAX_LOOKAHEAD
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, LemmaSpec, MlpSpec, TaggerSpec, between
 from parser.settings.choices import (
     ExampleUse,
-    Keep,
+    KeptEpoch,
     Mode,
     OnFault,
     OnlineSentences,
@@ -31,7 +31,7 @@ from parser.settings.choices import (
     Policy,
     Schedule,
     ScheduleSpan,
-    Segmenter,
+    SegmenterName,
     Target,
     TrainingTrees,
     UpdateStep,
@@ -353,10 +353,10 @@ class Settings:
     device: str = MISSING
     threads: int = number(1, 1024, "the number of threads")
     single_root: bool = MISSING
-    keep: Keep = MISSING
+    keep: KeptEpoch = MISSING
     resume: bool = MISSING
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    segmenter: Segmenter = setting(Segmenter.bilstm, read="tokenizer=udpipe")
+    segmenter: SegmenterName = setting(SegmenterName.bilstm, read="tokenizer=udpipe")
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = group(VectorSettings, read=_NETWORK)
     features: dict[str, list[str]] = setting(read=_NETWORK)

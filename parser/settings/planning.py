@@ -23,7 +23,7 @@ from parser.settings import (
     vector_training,
     vocabulary_is_of_subset,
 )
-from parser.settings.choices import Keep, OnlineSentences, OptimizerName, SettingsError, TrainingTrees
+from parser.settings.choices import KeptEpoch, OnlineSentences, OptimizerName, SettingsError, TrainingTrees
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
@@ -108,7 +108,7 @@ def plan(settings: Settings) -> Plan:
         device=made.device,
         threads=made.threads,
         single_root=made.single_root,
-        keep_best=made.keep == Keep.best,
+        keep_best=made.keep == KeptEpoch.best,
         resume=made.resume,
         tokenizer=TokenizerPlan(udpipe.epochs, made.segmenter != "none") if isinstance(udpipe, UdpipeSettings) else None,
         tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures),

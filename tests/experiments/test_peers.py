@@ -11,7 +11,7 @@ import pytest
 
 from experiments import peers
 from experiments.command import settings_of
-from experiments.peers import Peer, Peers, Run, words_alone
+from experiments.peers import Peer, Peers, PeerRun, words_alone
 from experiments.tables import NOT_RUN
 from experiments.text import raw_text
 from parser.evaluation import evaluate_files
@@ -87,7 +87,7 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
     "code", ["import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "while True: pass"], ids=["by hand", "by its limit"]
 )
 def test_a_training_that_is_stopped_counts_with_what_it_has_saved(code, tmp_path):
-    run = Run(peer(LEARN, code, LEARN, minutes=1 / 60), tmp_path, "xx")
+    run = PeerRun(peer(LEARN, code, LEARN, minutes=1 / 60), tmp_path, "xx")
     assert [one["stopped"] for one in run.train()] == [False, True, False]
     assert (tmp_path / "model").read_text() == "xxxx"
     assert len(run.train()) == 3
@@ -95,18 +95,18 @@ def test_a_training_that_is_stopped_counts_with_what_it_has_saved(code, tmp_path
 
 
 def test_what_other_commands_have_trained_does_not_count(tmp_path):
-    Run(peer(LEARN, LEARN), tmp_path, "x").train()
+    PeerRun(peer(LEARN, LEARN), tmp_path, "x").train()
     other = LEARN.replace("sys.argv[1]", "'y'")
-    assert len(Run(peer(LEARN, other), tmp_path, "x").train()) == 2
+    assert len(PeerRun(peer(LEARN, other), tmp_path, "x").train()) == 2
     assert (tmp_path / "model").read_text() == "xxxy"
     changed = replace(peer(LEARN, other), config={"lexers": []})
-    assert len(Run(changed, tmp_path, "x").train()) == 2
+    assert len(PeerRun(changed, tmp_path, "x").train()) == 2
     assert (tmp_path / "model").read_text() == "xxxyxy"
 
 
 def test_a_peer_that_fails_is_an_error_that_names_its_log(tmp_path):
     with pytest.raises(ValueError, match=r"ended with 3; .*log.txt says why$"):
-        Run(peer("import sys; sys.exit(3)"), tmp_path, "xx").train()
+        PeerRun(peer("import sys; sys.exit(3)"), tmp_path, "xx").train()
     assert not (tmp_path / "trained.json").exists()
 
 
@@ -114,7 +114,7 @@ def test_a_peer_finds_nothing_of_ours(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     code = "import os; open('model', 'w').write(str(os.environ.get('PYTHONPATH')) + os.environ['OMP_NUM_THREADS'])"
-    Run(peer(code), tmp_path, "xx").train()
+    PeerRun(peer(code), tmp_path, "xx").train()
     assert (tmp_path / "model").read_text() == "None1"
 
 
@@ -140,7 +140,7 @@ def test_there_is_one_seed_and_peers_are_known(tmp_path):
 
 def test_the_commands_of_the_configuration_can_be_filled_in(tmp_path):
     for one in settings_of(Peers, "peers").all_peers.values():
-        run = Run(one, tmp_path, "hu")
+        run = PeerRun(one, tmp_path, "hu")
         for command in [*one.train, *one.parse]:
             assert "{" not in "".join(run.arguments(command, input="a", output="b"))
 
@@ -191,7 +191,7 @@ def test_udpipe_learns_and_parses_words_and_text(tmp_path):
     gold = tmp_path / "train.conllu"
     sentences = (ROOT / "data/sample/sample-ud-dev.conllu").read_text(encoding="utf-8").split("\n\n")[:30]
     gold.write_text("\n\n".join([*sentences, ""]), encoding="utf-8", newline="\n")
-    run = Run(one, tmp_path, "sample")
+    run = PeerRun(one, tmp_path, "sample")
     run.train()
     on_words = evaluate_files(gold, run.parse("test.conllu", words_alone(gold))[0])
     from_text = evaluate_files(gold, run.parse("test.txt", raw_text(gold))[0])
