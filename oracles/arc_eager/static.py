@@ -46,7 +46,7 @@ class _BoundStatic(BoundOracle):
 
 @array_kernel()
 def _score_batch(all_heads, offsets, single_root, nonmonotonic, made, sentences, stacks, stack_sizes, buffer_fronts):
-    """See the module's docstring, and BoundOracle.score_batch."""
+    """Fill in the scores of score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]

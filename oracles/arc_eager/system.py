@@ -50,7 +50,7 @@ class ArcEagerOracle(Oracle):
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
-        """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
+        """Return the scores; ``made``: the head that each token has been given so far, None where it has none."""
         query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
 

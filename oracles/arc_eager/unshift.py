@@ -65,7 +65,7 @@ class UnshiftChart(ArcEagerOracle):
         made: Sequence[int | None] = (),
         unshifted: bool = False,
     ) -> dict[str, int]:
-        """See ArcEagerOracle; ``unshifted``: whether the buffer holds one token that was shifted before."""
+        """Return the scores; ``unshifted``: whether the buffer holds one token that was shifted before."""
         n = len(heads)
         buffers = np.arange(n + 1, dtype=np.int32)[None]
         front = n if unshifted else front_of(n, buffer)

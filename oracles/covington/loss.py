@@ -85,7 +85,7 @@ class CovingtonLoss(Oracle):
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
-        """See Oracle; ``made``: the head that each token has been given so far, None where it has none.
+        """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
 
         Raises:
             ValueError: the stack is not 0..i.

@@ -102,7 +102,7 @@ class TwoPlanarSearch(Oracle):
         other: Sequence[int] = (0,),
         switched: bool = False,
     ) -> dict[str, int]:
-        """See Oracle.
+        """Return the scores of one configuration.
 
         Args:
             heads, stack, buffer: as there; the active stack.
@@ -380,7 +380,7 @@ def _score_plane(heads, made, top, front, n, plane, most, cap, waits, space, sco
 def _score_batch(
     all_heads, offsets, cap, waits, made, others, other_sizes, switched, sentences, stacks, stack_sizes, buffer_fronts
 ):
-    """See BoundOracle.score_batch; also the first configuration that is refused, or -1."""
+    """Return the scores of score_batch(), and the first configuration that is refused, or -1."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     space = _new_space(made.shape[1], cap + 1)
     given = np.empty(made.shape[1], np.int32)

@@ -90,7 +90,7 @@ class LinearModel:
         return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
 
     def frozen(self) -> LinearModel:
-        """See AnyModel; the weights are used as they are."""
+        """Return the model itself: the weights are used as they are."""
         return self
 
     def save(self, folder: Path) -> None:

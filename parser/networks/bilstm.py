@@ -84,7 +84,7 @@ class BiLSTM(ContextualRepresentation):
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """See TokenRepresentation; on a CPU, a faster way."""
+        """Return the encoder without torch on a CPU, and what runs on the device elsewhere."""
         return FrozenEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().frozen(int8)
 
     def encoder_weights(self) -> EncoderWeights:
@@ -114,7 +114,7 @@ class BiLSTM(ContextualRepresentation):
         return Encoded(read[packing.rows], {task: scores[packing.rows] for task, scores in tag_scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
-        """See ContextualRepresentation; the layers above the tagger are not computed."""
+        """Return the scores of tags; the layers above the tagger are not computed."""
         if self.tagger is None:
             return {}
         packing = Packing.of(lengths, values.device)

@@ -84,7 +84,7 @@ def read_by_torch(layer: nn.Module, inputs: Tensor, packing: Packing, from_end: 
 
 
 class _Direction(torch.autograd.Function):
-    """See read_sequences()."""
+    """Compute the states of read_sequences(), and their gradients, with kernels of the project."""
 
     @staticmethod
     def forward(

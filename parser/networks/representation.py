@@ -174,7 +174,7 @@ class AttributeEmbeddings(TokenRepresentation):
     contextual = False
 
     def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
-        """See TokenRepresentation; gradients flow to the embeddings."""
+        """Return the embeddings, to which gradients flow."""
         return self.fixed_vectors()
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
@@ -200,7 +200,7 @@ class ContextualRepresentation(TokenRepresentation):
         self.sizes[TOKEN] = size
 
     def initialize(self) -> None:
-        """See TokenRepresentation; what encode() needs is drawn when it is made."""
+        """Draw the vectors of reserved values and relations; what encode() needs is drawn when it is made."""
         draw_vectors(self.reserved)
         super().initialize()
 
@@ -215,7 +215,7 @@ class ContextualRepresentation(TokenRepresentation):
         """
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """See TokenRepresentation: here, what encode() does, on any device."""
+        """Return what runs encode() on the device of the weights."""
         if int8:
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
         return _OnDevice(self)
@@ -229,7 +229,7 @@ class ContextualRepresentation(TokenRepresentation):
         return None
 
     def fixed_vectors(self) -> dict[str, Tensor]:
-        """See TokenRepresentation; of tokens, those of the reserved values."""
+        """Return the embeddings, and of tokens the vectors of the reserved values."""
         return super().fixed_vectors() | {TOKEN: self.reserved}
 
     def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
@@ -238,7 +238,7 @@ class ContextualRepresentation(TokenRepresentation):
 
     @torch.no_grad()
     def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
-        """See TokenRepresentation; no gradients flow.
+        """Encode the sentences; no gradients flow.
 
         Raises:
             ValueError: no sentences are given.

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import peers
 from experiments.command import settings_of
-from experiments.peers import Peer, Peers, PeerRun, words_alone
+from experiments.peers import Peer, PeerRun, Peers, words_alone
 from experiments.tables import NOT_RUN
 from experiments.text import raw_text
 from parser.evaluation import evaluate_files

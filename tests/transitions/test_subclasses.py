@@ -27,7 +27,6 @@ class Hasty(ArcStandard):
     """Shifts only where it cannot reduce."""
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         transitions = super().transitions(now, rows, single_root)
         transitions.rows[(transitions.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = NO_NODE
         return transitions

@@ -29,11 +29,9 @@ class ToyArcHybrid(TransitionSystem):
         return [False, True, True]
 
     def eager_order(self, width: int) -> np.ndarray:
-        """See TransitionSystem."""
         return np.array([LEFT, RIGHT, SHIFT])
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         transitions = Transitions(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
         transitions.blocks[:] = range(3)
         for m, row in enumerate(rows):
@@ -54,7 +52,6 @@ class ToyArcHybrid(TransitionSystem):
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
     ) -> None:
-        """See TransitionSystem."""
         for m, (row, column) in enumerate(zip(rows, chosen, strict=True)):
             if column == SHIFT:
                 shift(now, row)
@@ -71,7 +68,6 @@ class ToyOracle(TabularOracle):
     transition_order: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
 
     def transition_grammar(self) -> ArcHybridGrammar:
-        """See TabularOracle."""
         return ArcHybridGrammar()
 
 

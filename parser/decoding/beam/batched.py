@@ -248,7 +248,7 @@ class BatchedBeamParser:
         single_root: bool = True,
         restriction_of: Callable[[int, int], Restriction] | None = None,
     ) -> list[list[Tree]]:
-        """See KBestParser; k is at most the size of the beam."""
+        """Return the k best trees of each sentence; k is at most the size of the beam."""
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):

@@ -55,7 +55,7 @@ class RerankingParser:
         return parse_spans(sentences, batch_sizes.TOKENS_PER_SEARCH, self._threads, parse)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """See KBestParser; the scores of the trees are those that they are ranked by."""
+        """Return the k best trees of each sentence, with the scores that they are ranked by."""
         self.beam.check_k_best(k)
         spans = sentences.spans(batch_sizes.TOKENS_PER_SEARCH)
         return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]

@@ -459,7 +459,7 @@ class LatticeBeam(CompiledClassifier):
         self._elements = table.stack_elements
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
+        """Yield the trees of each lattice, to be read before those of the next one are asked for."""
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(sentences.offsets, arcs, strict=False):

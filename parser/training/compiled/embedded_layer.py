@@ -115,7 +115,7 @@ class ByValue:
         self._by_vectors = [allocate_sums(batch, table.matrix.shape[1]) for table in self._tables]
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """See EmbeddedLayer; ``kept`` is None."""
+        """Add up what the slots' values contribute; ``kept`` is None."""
         assert kept is None
         if len(features) > self._batch:
             self._allocate(len(features))
@@ -127,7 +127,7 @@ class ByValue:
         return total
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """See EmbeddedLayer; ``kept`` is None, and total() was called for the same batch."""
+        """Collect the gradients; ``kept`` is None, and total() was called for the same batch."""
         slots = zip(_with_scale(self._tables, scale), self._found, self._by_vectors, strict=True)
         for (table, of_table), found, by_vectors in slots:
             trained = table.gradient is not None

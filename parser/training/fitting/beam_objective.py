@@ -112,7 +112,7 @@ class BeamObjective:
         return 2 * float((self._lengths - 1).mean()) * math.log(self._system.n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
-        """See Objective; with an encoder, sentences of about the same length are together."""
+        """Draw batches of sentences; with an encoder, those of about the same length are together."""
         n, size = len(self._lengths), self._batch_size
         if isinstance(self._reader, BatchEncoder):
             found = batches_of_like_lengths(self._lengths, np.ones(n, np.int64), size, generator)

@@ -49,7 +49,7 @@ class AutogradGradients:
         self._classifier = classifier
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
-        """See Gradients; the loss stays on the device, so that nothing waits for it."""
+        """Return the loss as a tensor on the device, so that nothing waits for it."""
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
         if taught is not None:
@@ -107,11 +107,11 @@ class ExampleObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """See Objective; what a teacher says of an example counts as another one."""
+        """Return the loss of an example; what a teacher says of it counts as another one."""
         return (1.0 if self.examples.soft is None else 2.0) * math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
-        """See Objective; an example is in one batch, whichever it is."""
+        """Draw batches of examples, each example in one."""
         order = torch.randperm(len(self.examples), generator=generator)
         return math.ceil(len(order) / self._batch_size), self._batches(order)
 
@@ -179,7 +179,7 @@ class SentenceObjective:
         return math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[SentenceBatch]]:
-        """See Objective; sentences of about the same length are together."""
+        """Draw batches of whole sentences, those of about the same length together."""
         by_sentence = np.argsort(self.examples.sentences, kind="stable")
         firsts = np.searchsorted(self.examples.sentences[by_sentence], np.arange(len(self._offsets)))
         batches = batches_of_like_lengths(np.diff(self._offsets), np.diff(firsts), self._batch_size, generator)

@@ -220,7 +220,6 @@ class TorchOptimizer:
         self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
-        """See Optimizer."""
         if self._max_grad_norm is not None:
             for of_group in self._groups:
                 nn.utils.clip_grad_norm_(of_group, self._max_grad_norm)
@@ -233,7 +232,7 @@ class TorchOptimizer:
         self._optimizer.step()
 
     def state(self) -> dict[str, Tensor]:
-        """See Optimizer; ``NUMBER_OF_PARAMETER.NAME``, and how many steps it has taken where that matters."""
+        """Return tensors named ``NUMBER_OF_PARAMETER.NAME``, and the number of steps where that matters."""
         state = self._optimizer.state_dict()["state"]
         steps = {} if self._tuning is None else {_STEPS: torch.tensor(self._steps)}
         return steps | {
@@ -244,7 +243,6 @@ class TorchOptimizer:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """See Optimizer."""
         state: dict[int, dict[str, Tensor]] = {}
         groups = self._optimizer.state_dict()["param_groups"]
         for key, tensor in tensors.items():

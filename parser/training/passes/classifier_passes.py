@@ -332,14 +332,14 @@ class ExplorationPass(ExamplePass):
         self._classifier.put_weights(saved["weights"])
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass; explores first, where ``explore_every`` says so."""
+        """Explore first, where ``explore_every`` says so, then train for an epoch."""
         if self._is_due(epoch) and epoch != self._explored:
             self._objective.examples = NO_EXAMPLES  # in a big treebank, they take gigabytes
             self._objective.examples = self._new_examples(epoch)
         return super().fit_epoch(epoch)
 
     def state(self) -> Saved:
-        """See TrainingPass; examples are made again with the weights that explored last."""
+        """Return what is needed to go on: examples are made again with the weights that explored last."""
         return super().state() | {"explored_with": self._explored_with}
 
     def _is_due(self, epoch: int) -> bool:
@@ -389,7 +389,7 @@ class GlobalPass(ClassifierPass):
 
     @property
     def expected_examples(self) -> int:
-        """See TrainingPass; they are sentences."""
+        """Return the number of sentences, which are the examples here."""
         return len(self._context.corpus.train)
 
     def _new_trainer(self) -> Trainer:

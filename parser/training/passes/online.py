@@ -119,7 +119,7 @@ class OnlinePass(LinearPass):
         self._plan = plan
 
     def begin(self) -> None:
-        """See TrainingPass; the perceptron is new."""
+        """Do nothing: the perceptron is new."""
 
     def fit_epoch(self, epoch: int) -> Fitted:
         plan, trained = self._plan, self._trained

@@ -1,0 +1,49 @@
+"""One name, one class; and a docstring says what is done, rather than where that is said."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.toy import ROOT
+
+PACKAGES = ("parser", "oracles", "scripts", "experiments")
+FUNCTIONAL = {"Enum", "IntEnum", "StrEnum", "NamedTuple", "namedtuple", "TypedDict", "make_dataclass"}
+
+
+def classes_of(code: str) -> Iterator[str]:
+    """The names of classes, those included that are made by a call: ``Keep = StrEnum("Keep", ...)``."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONAL and node.args:
+            yield ast.literal_eval(node.args[0])
+
+
+def files() -> list[Path]:
+    return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def test_no_two_classes_have_one_name():
+    places = defaultdict(list)
+    for path in files():
+        for name in classes_of(path.read_text(encoding="utf-8")):
+            places[name].append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_classes_made_by_a_call_are_counted():
+    assert [*classes_of('class A: pass\nB = StrEnum("B", ["x"])\nC = int("3")')] == ["A", "B"]
+
+
+def test_no_docstring_begins_with_see():
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    found = [
+        f"{path.relative_to(ROOT)}:{node.body[0].lineno}"
+        for path in [*files(), *sorted((ROOT / "tests").rglob("*.py"))]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, documented) and (ast.get_docstring(node) or "").startswith("See ")
+    ]
+    assert found == []
