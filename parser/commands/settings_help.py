@@ -83,7 +83,7 @@ def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
 
 
 def settings_help(overrides: Sequence[str]) -> str:
-    """The text of --help: choices of groups, and all settings, with their values in the run that the overrides describe.
+    """The text of --help: choices of groups, all settings with their values in the run of the overrides, and how many there are.
 
     Raises:
         SettingsError: there is no such run.
@@ -99,6 +99,7 @@ def settings_help(overrides: Sequence[str]) -> str:
         for key, in_file, comment in rows:
             value = in_file if (found := _value(run, key)) is None else found
             lines += _entry(f"{key}={value}" if value else f"{key}.NAME=VALUE", comment)
+    lines += ["", f"{len(schema_keys())} settings"]
     return "\n".join(lines)
 
 

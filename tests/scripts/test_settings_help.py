@@ -22,6 +22,12 @@ def test_all_settings_are_explained():
     assert max(map(len, text.splitlines())) <= 110
 
 
+def test_there_are_no_more_settings_than_people_can_know():
+    """A new setting takes the place of one that brings less."""
+    assert settings_help([]).endswith(f"\n\n{len(schema_keys())} settings")
+    assert len(schema_keys()) <= 117
+
+
 def test_the_command_prints_it(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["train.py", "--help", "beam=local", "beam.size=32", "treebank.train=a (1).conllu"])
     train.main()
