@@ -83,7 +83,7 @@ def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
 
 
 def settings_help(overrides: Sequence[str]) -> str:
-    """The text of --help: choices of groups, all settings with their values in the run of the overrides, and how many there are.
+    """Return the text of --help: choices of groups, all settings with their values in the run, and their number.
 
     Raises:
         SettingsError: there is no such run.
