@@ -43,7 +43,7 @@ class Scores(StrEnum):
 class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and what transitions cost.
 
-    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/beam/reranking.py).
+    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/parsers.py).
 
     Raises:
         BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown, or one tree is to be reranked.
@@ -69,8 +69,8 @@ class Beam:
                 raise BeamError(f"{name}={value} is unknown to a beam; known: {', '.join(known)}")
             object.__setattr__(self, name, known(value))
 
-    def for_training(self) -> Beam:
-        """The same beam for many sentences: it merges equal configurations where it would merge by signature."""
+    def without_signatures(self) -> Beam:
+        """The same beam for training and for lattices: it merges equal configurations where it would merge by signature."""
         return replace(self, merge=Merge.CONFIGURATION) if self.merge is Merge.SIGNATURE else self
 
     def check_k_best(self, k: int) -> None:

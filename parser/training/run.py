@@ -416,7 +416,7 @@ class Evaluation:
     def _beam_for_lattices(self, search: Beam | None) -> Beam:
         beam = search or self._lattice_beam
         assert beam is not None, "a run with lattices has one"
-        return beam
+        return beam.without_signatures()
 
     def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""

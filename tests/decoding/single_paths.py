@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parser.data.sentences import Parses, Sentences
-from parser.decoding.lattice.compiled import Arcs
-from parser.decoding.lattice.parser import LatticeSearcher
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam
 from parser.decoding.sentence_parser import Tree, distinct, write_trees
 
 
@@ -16,12 +15,12 @@ def path(length: int) -> Arcs:
     return Arcs.of(nodes[:-1], nodes[1:], length)
 
 
-def k_best(searcher: LatticeSearcher, sentences: Sentences, k: int, single_root: bool) -> list[list[Tree]]:
+def k_best(search: LatticeBeam, sentences: Sentences, k: int, single_root: bool) -> list[list[Tree]]:
     arcs = [path(n) for n in sentences.lengths.tolist()]
-    return [distinct(trees, k) for trees in searcher.lattice_trees(sentences, arcs, single_root)]
+    return [distinct(trees, k) for trees in search.lattice_trees(sentences, arcs, single_root)]
 
 
-def parse_as_paths(searcher: LatticeSearcher, sentences: Sentences, single_root: bool = True) -> Parses:
+def parse_as_paths(search: LatticeBeam, sentences: Sentences, single_root: bool = True) -> Parses:
     parses = Parses.allocate(sentences.offsets)
-    write_trees((best for (best,) in k_best(searcher, sentences, 1, single_root)), parses)
+    write_trees((best for (best,) in k_best(search, sentences, 1, single_root)), parses)
     return parses

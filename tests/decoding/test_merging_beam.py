@@ -11,9 +11,8 @@ import torch
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam.batched import search_batched
-from parser.decoding.beam.derivations import Item, arcs_of, best_trees
+from parser.decoding.beam.derivations import arcs_of, best_trees
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.lattice.merging import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
@@ -21,7 +20,7 @@ from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree, random_slots
 from tests.decoding.derivation_counts import count_derivations
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
-from tests.decoding.single_paths import path
+from tests.decoding.slow_merging import MergedItem, MergingSearch
 from tests.random_models import random_static_model
 from tests.toy import sentence, settings
 
@@ -44,11 +43,9 @@ def search(
     return MergingSearch(system, table, size, scores, single_root)  # type: ignore[arg-type]
 
 
-def steps_of(slots: list[str], n: int, n_relations: int = 1, **options) -> list[list[Item]]:
+def steps_of(slots: list[str], n: int, n_relations: int = 1, **options) -> list[list[MergedItem]]:
     scorer = hashing_scorer(slots, 1 + 2 * n_relations)
-    merging = search(slots, n_relations, **options)
-    buckets = list(merging.buckets(sentence_of_tokens(n), 0, path(n), scorer))
-    return buckets[merging._lookahead :]  # before the first step come the choices of what is ahead
+    return list(search(slots, n_relations, **options).steps(sentence_of_tokens(n), 0, scorer))
 
 
 def test_the_visible_parts_of_the_papers_features():
@@ -108,7 +105,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     slots = whole_stacks(n)
     scorer, encoded = hashing_scorer(slots, 1 + 2 * n_relations), sentence_of_tokens(n)
     merging = search(slots, n_relations, 1, False, scores, size)
-    *_, last = merging.buckets(encoded, 0, path(n), scorer)
+    *_, last = merging.steps(encoded, 0, scorer)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     system = transitions.create("arc_standard", n_relations, 1)
     expected = search_batched(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
@@ -126,11 +123,10 @@ def test_what_holds_of_every_item():
             prefixes = [item.prefix for item in items]
             assert prefixes == sorted(prefixes, reverse=True)
             for item in items:
-                front = item.ahead[0] if item.ahead else 6
-                assert item.size == 2 * front - 1 - m
+                assert item.size == 2 * item.front - 1 - m
                 for predictor, shift in item.predictors:
-                    assert predictor.ahead[0] == item.began[0]
-                    assert predictor in steps[m - (2 * (front - item.began[0]) - 1)]
+                    assert predictor.front == item.began
+                    assert predictor in steps[m - (2 * (item.front - item.began) - 1)]
                     assert item.prefix >= predictor.prefix + shift + item.inside - 1e-9 or size is not None
                 if item.predictors and size is None:
                     best = max(predictor.prefix + shift + item.inside for predictor, shift in item.predictors)

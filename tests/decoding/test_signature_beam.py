@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.signature import arc_standard_alone
+from parser.data.sentences import Sentences
+from parser.decoding.beam.derivations import Item
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
-from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
 from tests.decoding.computations import random_slots
 from tests.decoding.derivation_counts import count_derivations
-from tests.decoding.single_paths import k_best, path
+from tests.decoding.slow_merging import MergingBeamParser
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
 from tests.toy import sentence
@@ -30,14 +30,15 @@ def sentences():
     return [sentence([0] + [1] * (rng.randint(1, LONGEST) - 1), rng) for _ in range(N_SENTENCES)]
 
 
-def readable(model: Model, beam: Beam) -> MergingBeamParser:
-    return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
-
-
 def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
     parser = beam_parser_of(model, beam, threads)
     assert isinstance(parser, SignatureBeamParser)
     return parser
+
+
+def final_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> list[list[Item]]:
+    search = parser._search(encoded.offsets, parser.words_of(encoded), single_root)
+    return [search._last_items(length) for length in search._each_sentence()]
 
 
 K = 7  # the best trees that are asked for
@@ -50,8 +51,8 @@ def _as_lists(tree) -> tuple[list[int], list[int]]:
 def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
     """The same best trees, and items that stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
-    slow, fast = readable(model, beam), compiled(model, beam)
-    expected = k_best(slow, encoded, K, single_root)
+    slow, fast = MergingBeamParser(model, beam), compiled(model, beam)
+    expected = slow.k_best(encoded, K, single_root=single_root)
     found = fast.k_best(encoded, K, single_root=single_root)
     best = fast.parse(encoded, single_root=single_root)
     for ours, theirs, start in zip(found, expected, encoded.offsets, strict=False):
@@ -65,9 +66,8 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
         np.testing.assert_array_equal(best.heads[inside], ours[0].heads)
         np.testing.assert_array_equal(best.relations[inside], ours[0].relations)
-    arcs = [path(n) for n in encoded.lengths.tolist()]
-    last = fast.final_items(encoded, single_root=single_root)
-    for items, expected_items in zip(last, slow.final_items(encoded, arcs, single_root=single_root), strict=True):
+    last = final_items(fast, encoded, single_root)
+    for items, expected_items in zip(last, slow.final_items(encoded, single_root=single_root), strict=True):
         assert [count_derivations(item) for item in items] == [count_derivations(item) for item in expected_items]
         for item, its_twin in zip(items, expected_items, strict=True):
             assert item.prefix == pytest.approx(its_twin.prefix, rel=1e-5, abs=1e-3)
@@ -105,7 +105,7 @@ def test_with_features_of_one_kind(sentences, slots):
 def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
     model = random_static_model(sentences, {"form": 5}, slots={"form": ["b0"]})
     encoded = model.vocabularies.encode([sentence([0, 1, 1, 1])])
-    (items,) = compiled(model, Beam(64, Merge.SIGNATURE)).final_items(encoded, single_root=False)
+    (items,) = final_items(compiled(model, Beam(64, Merge.SIGNATURE)), encoded, single_root=False)
     assert len(items) == 1
     n_relations = model.system.n_relations
     assert count_derivations(items[0]) == 67 * n_relations**4  # BEAM.md's count of computations; four arcs

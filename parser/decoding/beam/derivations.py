@@ -1,13 +1,13 @@
 """Items that stand for many computations: how they are made, and their derivations, best first.
 
-lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
+signature_beam.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
 computed lazily (Huang and Chiang 2005).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -40,19 +40,6 @@ def join(below: Node, top: Node, left: bool, relation: int) -> Node:
     return top._replace(left=Children(below, relation, top.left))
 
 
-def find(node: Node | None, position: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    """The token at a position below a node, and its relation; NO_NODE where there is none."""
-    relation = NO_NODE
-    for side, rank in position:
-        children = None if node is None else node.left if side == "l" else node.right
-        for _ in range(rank - 1):
-            children = children and children.rest
-        if children is None:
-            return NO_NODE, NO_NODE
-        node, relation = children.child, children.relation
-    return (NO_NODE, NO_NODE) if node is None else (node.token, relation)
-
-
 def arcs_of(root: Node, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """int32[tokens] heads and relations, NO_NODE of the root and of tokens that are not in the tree."""
     heads = np.full(tokens, NO_NODE, np.int32)
@@ -69,37 +56,25 @@ def arcs_of(root: Node, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     return heads, relations
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Item:
-    """An item.
+    """An item, as far as its derivations depend on it.
 
     Attributes:
-        began: the first token of s0, and those that were ahead right after it was shifted; empty for the artificial root.
-        ahead: the first tokens of the buffer, as many as are decided.
-        size: elements of the stack.
-        bucket: the one it is in; of a sentence, the step.
-        stack: s0, s1, ... of the best computation, as far as features can see.
         prefix: score of the best computation from the start.
         inside: score of the best computation since the first token of s0 was shifted, that shift left out.
-        predictors: the items out of which it was shifted.
-        rank: its place among the items of its bucket.
+        began: the first token of s0; without backpointers s0 is this token alone.
         backpointers: the ways to make it by a reduction, best first.
     """
 
-    began: tuple[int, ...]
-    ahead: tuple[int, ...]
-    size: int
-    bucket: int
-    stack: tuple[Node, ...]
     prefix: float
     inside: float
-    predictors: list[Predictor]
-    rank: int = 0
+    began: int
     backpointers: list[Backpointer] = field(default_factory=list)
 
 
 class Predictor(NamedTuple):
-    """An item, and the score of the shift out of it; with a lattice, that of the choice that follows, too."""
+    """An item, and the score of the shift out of it."""
 
     item: Item
     shift: float
@@ -127,7 +102,7 @@ class Derivations:
     def __init__(self, item: Item, known: dict[int, Derivations]) -> None:
         self._known = known
         self._backpointers = item.backpointers
-        self._found: list[tuple[float, Node]] = [] if item.backpointers else [(item.inside, item.stack[0])]
+        self._found: list[tuple[float, Node]] = [] if item.backpointers else [(item.inside, Node(item.began))]
         # (minus score, backpointer, rank of the upper part, rank of the lower part): those that may come next.
         self._waiting: list[tuple[float, int, int, int]] = []
         # The last three of those whose parts have to be found first.
@@ -195,7 +170,7 @@ def best_trees(last: list[Item], tokens: int) -> Iterator[Tree]:
 
     Args:
         last: the items.
-        tokens: how many there are, the artificial root included; with a lattice, those that are in no tree have no heads.
+        tokens: how many there are, the artificial root included.
     """
     known: dict[int, Derivations] = {}
     streams = [Derivations.of(item, known) for item in last]

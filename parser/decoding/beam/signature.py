@@ -13,8 +13,7 @@ was visible before at (write q for the rest of a position, r1 for the outermost 
 The relation of a child that is made just now is the transition's own. What is read in the buffer follows from where it begins.
 
 A search tells items apart before they are made: what the features will read after a transition is read in the stacks from
-before it,
-for a shift one place further down, for a reduction in the nodes that it joins.
+before it, for a shift one place further down, for a reduction in the nodes that it joins.
 """
 
 from __future__ import annotations

@@ -1,11 +1,22 @@
-"""Beam search with items that merge by signature, in one compiled loop over the sentences, for arc-standard.
+"""Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
 
-What an item is, and what it costs, is said in lattice/merging.py, the reference implementation. Of a step, the best items that
-can be made are taken one by one. From each item come one stream of them by its shift, and one by reductions with each of its
-predictors; a stream knows its next item by its scores alone. One whose signature is new (signature.py) is made, until the beam
-is full; any other is a further way to make an item that is there, or is lost. Then what the streams still hold is compared with
-the items of the beam: all transitions that differ only in their relation at once, as at most one of these relations is that of
-the item.
+An item is (began, front, s0, s1, ...): the first token of s0, that of the buffer, and trees. What lies below s0 is not a part
+of it: ``predictors`` are the items out of which the first token of s0 was shifted, and the item stands for all stacks that they
+make. Its scores:
+
+    shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
+    reduce   from I with each predictor (P, c): d = c + I.inside + the score of the transition in I;
+             prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
+
+The score of a shift is kept with the predictor, as it differs from one to the other; and ``began`` belongs to an item, for
+without it predictors and insides of different stretches of the sentence would be combined. Items merge when their signatures
+(signature.py) are equal: the higher prefix and inside count, predictors and ways to make them are joined.
+
+The search is one compiled loop over the sentences. Of a step, the best items that can be made are taken one by one. From each
+item come one stream of them by its shift, and one by reductions with each of its predictors; a stream knows its next item by
+its scores alone. One whose signature is new is made, until the beam is full; any other is a further way to make an item that is
+there, or is lost. Then what the streams still hold is compared with the items of the beam: all transitions that differ only in
+their relation at once, as at most one of these relations is that of the item.
 """
 
 from __future__ import annotations
@@ -15,11 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser import batch_sizes
 from parser.beam_settings import Beam
-from parser.data.sentences import NO_NODE, Sentences
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
-from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees
+from parser.decoding.beam.derivations import Backpointer, Item, Predictor, best_trees
 from parser.decoding.beam.signature import Parts, describe_transition, find_same, read_after, step_of_predictors
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
@@ -469,12 +479,6 @@ _Way = tuple[tuple[int, int], tuple[int, int], int, float]
 class SignatureBeamParser(BeamParser):
     """Searches with a beam whose items stand for many computations; see BeamParser. There may be more trees than items."""
 
-    def final_items(self, sentences: Sentences, *, single_root: bool = True) -> Iterator[list[Item]]:
-        """For each sentence, the items of the last step, which stand for whole trees; best first."""
-        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
-            part = sentences.span(*span)
-            yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
-
     def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
         return SignatureSearch(
             offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table
@@ -530,9 +534,8 @@ class SignatureSearch(BeamSearch):
 
     def _made(self, m: int, k: int, ways: list[_Way], known: dict[tuple[int, int], Item]) -> Item:
         items = self._merging.items
-        begin, front = int(items.begins[m, k]), int(items.fronts[m, k])
-        sums = float(items.prefixes[m, k]), float(items.insides[m, k])
-        item = Item((begin,), (front,), 2 * front - 1 - m, m, (Node(begin),), *sums, [], k)
+        prefix, inside = float(items.prefixes[m, k]), float(items.insides[m, k])
+        item = Item(prefix=prefix, inside=inside, began=int(items.begins[m, k]))
         for above, below, output, cost in ways:
             column, relation = transition_of(output, self.rules.n_relations)
             predictor = Predictor(known[below], float(items.shifts[below]))

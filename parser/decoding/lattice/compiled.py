@@ -444,7 +444,7 @@ def _select(rules, options, workspace, m, order):
 
 
 class LatticeBeam(CompiledClassifier):
-    """Searches through lattices; see CompiledClassifier, and LatticeSearcher.
+    """Searches through lattices; see CompiledClassifier.
 
     Args:
         weights, system, table: see CompiledClassifier.
@@ -459,7 +459,16 @@ class LatticeBeam(CompiledClassifier):
         self._elements = table.stack_elements
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """Yield the trees of each lattice, to be read before those of the next one are asked for."""
+        """Yield the trees that are found in each lattice, best first, to be read before those of the next one are asked for.
+
+        Args:
+            sentences: the lattices, their arcs encoded as the tokens of sentences.
+            arcs: the same lattices.
+            single_root: see parse_batched.
+
+        Returns:
+            Trees over all arcs of a lattice; NO_NODE for those off the path.
+        """
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(sentences.offsets, arcs, strict=False):

@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import numpy as np
 
 from parser import batch_sizes
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
-from parser.data.sentences import NO_NODE, Sentences
+from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.files.file_parsing import FileCounts, OnError
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
-from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
@@ -54,20 +52,12 @@ class LatticeParse:
         return cls(tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words])
 
 
-class LatticeSearcher(Protocol):
-    """Searches through lattices whose arcs are encoded as the tokens of sentences."""
-
-    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """For each lattice, the trees that are found, best first, over all of its arcs; NO_NODE for those off the path."""
-        ...
-
-
 class LatticeParser:
     """Parses lattices with the weights of a model.
 
     Args:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
-        beam: the beam; one that merges by signature is for arc-standard, and not compiled here.
+        beam: the beam; items merge by configuration, or not at all.
         lookahead: the arcs that are decided before they are read; None: as many as the model reads.
         threads: how many lattices are parsed side by side.
 
@@ -82,20 +72,22 @@ class LatticeParser:
             raise BeamError(
                 "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; use model=mlp"
             )
+        if beam.merge is Merge.SIGNATURE:
+            raise BeamError(f"merge={beam.merge} is not supported with lattices; use merge={Merge.CONFIGURATION}")
         read = model.table.read_ahead
         ahead = lookahead or model.lookahead or max(read, 1)
         if ahead < read:
             raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; give at least {read}")
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
-        self._beam = beam
-        self._threads = threads
-        self._searcher: LatticeSearcher
-        if beam.merge is Merge.SIGNATURE:
-            system = arc_standard_alone(model.system)
-            self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
-        else:
-            options = LatticeOptions(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
-            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options)
+        options = LatticeOptions(
+            size=beam.size,
+            merging=beam.merge is Merge.CONFIGURATION,
+            local=beam.scores is Scores.LOCAL,
+            lookahead=ahead,
+            choice=choice,
+        )
+        self._beam, self._threads = beam, threads
+        self._search = LatticeBeam(model.weights(), model.system, model.table, options)
 
     def parse_lattices(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
@@ -126,7 +118,7 @@ class LatticeParser:
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
             arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
-            found = self._searcher.lattice_trees(encoded.span(*span), arcs, single_root)
+            found = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
             return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
 
         spans = list(encoded.spans(batch_sizes.TOKENS_PER_SPAN))

@@ -399,7 +399,7 @@ class GlobalPass(ClassifierPass):
             # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
             embedded.weight.data = embedded.weight.data.contiguous()
         reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
-        training = BeamTraining(self._plan.search.for_training(), self._plan.gold_size)
+        training = BeamTraining(self._plan.search.without_signatures(), self._plan.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
 

@@ -144,7 +144,7 @@ class StructuredPass(LinearPass):
 
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
         super().__init__(plan, trained, context, plan.search)
-        self._training = StructuredTraining(plan.search.for_training(), plan.update, plan.gold_size)
+        self._training = StructuredTraining(plan.search.without_signatures(), plan.update, plan.gold_size)
         self._search = plan.search
 
     def begin(self) -> None:
