@@ -7,7 +7,7 @@ computed lazily (Huang and Chiang 2005).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -165,7 +165,7 @@ class Derivations:
         return rank < len(self._found) or not (self._waiting or self._coming)
 
 
-def best_trees(last: list[Item], tokens: int) -> Iterator[Tree]:
+def best_trees(last: Sequence[Item], tokens: int) -> Iterator[Tree]:
     """All trees that the items of the last step stand for, best first; a tree comes once for each of its derivations.
 
     Args:
