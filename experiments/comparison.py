@@ -26,7 +26,7 @@ from scipy import stats
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Interval, Key, Row, chosen, grid, markdown, names_of, numbers, plain_table, score
-from experiments.trainings import Training, folder_of, formatted, run_training
+from experiments.trainings import Training, folder_of, formatted, is_gone, run_training
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
@@ -90,9 +90,10 @@ def cells(wanted: VariantComparison) -> list[Cell]:
 
     ``UDPipe`` alone stands for all variants of it.
     """
-    named = wanted.variants or wanted.names
+    able = [name for name in wanted.names if not is_gone(wanted.all_variants.get(name, []))]
+    named = wanted.variants or able
     check_known("train_on", [wanted.train_on], ("train", "dev"))
-    check_known("variants", named, [*wanted.names, UDPIPE])
+    check_known("variants", named, [*able, UDPIPE])
     check(wanted, ())
     for part in {wanted.part(language) for language in wanted.languages}:
         needed = ("dev", "test") if part == "dev" else ("train", "dev", "test")

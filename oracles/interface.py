@@ -56,11 +56,6 @@ class Strategy(StrEnum):
     ANY = "any"
 
 
-# The stacks that are not active, int32[batch, width]; their sizes, int32[batch]; and bool[batch], whether the transition before
-# exchanged the two.
-OtherStacks = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
 class NonProjectiveGoldError(ValueError):
     """A gold tree is not projective, and the oracle is only exact for projective ones."""
 
@@ -92,7 +87,6 @@ class Query:
         children: np.ndarray | Callable[[], np.ndarray] | None = None,
         buffers: np.ndarray | Callable[[], np.ndarray] | None = None,
         made: np.ndarray | Callable[[], np.ndarray] | None = None,
-        others: OtherStacks | Callable[[], OtherStacks] | None = None,
     ) -> None:
         self.sentences = sentences
         self.stacks = stacks
@@ -101,7 +95,6 @@ class Query:
         self._children = children
         self._buffers = buffers
         self._made = made
-        self._others = others
 
     @classmethod
     def single(
@@ -113,12 +106,11 @@ class Query:
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
         made: np.ndarray | None = None,
-        others: OtherStacks | None = None,
     ) -> Query:
         """One configuration: the stack a_0..a_k, and the first token of the buffer."""
         stacks = np.asarray([stack], np.int32)
         sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
-        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made, others=others)
+        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -155,17 +147,6 @@ class Query:
         if self._made is None:
             raise ValueError("this oracle has to know the arcs made so far; give the query the heads made=")
         return self._made() if callable(self._made) else self._made
-
-    @cached_property
-    def others(self) -> OtherStacks:
-        """For systems with two stacks (two_planar), of which ``stacks`` are the active ones.
-
-        Raises:
-            ValueError: they are unknown.
-        """
-        if self._others is None:
-            raise ValueError("this oracle has to know the other stacks; give the query others=")
-        return self._others() if callable(self._others) else self._others
 
 
 class BoundOracle(ABC):

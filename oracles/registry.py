@@ -26,9 +26,6 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "arc_eager_sums": ("oracles.arc_eager.local", "ArcEagerSums"),
         "arc_eager_static": ("oracles.arc_eager.static", "ArcEagerStatic"),
     },
-    "arc_eager_unshift": {
-        "arc_eager_unshift_chart": ("oracles.arc_eager.unshift", "UnshiftChart"),
-    },
     "arc_hybrid": {
         "arc_hybrid_rows": ("oracles.arc_hybrid.rows", "ArcHybridRows"),
         "arc_hybrid_local": ("oracles.arc_hybrid.local", "ArcHybridLocal"),
@@ -46,9 +43,6 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
         "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
         "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
-    },
-    "two_planar": {
-        "two_planar_search": ("oracles.two_planar.search", "TwoPlanarSearch"),
     },
     "pointer": {
         "pointer_cycles": ("oracles.pointer.cycles", "PointerCycles"),

@@ -169,6 +169,8 @@ def _gone(settings: dict[str, Any]) -> Iterator[str]:
     """Yield each setting that a model was trained with, and that no model can have any more."""
     if "search" in settings.get("beam", {}):
         yield "beam=exact"
+    if (system := settings.get("transition_system")) in ("two_planar", "arc_eager_unshift"):
+        yield f"system={system}"
 
 
 def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:

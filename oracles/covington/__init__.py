@@ -1,4 +1,4 @@
 """Covington's system (Covington 2001): see oracles.covington.loss."""
 
-# Which of the optimal transitions the oracles of covington and two_planar can prefer; see there.
+# Which of the optimal transitions its oracle can prefer; see there.
 TIES = ("commit",)

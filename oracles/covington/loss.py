@@ -73,14 +73,12 @@ class CovingtonLoss(Oracle):
 
     def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, ties: str | None = None) -> None:
         super().__init__(strategy)
-        check_ties(self.name, ties)
+        if ties not in (None, *TIES):
+            raise ValueError(f"oracle {self.name} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
         self.ties = ties
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        exact = _BoundLoss(trees, True)
-        if self.ties is None:
-            return exact
-        return Committing(exact, _BoundLoss(trees, False), (SHIFT, NO_ARC), LEFT, RIGHT)
+        return _BoundLoss(trees, True) if self.ties is None else _Committing(trees)
 
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
@@ -97,32 +95,14 @@ class CovingtonLoss(Oracle):
         return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
 
 
-def check_ties(oracle: str, ties: str | None) -> None:
-    """Refuses what is no word for ties.
-
-    Raises:
-        ValueError: names the oracle and the known word.
-    """
-    if ties not in (None, *TIES):
-        raise ValueError(f"oracle {oracle} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
-
-
-class Committing(BoundOracle):
-    """The scores of one oracle, which prefer some of the optimal transitions; see the module.
-
-    Args:
-        exact: the oracle.
-        early: an oracle of the same transitions that counts no late edges.
-        others: columns of transitions without an arc, the preferred one first.
-        left, right: columns of the arcs between the top of the stack and the first token of the buffer.
-    """
+class _Committing(BoundOracle):
+    """The scores with ``ties="commit"``."""
 
     gold_weight = 8
 
-    def __init__(self, exact: BoundOracle, early: BoundOracle, others: tuple[int, int], left: int, right: int) -> None:
-        super().__init__(exact.trees)
-        self._exact, self._early = exact, early
-        self._others, self._left, self._right = others, left, right
+    def __init__(self, trees: Trees) -> None:
+        super().__init__(trees)
+        self._exact, self._early = _BoundLoss(trees, True), _BoundLoss(trees, False)
 
     def score_batch(self, query: Query) -> np.ndarray:
         exact, early = self._exact.score_batch(query).astype(np.int32), self._early.score_batch(query)
@@ -130,9 +110,9 @@ class Committing(BoundOracle):
         tops = query.stacks[np.arange(len(query)), query.stack_sizes - 1]
         fronts = np.minimum(query.buffer_fronts, lengths)  # of a buffer that is empty nothing is compared
         scores = 8 * exact + 4 * (early == early.max(axis=1, keepdims=True))
-        scores[:, self._others] += (2, 1)
-        scores[:, self._left] += 3 * (self.trees.heads[starts + tops] == fronts)
-        scores[:, self._right] += 3 * (self.trees.heads[starts + fronts] == tops)
+        scores[:, (SHIFT, NO_ARC)] += (2, 1)
+        scores[:, LEFT] += 3 * (self.trees.heads[starts + tops] == fronts)
+        scores[:, RIGHT] += 3 * (self.trees.heads[starts + fronts] == tops)
         return np.where(exact == NOT_APPLICABLE, NOT_APPLICABLE, scores)
 
 
@@ -146,7 +126,7 @@ class _BoundLoss(BoundOracle):
 
 
 @kernel()
-def is_ancestor(made, node, other):
+def _is_ancestor(made, node, other):
     """Whether a node is the other one, or above it by the heads made."""
     while other != node and other != NO_NODE:
         other = made[other]
@@ -154,19 +134,19 @@ def is_ancestor(made, node, other):
 
 
 @kernel()
-def score_last_phase(heads, made, top, n, no_arc, root, attached, scores):
-    """Fills in the scores of the transitions in these columns; without a buffer, and with a top other than 0."""
+def _score_last_phase(heads, made, top, n, scores):
+    """Fills in the scores of the transitions of the last phase; with a top other than 0."""
     child = 0  # of the artificial root
     for token in range(1, n + 1):
         if made[token] == 0:
             child = token
     if child > 0:
-        scores[attached] = _late(heads, made, child, n)
+        scores[ATTACH] = _late(heads, made, child, n)
         return
-    scores[root] = (heads[top] == 0) + _late(heads, made, top, n)
+    scores[ROOT] = (heads[top] == 0) + _late(heads, made, top, n)
     for token in range(1, top):
         if made[token] == NO_NODE:
-            scores[no_arc] = max(scores[no_arc], (heads[token] == 0) + _late(heads, made, token, n))
+            scores[NO_ARC] = max(scores[NO_ARC], (heads[token] == 0) + _late(heads, made, token, n))
 
 
 @kernel()
@@ -236,17 +216,17 @@ def _score_batch(all_heads, offsets, waits, made, sentences, stacks, stack_sizes
             given[node] = made[row, node]
         if j > n:
             if i > 0:
-                score_last_phase(heads, given, i, n, NO_ARC, ROOT, ATTACH, scores[row])
+                _score_last_phase(heads, given, i, n, scores[row])
             continue
         scores[row, SHIFT] = _value(heads, given, j, j + 1, n, waits, work)
         if i == 0:
             continue
         scores[row, NO_ARC] = _value(heads, given, i - 1, j, n, waits, work)
-        if given[i] == NO_NODE and not is_ancestor(given, i, j):
+        if given[i] == NO_NODE and not _is_ancestor(given, i, j):
             given[i] = j
             scores[row, LEFT] = (heads[i] == j) + _value(heads, given, i - 1, j, n, waits, work)
             given[i] = NO_NODE
-        if given[j] == NO_NODE and not is_ancestor(given, j, i):
+        if given[j] == NO_NODE and not _is_ancestor(given, j, i):
             given[j] = i
             scores[row, RIGHT] = (heads[j] == i) + _value(heads, given, i - 1, j, n, waits, work)
             given[j] = NO_NODE

@@ -29,9 +29,8 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
-_WITH_TWO_STACKS = {"sh": "shift", "sw": "switch"}
 _TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
-_TEXTBOOK |= {"un": "UNSHIFT", "na": "NO-ARC"}
+_TEXTBOOK |= {"na": "NO-ARC"}
 _SHOWN = 8  # words of the buffer in a line of the terminal
 _TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allowed or not, if they are so probable
 
@@ -71,7 +70,6 @@ class Step:
         lost: the gold arcs that it loses; None without gold tree.
         calibrated: 0 to 1, how probable it is that the arc is right, head and relation, as the library says it; None where no
             arc is made, and without a model that is calibrated.
-        other: the stack that is not active, if the system has two.
     """
 
     stack: list[int]
@@ -80,7 +78,6 @@ class Step:
     taken: int
     lost: int | None
     calibrated: float | None = None
-    other: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -230,8 +227,6 @@ def _step(
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
     applicable = np.flatnonzero(transitions.rows[0] != NO_NODE).tolist()
-    has_other = now.other_stacks.shape[1] > 0
-    plain_names = _WITH_TWO_STACKS if has_other else _WITHOUT_ARC
 
     def transition(
         c: int, relation: str | None = None, raw: float | None = None, probability: float | None = None
@@ -243,7 +238,7 @@ def _step(
             relation = gold.deprels[child - 1]
         arcs = None if edges is None or edges[c] == NOT_APPLICABLE else int(edges[c])
         ends: tuple[int | None, int | None] = (head, child) if has_arc else (None, None)
-        return JudgedTransition(plain_names.get(name, name), *ends, relation, arcs, raw, probability)
+        return JudgedTransition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
 
     if scored is None:
         found, taken = [transition(c) for c in applicable], applicable.index(column)
@@ -253,8 +248,7 @@ def _step(
         found = [transition(one.column, _name(relations, one.relation), one.raw_probability, one.probability) for one in listed]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     lost = None if edges is None else int(edges[applicable].max() - edges[column])
-    other = now.other_stacks[0, : now.other_sizes[0]].tolist() if has_other else None
-    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost, other=other)
+    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
 
 
 def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> Trace:
@@ -327,7 +321,6 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
         lines = [
             f"step {number}",
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
-            *([] if step.other is None else [f"  other   {' '.join(_word(forms, node) for node in step.other)}"]),
             f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}".rstrip(),
             *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
             *(f"  {said}" for said in (_calibrated(step), _lost(step)) if said),
@@ -352,12 +345,10 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
         if taken.child is not None and taken.head == trace.heads[taken.child - 1]:  # and not undone later (arc_eager)
             made = f"{made} {taken.child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
-        other = "" if step.other is None else " ".join(_word(forms, node) for node in step.other)
-        other = other and f"&nbsp; other stack: <b>{text(other)}</b> "
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
             f'<section data-made="{made}"><h3>step {number} of {len(trace.steps)}</h3>',
-            f"<p>stack: <b>{text(stack)}</b> {other}&nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
+            f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
         if said := _calibrated(step):

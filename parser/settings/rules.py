@@ -147,7 +147,7 @@ def _wrong_partial(made: Settings) -> Iterator[str]:
 
 
 # By system, the words of ties; of the others see oracles.TIES.
-_TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES, "two_planar": covington.TIES}
+_TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES}
 
 
 def _wrong_oracle(made: Settings) -> Iterator[str]:

@@ -22,10 +22,8 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_eager": ("parser.transitions.arc_eager", "ArcEager"),
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
     "covington": ("parser.transitions.covington", "Covington"),
-    "two_planar": ("parser.transitions.two_planar", "TwoPlanar"),
     "swap": ("parser.transitions.swap", "Swap"),
     "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),
-    "arc_eager_unshift": ("parser.transitions.arc_eager", "ArcEagerUnshift"),
     "pointer": ("parser.transitions.pointer", "Pointer"),
 }
 

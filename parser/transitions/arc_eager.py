@@ -1,4 +1,4 @@
-"""Arc-eager parsing (Nivre 2003), whose computations all end in one tree, without and with unshift.
+"""Arc-eager parsing (Nivre 2003), whose computations all end in one tree.
 
 Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
 columns; a stack element is *linked* if it has a head, which is then the element below it:
@@ -16,13 +16,6 @@ there is a buffer.
 
 ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013): attach is possible at any time, and left also for a linked top, whose
 arc is then undone.
-
-With unshift (Nivre and Fernández-González 2014), what is left over in the end goes back to the buffer. In place of attach:
-
-* unshift moves a_k back to the buffer, as its only token; needs k >= 1 and an empty buffer, and a_k is not linked. What was
-  unshifted cannot be shifted again, only be attached, so each token is unshifted at most once.
-
-A sentence then takes two transitions more for each token that is unshifted.
 """
 
 from __future__ import annotations
@@ -38,7 +31,6 @@ from parser.transitions.configurations import Configurations, attach, remove, sh
 from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
-UNSHIFT = ATTACH
 N_TRANSITIONS = 5
 
 
@@ -138,50 +130,3 @@ def take_transition(now, row, column, relation):
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
         take_transition(now, rows[r], columns[r], relations[r])
-
-
-class ArcEagerUnshift(ArcEager):
-    """Arc-eager with unshift: projective trees."""
-
-    name: ClassVar[str] = "arc_eager_unshift"
-    oracles: ClassVar[tuple[str, ...]] = ("arc_eager_unshift_chart",)
-    gold_oracle: ClassVar[str] = "arc_eager_unshift_chart"
-    reorders_buffer: ClassVar[bool] = True
-
-    def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
-        super().__init__(n_relations, root_relation)
-
-    def _blocks_with_arcs(self) -> list[bool]:
-        return [False, True, True, False, False]
-
-    def eager_order(self, width: int) -> np.ndarray:
-        return np.array([LEFT, RIGHT, REDUCE, SHIFT, UNSHIFT])
-
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        found = super().transitions(now, rows, single_root)
-        found.rows[_unshifted(now, rows), SHIFT] = NO_NODE
-        found.heads[:, UNSHIFT] = found.children[:, UNSHIFT] = NO_NODE
-        return found
-
-    def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
-    ) -> None:
-        _apply_with_unshift(now, rows, chosen, relations)
-
-
-def _unshifted(now: Configurations, rows: np.ndarray) -> np.ndarray:
-    """bool[m]: whether the buffer holds a token that was unshifted. No token is ever in entry 0 of the buffer: it tells."""
-    return now.buffers[rows, 0] != 0
-
-
-@kernel()
-def _apply_with_unshift(now, rows, columns, relations):
-    for r in range(len(rows)):
-        row, length = rows[r], now.lengths[rows[r]]
-        if columns[r] == UNSHIFT:
-            now.buffers[row, 0] = now.buffers[row, length] = remove(now, row, 0)
-            now.buffer_fronts[row] = length
-        else:
-            take_transition(now, row, columns[r], relations[r])
-            if columns[r] == RIGHT:
-                now.buffers[row, 0] = 0

@@ -29,9 +29,6 @@ class Configurations(NamedTuple):
         relations: int32[batch, width], relations given so far; NO_NODE where none.
         children: int32[batch, width, 2], the outermost left and right child so far; NO_NODE where none.
         siblings: int32[batch, width], for a child, the next child of the same head towards the head; NO_NODE where none.
-        other_stacks: int32[batch, width], as ``stacks``, in a system with two stacks, where those are active; else [batch, 0].
-        other_sizes: int32[batch], as ``stack_sizes``.
-        switched: bool[batch], whether the last transition exchanged the two stacks.
     """
 
     lengths: np.ndarray
@@ -43,13 +40,10 @@ class Configurations(NamedTuple):
     relations: np.ndarray
     children: np.ndarray
     siblings: np.ndarray
-    other_stacks: np.ndarray
-    other_sizes: np.ndarray
-    switched: np.ndarray
 
     @classmethod
-    def initial(cls, lengths: np.ndarray, two_stacks: bool = False) -> Configurations:
-        """Stack (0), or two of them, and the whole sentence in the buffer, for sentences of the given lengths (int[batch])."""
+    def initial(cls, lengths: np.ndarray) -> Configurations:
+        """Stack (0) and the whole sentence in the buffer, for sentences of the given lengths (int[batch])."""
         batch = len(lengths)
         width = int(lengths.max(initial=0)) + 1
 
@@ -66,9 +60,6 @@ class Configurations(NamedTuple):
             relations=nothing(batch, width),
             children=nothing(batch, width, 2),
             siblings=nothing(batch, width),
-            other_stacks=np.zeros((batch, width if two_stacks else 0), np.int32),
-            other_sizes=np.ones(batch, np.int32),
-            switched=np.zeros(batch, np.bool_),
         )
 
     def unfinished(self) -> np.ndarray:

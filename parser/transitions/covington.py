@@ -80,7 +80,7 @@ class Covington(TransitionSystem):
 
 
 @kernel()
-def is_ancestor(now, row, node, other):
+def _is_ancestor(now, row, node, other):
     """Whether a node is the other one, or above it by the arcs made so far."""
     while other != node and other != NO_NODE:
         other = now.heads[row, other]
@@ -88,32 +88,32 @@ def is_ancestor(now, row, node, other):
 
 
 @kernel()
-def fill_arcs(now, row, r, left, right, feature_rows, heads, children):
-    """Fills in the transitions in columns ``left`` and ``right``, between the top, not 0, and the first token of the buffer."""
+def _fill_arcs(now, row, r, feature_rows, heads, children):
+    """Fills in left and right, between the top, not 0, and the first token of the buffer."""
     top, front = now.stacks[row, now.stack_sizes[row] - 1], now.buffer_fronts[row]
-    if now.heads[row, top] == NO_NODE and not is_ancestor(now, row, top, front):
-        feature_rows[r, left] = r
-        heads[r, left], children[r, left] = front, top
-    if now.heads[row, front] == NO_NODE and not is_ancestor(now, row, front, top):
-        feature_rows[r, right] = r
-        heads[r, right], children[r, right] = top, front
+    if now.heads[row, top] == NO_NODE and not _is_ancestor(now, row, top, front):
+        feature_rows[r, LEFT] = r
+        heads[r, LEFT], children[r, LEFT] = front, top
+    if now.heads[row, front] == NO_NODE and not _is_ancestor(now, row, front, top):
+        feature_rows[r, RIGHT] = r
+        heads[r, RIGHT], children[r, RIGHT] = top, front
 
 
 @kernel()
-def fill_last_phase(now, row, r, no_arc, root, attached, feature_rows, heads, children):
-    """Fills in the transitions of the last phase, which stand in these columns; see the module."""
+def _fill_last_phase(now, row, r, feature_rows, heads, children):
+    """Fills in the transitions of the last phase; see the module."""
     top = now.stacks[row, now.stack_sizes[row] - 1]
     if top == 0:
         return  # final
     child = now.children[row, 0, 1]
     if child != NO_NODE:
-        feature_rows[r, attached] = r
-        heads[r, attached], children[r, attached] = child, top
+        feature_rows[r, ATTACH] = r
+        heads[r, ATTACH], children[r, ATTACH] = child, top
         return
-    feature_rows[r, root] = r
-    heads[r, root], children[r, root] = 0, top
+    feature_rows[r, ROOT] = r
+    heads[r, ROOT], children[r, ROOT] = 0, top
     if _last_without_head(now, row, top - 1) > 0:
-        feature_rows[r, no_arc] = r
+        feature_rows[r, NO_ARC] = r
 
 
 @kernel()
@@ -126,7 +126,7 @@ def _last_without_head(now, row, last):
 
 
 @kernel()
-def go_on_in_last_phase(now, row, passes):
+def _go_on_in_last_phase(now, row, passes):
     """Cuts the stack, 0..n in the array, to the next token in question: of those below the top, if that is passed."""
     last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
     now.stack_sizes[row] = _last_without_head(now, row, last) + 1
@@ -143,12 +143,12 @@ def _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed):
         if top + 1 < front:
             passed[r, 0] = top + 1
         if front > now.lengths[row]:
-            fill_last_phase(now, row, r, NO_ARC, ROOT, ATTACH, feature_rows, heads, children)
+            _fill_last_phase(now, row, r, feature_rows, heads, children)
             continue
         feature_rows[r, SHIFT] = r
         if top > 0:
             feature_rows[r, NO_ARC] = r
-            fill_arcs(now, row, r, LEFT, RIGHT, feature_rows, heads, children)
+            _fill_arcs(now, row, r, feature_rows, heads, children)
 
 
 @kernel()
@@ -158,11 +158,11 @@ def _apply(now, rows, columns, heads, children, relations):
         if children[r] != NO_NODE:
             attach(now, row, heads[r], children[r], relations[r])
         if now.buffer_fronts[row] > now.lengths[row]:
-            go_on_in_last_phase(now, row, columns[r] == NO_ARC)
+            _go_on_in_last_phase(now, row, columns[r] == NO_ARC)
         elif columns[r] != SHIFT:
             now.stack_sizes[row] -= 1
         else:
             now.buffer_fronts[row] += 1
             now.stack_sizes[row] = now.buffer_fronts[row]
             if now.buffer_fronts[row] > now.lengths[row]:
-                go_on_in_last_phase(now, row, False)
+                _go_on_in_last_phase(now, row, False)

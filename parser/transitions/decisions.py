@@ -177,7 +177,6 @@ def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice =
         children=lambda: now.children[rows],
         buffers=lambda: now.buffers[rows],
         made=lambda: now.heads[rows],
-        others=lambda: (now.other_stacks[rows], now.other_sizes[rows], now.switched[rows]),
     )
 
 

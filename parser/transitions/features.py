@@ -27,8 +27,8 @@ RELATION = "deprel"
 # What slots read where the vector of a token depends on its sentence (networks/representation.py): the token itself.
 TOKEN = "token"
 
-# Positions of a candidate transition, whose nodes a transition system fills in (lr_spine.py, covington.py, two_planar.py).
-CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg", "p0", "o0")
+# Positions of a candidate transition, whose nodes a transition system fills in (lr_spine.py, covington.py).
+CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg", "p0")
 
 _POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]

@@ -60,7 +60,6 @@ OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
     "arc_eager_rows, nonmonotonic": ("arc_eager", {"nonmonotonic": 1}, "arc_eager_rows"),
     "arc_eager_local": ("arc_eager", {}, "arc_eager_local"),
     "covington_loss": ("covington", {}, "covington_loss"),
-    "two_planar_search": ("two_planar", {}, "two_planar_search"),
 }
 
 

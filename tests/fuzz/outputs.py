@@ -20,8 +20,8 @@ from tests.forgery import small_model
 from tests.toy import sentence
 
 # Transition systems, and encoders over arc-standard.
-SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "two_planar", "pointer")
-ARC_EAGER = {"arc_eager": {}, "arc_eager_unshift": {}, "arc_eager nonmonotonic": {"nonmonotonic": 1}}
+SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "pointer")
+ARC_EAGER = {"arc_eager": {}, "arc_eager nonmonotonic": {"nonmonotonic": 1}}
 MODELS = (*SYSTEMS, *ARC_EAGER, "contextual", "text")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]

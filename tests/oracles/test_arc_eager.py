@@ -11,7 +11,7 @@ import oracles
 from oracles import NOT_APPLICABLE, Query, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles.arc_eager_search import ArcEagerSearch, UnshiftSearch
+from tests.oracles.arc_eager_search import ArcEagerSearch
 from tests.oracles.vectors import cases
 
 NAMES = ("sh", "la", "ra", "re", "at")
@@ -168,46 +168,3 @@ def test_projective_trees_are_made_whole():
         scores = oracles.create("arc_eager_rows").step_scores(tree, [0], range(1, len(tree) + 1))
         assert max(scores.values()) == len(tree)
         assert brute_force.is_projective(tree)
-
-
-def unshift_scores(tree, configurations, single_root):
-    bound = oracles.create("arc_eager_unshift_chart", single_root=single_root).bind(Trees.from_heads([tree], partial=True))
-    n = len(tree)
-    buffers = np.tile(np.arange(n + 1, dtype=np.int32), (len(configurations), 1))
-    for r, (_, buffer, unshifted, _) in enumerate(configurations):
-        if unshifted:
-            buffers[r, [0, n]] = buffer[0]
-    plain = query(n, [(0, (stack, n + 1 - len(buffer), made)) for stack, buffer, _, made in configurations])
-    return bound.score_batch(Query(*plain.arrays, made=plain.made, buffers=buffers))
-
-
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
-def test_with_unshift_it_equals_search_everywhere(n, single_root):
-    for tree in random_trees.all_trees(n):
-        search = UnshiftSearch(tree, single_root)
-        everywhere = sorted(search.reachable())
-        expected = [
-            [search.scores(now).get(name, NOT_APPLICABLE) for name in ("sh", "la", "ra", "re", "un")] for now in everywhere
-        ]
-        np.testing.assert_array_equal(unshift_scores(tree, everywhere, single_root), expected)
-
-
-@pytest.mark.parametrize("single_root", [False, True])
-def test_with_unshift_it_equals_search_along_random_computations(single_root):
-    rng = random.Random(8)
-    for _ in range(3 if not COMPILED else 12):
-        search = UnshiftSearch(tree := random_trees.random_any_tree(rng, rng.randint(4, 7)), single_root)
-        now, walked = search.initial(), []
-        while able := [after for _, _, after in search.transitions(now)]:
-            walked.append(now)
-            now = rng.choice(able)
-        expected = [[search.scores(at).get(name, NOT_APPLICABLE) for name in ("sh", "la", "ra", "re", "un")] for at in walked]
-        np.testing.assert_array_equal(unshift_scores(tree, walked, single_root), expected)
-
-
-def test_vectors_of_unshift():
-    for case in cases("arc_eager_unshift.jsonl"):
-        oracle = oracles.create("arc_eager_unshift_chart", single_root=case["single_root"])
-        scores = oracle.step_scores(case["heads"], case["stack"], case["buffer"], case["made"], case["unshifted"])
-        assert scores == case["gain"]

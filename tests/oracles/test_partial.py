@@ -26,11 +26,9 @@ from tests.oracles import (
     test_arc_hybrid,
     test_covington,
     test_pointer,
-    test_two_planar,
 )
-from tests.oracles.arc_eager_search import ArcEagerSearch, UnshiftSearch
+from tests.oracles.arc_eager_search import ArcEagerSearch
 from tests.oracles.covington_search import CovingtonSearch
-from tests.oracles.two_planar_search import TwoPlanarSearch
 
 Gold = list[int]
 ScoresOf = Callable[[Any], dict[str, int]]
@@ -114,16 +112,6 @@ def reached(search: Any) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
     return search.reachable, search.scores
 
 
-def unshift_query(n: int, cases: list[tuple[int, Any]]) -> Query:
-    """Of sentences of one length."""
-    plain = test_arc_eager.query(n, [(s, (now[0], n + 1 - len(now[1]), now[3])) for s, now in cases])
-    buffers = np.tile(np.arange(n + 1, dtype=np.int32), (len(cases), 1))
-    for r, (_, (_, buffer, unshifted, _)) in enumerate(cases):
-        if unshifted:
-            buffers[r, [0, n]] = buffer[0]
-    return Query(*plain.arrays, made=plain.made, buffers=buffers)
-
-
 def by_chart(gold: Gold) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
     return lambda: lr_spine_search.configurations(len(gold)), lr_spine_search.TransitionScores(gold)
 
@@ -161,13 +149,8 @@ SLOW = [
         for kind in [{"single_root": root, "nonmonotonic": undoes} for root in (0, 1) for undoes in (0, 1)]
     ),
     Searched("arc_eager_rows", {"ties": "commit"}, with_options(ArcEagerSearch)(), test_arc_eager.query),
-    *(
-        Searched("arc_eager_unshift_chart", {"single_root": root}, with_options(UnshiftSearch)(single_root=root), unshift_query)
-        for root in (0, 1)
-    ),
     Searched("covington_loss", {}, with_options(CovingtonSearch)(), test_covington.query),
     Searched("covington_loss", {"ties": "commit"}, with_options(CovingtonSearch)(), test_covington.query),
-    Searched("two_planar_search", {}, with_options(TwoPlanarSearch)(), test_two_planar.query),
 ]
 
 

@@ -26,8 +26,8 @@ from tests.serving.documents import document, job, parsed
 from tests.toy import ROOT, sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
 
-SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_eager_unshift", "arc_hybrid", "attardi", "swap", "lr_spine"]
-SYSTEMS += ["covington", "two_planar", "pointer"]
+SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_hybrid", "attardi", "swap", "lr_spine"]
+SYSTEMS += ["covington", "pointer"]
 
 
 @pytest.fixture(scope="module")

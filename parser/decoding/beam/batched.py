@@ -195,8 +195,7 @@ def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
     for row, number in enumerate(made.numbers.tolist()):
         stack = now.stacks[row, : now.stack_sizes[row]].tobytes()
         buffer = now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tobytes()
-        other = now.other_stacks[row, : now.other_sizes[row]].tobytes(), bool(now.switched[row])
-        key = number, stack, other, buffer, now.heads[row].tobytes(), now.relations[row].tobytes()
+        key = number, stack, buffer, now.heads[row].tobytes(), now.relations[row].tobytes()
         if key not in seen and counts.get(number, 0) < size:
             seen.add(key)
             counts[number] = counts.get(number, 0) + 1

@@ -1,1 +1,0 @@
-"""2-planar parsing (Gómez-Rodríguez and Nivre 2010): see oracles.two_planar.search."""
