@@ -35,8 +35,7 @@ from experiments.tables import NOT_RUN, Key, Row, chosen, names_of, plain_table
 from experiments.text import raw_text
 from experiments.treebanks import paths
 from parser.conllu.checks import FORM, ID
-from parser.conllu.files import open_input
-from parser.conllu.stream import read_raw_sentences
+from parser.conllu.stream import read_sentences
 from parser.evaluation import evaluate_files
 from parser.storage.atomic import write_json
 from scripts.benchmarks.measurements import cpu_seconds_of_children
@@ -134,13 +133,12 @@ _NO_COLUMNS = "\t_" * 8 + "\n"
 def words_alone(path: Path) -> str:
     """The words and multiword tokens of a file of CoNLL-U, without what is to be predicted and without comments."""
     found = []
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, str(path)):
-            for columns, words in sentence.surface_tokens():
-                if len(words) > 1:
-                    found.append(columns[ID : FORM + 1])
-                found += [sentence.columns[word][ID : FORM + 1] for word in words]
-            found.append([])
+    for sentence in read_sentences(path):
+        for columns, words in sentence.surface_tokens():
+            if len(words) > 1:
+                found.append(columns[ID : FORM + 1])
+            found += [sentence.columns[word][ID : FORM + 1] for word in words]
+        found.append([])
     return "".join("\t".join(columns) + (_NO_COLUMNS if columns else "\n") for columns in found)
 
 

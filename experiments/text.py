@@ -22,7 +22,7 @@ from experiments.engine import Cell, Experiment, Job, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
 from experiments.trainings import Training, run_training
 from parser.conllu.files import open_input
-from parser.conllu.stream import read_raw_sentences
+from parser.conllu.stream import read_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.evaluation import evaluate_files
@@ -109,12 +109,11 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
 def raw_text(path: str | Path) -> str:
     """The text of a file as in the shared task of CoNLL 2018: ``# text`` joined by spaces, a blank line between paragraphs."""
     paragraphs: list[list[str]] = [[]]
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, str(path)):
-            comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
-            if paragraphs[-1] and any(comment.startswith(("# newpar", "# newdoc")) for comment in comments):
-                paragraphs.append([])
-            paragraphs[-1] += [comment.removeprefix("# text = ") for comment in comments if comment.startswith("# text = ")]
+    for sentence in read_sentences(path):
+        comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
+        if paragraphs[-1] and any(comment.startswith(("# newpar", "# newdoc")) for comment in comments):
+            paragraphs.append([])
+        paragraphs[-1] += [comment.removeprefix("# text = ") for comment in comments if comment.startswith("# text = ")]
     return "".join(" ".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 

@@ -19,6 +19,7 @@ from parser.evaluation.comparison import GROUPINGS
 from parser.evaluation.scores import NAMES
 
 MOST_CONFUSED = 20  # pairs of relations that are printed
+_DETAILS = ("precision", "recall", "f1", "aligned_accuracy", "correct", "gold", "system", "aligned")  # of a score, in JSON
 
 
 def as_table(scores: dict[str, Score]) -> str:
@@ -39,19 +40,7 @@ def as_table(scores: dict[str, Score]) -> str:
 
 def as_json(scores: dict[str, Score]) -> str:
     """The F1 scores under their keys, all digits, and under ``details`` what they come from."""
-    details = {
-        key: {
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
-            "aligned_accuracy": score.aligned_accuracy,
-            "correct": score.correct,
-            "gold": score.gold,
-            "system": score.system,
-            "aligned": score.aligned,
-        }
-        for key, score in scores.items()
-    }
+    details = {key: {name: getattr(score, name) for name in _DETAILS} for key, score in scores.items()}
     partial = scores["las"].gold < scores["words"].gold  # null is what no word counts in; a whole file has 0 there
     found = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
     return json.dumps({**found, "details": details}, indent=2)

@@ -18,8 +18,8 @@ from parser import transitions
 from parser.beam_settings import is_greedy
 from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
-from parser.conllu.files import STANDARD_STREAM, open_input, open_output
-from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+from parser.conllu.files import STANDARD_STREAM, open_output
+from parser.conllu.stream import RawSentence, read_sentences, sent_id
 from parser.drawing.html import LEGEND, SCRIPT, page
 from parser.reports.trace import as_html, as_text, drawn
 
@@ -97,10 +97,9 @@ def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: R
 
 
 def _sentence(path: str, wanted: str) -> RawSentence:
-    with open_input(path) as stream:
-        n = 0
-        for sentence in read_raw_sentences(stream, path):
-            n += len(sentence) > 0
-            if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
-                return sentence
+    n = 0
+    for sentence in read_sentences(path):
+        n += len(sentence) > 0
+        if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
+            return sentence
     raise ValueError(f"{path}: there is no sentence {wanted} (it has {n}); give a number from 1 or a sent_id")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
+from pathlib import Path
 
 from conllu.parser import parse_comment_line
 
@@ -34,6 +35,7 @@ from parser.conllu.checks import (
     sort_rows,
     tree_faults,
 )
+from parser.conllu.files import open_input
 from parser.conllu.formats import ColumnOrder, split_columns
 
 
@@ -151,6 +153,12 @@ def sent_id(lines: Iterable[str]) -> str:
                 if key == "sent_id" and value:
                     return value
     return ""
+
+
+def read_sentences(path: str | Path, *, strict: bool = True) -> Iterator[RawSentence]:
+    """Yield the sentences of a file; see open_input() and read_raw_sentences()."""
+    with open_input(path) as stream:
+        yield from read_raw_sentences(stream, str(path), strict=strict)
 
 
 def read_raw_sentences(

@@ -29,7 +29,7 @@ from parser.conllu.checks import (
     is_blank,
 )
 from parser.conllu.files import open_input
-from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.conllu.stream import RawSentence, read_raw_sentences, read_sentences
 
 if TYPE_CHECKING:
     from oracles import Trees
@@ -399,11 +399,10 @@ def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[
     """Yield sentences again, each as it stands in the files that it was read from: its CoNLL-U, and what is in it."""
     wanted = {sentence.where for sentence in sentences}
     for path in paths:
-        with open_input(path) as stream:
-            for sentence in read_raw_sentences(stream, path, strict=False):
-                if sentence.place(_first_line(sentence)) in wanted:
-                    lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
-                    yield "".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
+        for sentence in read_sentences(path, strict=False):
+            if sentence.place(_first_line(sentence)) in wanted:
+                lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
+                yield "".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
 
 
 def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:

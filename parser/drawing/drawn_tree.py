@@ -9,8 +9,7 @@ from pathlib import Path
 from unicodedata import bidirectional, category, combining, east_asian_width
 
 from parser.conllu.checks import DEPREL, EMPTY, FORM, UNKNOWN_HEAD, UPOS, ConlluError
-from parser.conllu.files import open_input
-from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+from parser.conllu.stream import RawSentence, read_sentences, sent_id
 
 # Words of a sentence; drawing longer ones takes seconds.
 LONGEST = 400
@@ -157,10 +156,7 @@ def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[Nam
 
 
 def _sentences(path: str | Path) -> Iterator[RawSentence]:
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, str(path)):
-            if len(sentence):
-                yield sentence
+    return (sentence for sentence in read_sentences(path) if len(sentence))
 
 
 def _words(sentence: RawSentence) -> tuple[list[str], list[str]]:

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
 from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted
-from parser.conllu.files import open_input
-from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+from parser.conllu.stream import RawSentence, read_sentences, sent_id
 from parser.data.treebank import Sentence
 from parser.lattices.conllul import LatticeError
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
@@ -90,8 +90,7 @@ class GoldPathCounts:
 
 def read_trees(path: str | Path) -> list[RawSentence]:
     """The sentences of a file of CoNLL-U, as they stand there; those without words are left out."""
-    with open_input(path) as stream:
-        return [sentence for sentence in read_raw_sentences(stream, str(path)) if len(sentence)]
+    return [sentence for sentence in read_sentences(path) if len(sentence)]
 
 
 def joined(lattices: Sequence[Lattice], trees: Sequence[RawSentence]) -> Iterator[tuple[Lattice, RawSentence]]:
@@ -137,23 +136,18 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
             f"{lattice.where}: {len(lattice.tokens)} tokens, and {len(tokens)} in the tree ({tree.place()}); "
             "the tokens must be the same"
         )
-    words = [_word(columns) for columns in tree.columns]
-    found = [
-        _best_path(lattice, token, [words[w] for w in own]) for token, (_, own) in zip(lattice.tokens, tokens, strict=True)
-    ]
+    words = [[_word(tree.columns[w]) for w in own] for _, own in tokens]
+    found = list(map(_best_path, repeat(lattice), lattice.tokens, words))
     with_forms = np.array([path is not None for path in found])
     with_upos = np.array(
         [
-            path is not None and all(lattice.upos[arc] == words[w].upos for arc, w in zip(path, own, strict=True))
-            for path, (_, own) in zip(found, tokens, strict=True)
+            path is not None and [lattice.upos[arc] for arc in path] == [word.upos for word in own]
+            for path, own in zip(found, words, strict=True)
         ]
     )
     if not with_forms.all():
-        missing = [None if path is not None else [words[w] for w in own] for path, (_, own) in zip(found, tokens, strict=True)]
-        lattice = _infused(lattice, missing)
-        found = [
-            _best_path(lattice, token, [words[w] for w in own]) for token, (_, own) in zip(lattice.tokens, tokens, strict=True)
-        ]
+        lattice = _infused(lattice, [own if path is None else None for path, own in zip(found, words, strict=True)])
+        found = list(map(_best_path, repeat(lattice), lattice.tokens, words))
     arcs = np.array([arc for path in found for arc in path or []], np.int32)
     forms = [(token.form, form) for token, (form, _) in zip(lattice.tokens, tokens, strict=True)]
     differing = [(ours, other) for ours, other in forms if ours != other]

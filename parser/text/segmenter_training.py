@@ -16,8 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.conllu.files import open_input
-from parser.conllu.stream import read_raw_sentences
+from parser.conllu.stream import read_sentences
 from parser.data.vocabularies import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
 from parser.network_spec import Embedding
@@ -38,14 +37,13 @@ def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
         ConlluError: it is not CoNLL-U.
     """
     paragraphs: list[list[list[Token]]] = []
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, str(path)):
-            begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
-            tokens = list(tokens_of(sentence))
-            if begins or not paragraphs:
-                paragraphs.append([])
-            if tokens:
-                paragraphs[-1].append(tokens)
+    for sentence in read_sentences(path):
+        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
+        tokens = list(tokens_of(sentence))
+        if begins or not paragraphs:
+            paragraphs.append([])
+        if tokens:
+            paragraphs[-1].append(tokens)
     return [paragraph for paragraph in paragraphs if paragraph]
 
 

@@ -20,8 +20,7 @@ from threading import Thread
 
 from parser.child_process import end_with_parent
 from parser.conllu.checks import BYTE_ORDER_MARK, ConlluError
-from parser.conllu.files import open_input
-from parser.conllu.stream import read_raw_sentences
+from parser.conllu.stream import read_sentences
 from parser.storage.atomic import replacing
 from parser.text import udpipe
 from parser.text.tokens import conllu_lines, tokens_of
@@ -130,11 +129,10 @@ def _text(path: str | Path) -> str:
     UDPipe would refuse sentences for other columns, such as the lemma of a multiword token.
     """
     lines = []
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, str(path)):
-            before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)
-            lines += [f"# {begins[1]}" for line in before if (begins := _BEGINNING.match(line))]
-            lines += [*conllu_lines([*tokens_of(sentence)]), ""]
+    for sentence in read_sentences(path):
+        before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)
+        lines += [f"# {begins[1]}" for line in before if (begins := _BEGINNING.match(line))]
+        lines += [*conllu_lines([*tokens_of(sentence)]), ""]
     return "\n".join([*lines, ""])
 
 

@@ -311,7 +311,7 @@ def test_linear_models_parse_files(tmp_path):
         (["--tags", "fill"], "predicts no tags"),
         (["--lexicon", "lemmas.tsv"], "add --tags=fill"),
         (["--lexicon", "lemmas.tsv", "--tags", "fill"], "lemmas.tsv: there is no such file"),
-        (["--beam", "0"], "beam"),
+        (["--beam", "1", "--merge", "configuration"], "merge"),
         (["--beam", "4", "--rerank"], "parse without --rerank"),
     ],
 )
