@@ -69,7 +69,7 @@ class ExplorationReport:
 
     @classmethod
     def of(
-        cls, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
+        cls, *, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
     ) -> ExplorationReport:
         """From sums over all configurations and sentences."""
         return cls(
@@ -110,120 +110,74 @@ def explore(
     Returns:
         An example for each configuration met, and what happened.
     """
-    collector = _ExampleCollector(data, oracle, system, table, scorer, target, soft_targets)
+    gathered = GatheredExamples()
+    steps = left_optimum = optimal_steps = lost_edges = reached_gold = 0
     for batch in batched_computations(data, system):
-        collector.begin(batch)
+        if isinstance(scorer, ContextualScorer):
+            scorer.begin(batch.numbers)
         for rows in batch:
-            scored = collector.collect(batch, rows)
-            columns, relations = _explored_transitions(system, batch, rows, scored, exploration, generator)
-            collector.lost_edges += int(scored.losses[np.arange(len(rows)), columns].sum())
-            system.apply(batch.now, rows, scored.transitions, columns, relations)
+            found = batch.score(oracle, rows)
+            optimal, edges = optimal_transitions(found), found // oracle.gold_weight
+            transitions = system.transitions(batch.now, rows)
+            features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
+            scores = scorer(features)
+            outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
+            right = batch.taught(outputs, rows, transitions, edges)
+            whole = data.trees.whole[batch.numbers[rows]]
+            taught = target_columns(system, outputs, transitions, scores, target, whole)
+            examples = new_examples(system, features, transitions, right, taught, batch.numbers[rows])
+            soft = None if soft_targets is None else soft_targets(batch, rows, transitions)
+            gathered.append(replace(examples, soft=soft))
+            predicted = best(system, scores, transitions)
+            columns, relations = _explored(system, transitions, scores, outputs, predicted, exploration, generator)
+            each = np.arange(len(rows))
+            steps += len(rows)
+            left_optimum += int((~optimal[each, predicted[0]]).sum())
+            optimal_steps += int(optimal.sum())
+            lost_edges += int((edges.max(axis=1) - edges[each, columns]).sum())
+            system.apply(batch.now, rows, transitions, columns, relations)
             if on_step is not None:
                 on_step(batch, rows, columns)
-        collector.reached_gold += int(batch.has_gold().sum())
-    return collector.examples.all(), collector.report()
+        reached_gold += int(batch.has_gold().sum())
+    return gathered.all(), ExplorationReport.of(
+        steps=steps,
+        left_optimum=left_optimum,
+        optimal_steps=optimal_steps,
+        lost_edges=lost_edges,
+        reached_gold=reached_gold,
+        sentences=len(data),
+    )
 
 
-@dataclass(frozen=True)
-class _ScoredConfigurations:
-    """What is known of m configurations.
-
-    Attributes:
-        transitions: their transitions.
-        scores: float32[feature rows, outputs], of the classifier.
-        outputs: int32[m, width], the right outputs of the optimal transitions, the best where the relation is not known; see
-            correct_outputs().
-        predicted: the columns and relations of the transitions that the classifier would take.
-        losses: int[m, width], the gold arcs that each transition loses.
-    """
-
-    transitions: Transitions
-    scores: np.ndarray
-    outputs: np.ndarray
-    predicted: tuple[np.ndarray, np.ndarray]
-    losses: np.ndarray
-
-
-class _ExampleCollector:
-    """Scores configurations by the classifier and by the oracle, and keeps examples and counts; see explore()."""
-
-    def __init__(
-        self,
-        data: TrainingSentences,
-        oracle: BoundOracle,
-        system: TransitionSystem,
-        table: FeatureTable,
-        scorer: Scorer,
-        target: Target,
-        soft_targets: SoftTargetSource | None = None,
-    ) -> None:
-        self._data = data
-        self._oracle = oracle
-        self._system = system
-        self._table = table
-        self._scorer = scorer
-        self._target = target
-        self._soft_targets = soft_targets
-        self.examples = GatheredExamples()
-        self.lost_edges = self.reached_gold = 0
-        self._steps = self._left_optimum = self._optimal_steps = 0
-
-    def begin(self, batch: BatchedComputations) -> None:
-        """Makes ready for the configurations of a batch, which is at its start."""
-        if isinstance(self._scorer, ContextualScorer):
-            self._scorer.begin(batch.numbers)
-
-    def collect(self, batch: BatchedComputations, rows: np.ndarray) -> _ScoredConfigurations:
-        """Makes examples of the configurations in some rows (int[m])."""
-        system = self._system
-        transition_scores = batch.score(self._oracle, rows)
-        optimal = optimal_transitions(transition_scores)
-        transitions = system.transitions(batch.now, rows)
-        features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, transitions)
-        scores = self._scorer(features)
-        outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
-        whole = self._data.trees.whole[batch.numbers[rows]]
-        edges = transition_scores // self._oracle.gold_weight
-        right = batch.taught(outputs, rows, transitions, edges)
-        taught = target_columns(system, outputs, transitions, scores, self._target, whole)
-        examples = new_examples(system, features, transitions, right, taught, batch.numbers[rows])
-        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions)
-        self.examples.append(replace(examples, soft=soft))
-        outputs = with_best_labels(system, outputs, transitions, scores)
-        predicted = best(system, scores, transitions)
-        self._steps += len(rows)
-        self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
-        self._optimal_steps += int(optimal.sum())
-        return _ScoredConfigurations(transitions, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
-
-    def report(self) -> ExplorationReport:
-        """What happened."""
-        return ExplorationReport.of(
-            self._steps, self._left_optimum, self._optimal_steps, self.lost_edges, self.reached_gold, len(self._data)
-        )
-
-
-def _explored_transitions(
+def _explored(
     system: TransitionSystem,
-    batch: BatchedComputations,
-    rows: np.ndarray,
-    scored: _ScoredConfigurations,
+    transitions: Transitions,
+    scores: np.ndarray,
+    outputs: np.ndarray,
+    predicted: tuple[np.ndarray, np.ndarray],
     exploration: Exploration,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The columns and relations, int32[m], of the transitions by which exploration goes on."""
-    transitions, scores = scored.transitions, scored.scores
+    """Return the columns and relations, int32[m], of the transitions by which exploration goes on.
+
+    Args:
+        system: the transition system.
+        transitions: of m configurations.
+        scores: float32[feature rows, outputs], of the classifier.
+        outputs: int32[m, width], the right outputs of the optimal transitions; see correct_outputs().
+        predicted: the columns and relations of the transitions that the classifier would take.
+        exploration, generator: see explore().
+    """
     if exploration.policy is Policy.prediction:
-        return scored.predicted
+        return predicted
     assert generator is not None
     if exploration.policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions)
-    optimal = best_correct_columns(scored.outputs, transitions, scores)
-    at = np.arange(len(rows)), optimal
-    gold = np.where(
-        transitions.children[at] == NO_NODE, NO_NODE, scored.outputs[at] - system.block_starts[transitions.blocks[at]]
-    )
-    predicts = generator.random(len(rows)) < exploration.probability
-    columns, relations = np.where(predicts, scored.predicted, (optimal, gold))
+    outputs = with_best_labels(system, outputs, transitions, scores)
+    optimal = best_correct_columns(outputs, transitions, scores)
+    at = np.arange(len(outputs)), optimal
+    gold = np.where(transitions.children[at] == NO_NODE, NO_NODE, outputs[at] - system.block_starts[transitions.blocks[at]])
+    predicts = generator.random(len(outputs)) < exploration.probability
+    columns, relations = np.where(predicts, predicted, (optimal, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

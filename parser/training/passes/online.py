@@ -214,4 +214,11 @@ def iterate(
             left_optimum += score < highest
             lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if explores else 0
         reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
-    return wrong, ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))
+    return wrong, ExplorationReport.of(
+        steps=steps,
+        left_optimum=left_optimum,
+        optimal_steps=n_optimal,
+        lost_edges=lost_edges,
+        reached_gold=reached_gold,
+        sentences=len(data),
+    )
