@@ -128,7 +128,7 @@ def test_what_is_lost_is_missed_at_the_end(seed, partial):
     training = training_with(5, 3)
     updates = GoldBeamSearch(model.weights(), model.system, model.table, training, GoldTrees(data))
     words = updates.words_of(data.sentences)
-    workspace = _Workspace(int(data.trees.lengths.max()), updates.shape, model.table, training)
+    workspace = _Workspace(int(data.trees.lengths.max()), updates._layers, model.table, training)
     for s, length in enumerate(data.trees.lengths.tolist()):
         start = int(data.trees.offsets[s])
         gold = data.trees.heads[start : start + length + 1], data.relations[start : start + length + 1]

@@ -18,7 +18,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Layers
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
@@ -51,8 +51,9 @@ class Items(NamedTuple):
     def allocate(cls, tokens: int, size: int) -> Items:
         """For a sentence of this many tokens."""
         shape = 2 * tokens + 1, size
-        integers = [np.empty(shape, np.int32) for _ in range(4)]
-        return cls(np.empty(shape[0], np.int32), integers[0], integers[1], np.empty(shape, np.float64), *integers[2:])
+        cells, fronts, parents, outputs = np.empty((4, *shape), np.int32)
+        totals, counts = np.empty(shape, np.float64), np.empty(shape[0], np.int32)
+        return cls(counts=counts, cells=cells, fronts=fronts, totals=totals, parents=parents, outputs=outputs)
 
 
 class Expansion(NamedTuple):
@@ -79,17 +80,17 @@ class Expansion(NamedTuple):
     summed: np.ndarray
 
     @classmethod
-    def allocate(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Expansion:
-        """For a sentence of this many tokens; ``elements`` of the stack that features can see."""
+    def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> Expansion:
+        """For a sentence of this many tokens, and the classifier's layers and features."""
         return cls(
-            np.empty((size, outputs), np.float32),
-            np.empty(size, np.float64),
-            np.empty(size, np.int32),
-            np.empty(size, np.float64),
-            np.empty(size, np.int32),
-            np.empty((size, elements), np.int32),
-            np.empty((tokens + 2, units), np.float32),
-            np.empty(tokens + 2, np.bool_),
+            scores=np.empty((size, len(layers.bias)), np.float32),
+            norms=np.empty(size, np.float64),
+            best=np.empty(size, np.int32),
+            totals=np.empty(size, np.float64),
+            taken=np.empty(size, np.int32),
+            tops=np.empty((size, table.stack_elements), np.int32),
+            sums=np.empty((tokens + 2, len(layers.hidden_bias)), np.float32),
+            summed=np.empty(tokens + 2, np.bool_),
         )
 
 
@@ -106,17 +107,18 @@ class Scratch(NamedTuple):
     path: np.ndarray
 
     @classmethod
-    def allocate(cls, tokens: int, positions: int, units: int, outputs: int, read_ahead: int) -> Scratch:
-        """For sentences of at most this many tokens; ``read_ahead`` of the buffer that features can see."""
+    def allocate(cls, tokens: int, layers: Layers, table: FeatureTable) -> Scratch:
+        """For sentences of at most this many tokens, and the classifier's layers and features."""
+        units, outputs = len(layers.hidden_bias), len(layers.bias)
         return cls(
-            np.empty(read_ahead, np.int32),
-            np.empty(2 * positions, np.int64),
-            np.empty(units, np.float32),
-            np.empty(units, np.int32),
-            np.empty(outputs, np.float32),
-            np.empty(outputs, np.float32),
-            np.empty(MAX_DEGREE, np.int32),
-            np.empty(tokens + 1, np.int32),
+            ahead=np.empty(table.read_ahead, np.int32),
+            picked=np.empty(2 * len(table.programs), np.int64),
+            hidden=np.empty(units, np.float32),
+            active=np.empty(units, np.int32),
+            shares=np.empty(outputs, np.float32),
+            powers=np.empty(outputs, np.float32),
+            elements=np.empty(MAX_DEGREE, np.int32),
+            path=np.empty(tokens + 1, np.int32),
         )
 
 
@@ -339,10 +341,8 @@ class BeamSearch:
         self.rules = rules
         self.beam = beam
         self.tokens = int(np.diff(offsets).max(initial=1)) - 1
-        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
-        positions = len(model.of_buffer.programs) + len(model.others.programs)
-        self.expansion = Expansion.allocate(self.tokens, beam.size, outputs, table.stack_elements, units)
-        self.scratch = Scratch.allocate(self.tokens, positions, units, outputs, table.read_ahead)
+        self.expansion = Expansion.allocate(self.tokens, beam.size, model.layers, table)
+        self.scratch = Scratch.allocate(self.tokens, model.layers, table)
         self._times = 1
         self._allocate(self._times)
 

@@ -84,21 +84,21 @@ class SignatureItems(NamedTuple):
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
         return cls(
-            np.empty(shape[0], np.int32),
-            np.empty(shape, np.int32),
-            np.empty((*shape, elements), np.int32),
-            np.empty(shape, np.int32),
-            np.empty(shape, np.int32),
-            np.empty(shape),
-            np.empty(shape),
-            np.empty(shape),
-            np.empty(shape, np.int32),
-            np.empty(shape, np.int64),
-            np.empty(most, np.int32),
-            np.empty((*shape, 3), np.int32),
-            np.empty((most, 4), np.int32),
-            np.empty(most),
-            np.zeros(2, np.int64),
+            counts=np.empty(shape[0], np.int32),
+            cells=np.empty(shape, np.int32),
+            tops=np.empty((*shape, elements), np.int32),
+            begins=np.empty(shape, np.int32),
+            fronts=np.empty(shape, np.int32),
+            prefixes=np.empty(shape),
+            insides=np.empty(shape),
+            shifts=np.empty(shape),
+            predictor_counts=np.empty(shape, np.int32),
+            predictor_starts=np.empty(shape, np.int64),
+            predictors=np.empty(most, np.int32),
+            backpointers=np.empty((*shape, 3), np.int32),
+            ways=np.empty((most, 4), np.int32),
+            costs=np.empty(most),
+            used=np.zeros(2, np.int64),
         )
 
 
@@ -135,17 +135,17 @@ class Streams(NamedTuple):
         """For a sentence of this many tokens."""
         most = size * (size + 1)
         return cls(
-            np.empty(most, np.int32),
-            np.empty(most, np.int32),
-            np.empty(most, np.int32),
-            np.empty(most),
-            np.empty(most),
-            np.empty((size, size), np.int32),
-            np.empty(size, np.int32),
-            np.empty((size, parts), np.int32),
-            np.empty((size, size), np.int32),
-            np.empty(size, np.int32),
-            np.empty((tokens + 1, 4), np.int32),
+            items=np.empty(most, np.int32),
+            below=np.empty(most, np.int32),
+            at=np.empty(most, np.int32),
+            prefixes=np.empty(most),
+            insides=np.empty(most),
+            outputs=np.empty((size, size), np.int32),
+            n_outputs=np.empty(size, np.int32),
+            seen=np.empty((size, parts), np.int32),
+            predictors=np.empty((size, size), np.int32),
+            n_predictors=np.empty(size, np.int32),
+            pending=np.empty((tokens + 1, 4), np.int32),
         )
 
 

@@ -26,7 +26,7 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledClassifier, CompiledModel
+from parser.decoding.greedy.compiled import AttardiRules, CompiledClassifier, CompiledModel, Layers
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import sum_rows
 from parser.inference.weights import ClassifierWeights
@@ -92,9 +92,13 @@ class LatticeItems(NamedTuple):
     @classmethod
     def allocate(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
         """For this many buckets."""
-        cells, depths = np.empty((2, buckets, size), np.int32)
-        ahead = np.empty((buckets, size, lookahead), np.int32)
-        return cls(np.zeros(buckets, np.int32), cells, depths, ahead, np.empty((buckets, size), np.float64))
+        return cls(
+            counts=np.zeros(buckets, np.int32),
+            cells=np.empty((buckets, size), np.int32),
+            depths=np.empty((buckets, size), np.int32),
+            ahead=np.empty((buckets, size, lookahead), np.int32),
+            totals=np.empty((buckets, size), np.float64),
+        )
 
 
 class LatticeScratch(NamedTuple):
@@ -121,15 +125,21 @@ class LatticeScratch(NamedTuple):
     choices: np.ndarray
 
     @classmethod
-    def allocate(
-        cls, arcs: int, widest: int, positions: int, units: int, outputs: int, elements: int, lookahead: int
-    ) -> LatticeScratch:
+    def allocate(cls, arcs: int, widest: int, layers: Layers, table: FeatureTable, lookahead: int) -> LatticeScratch:
         """For lattices of at most this many arcs, ``widest`` of them from one node."""
-        tops = np.full((3, elements), NO_NODE, np.int32)
-        ahead = np.full((2, lookahead), NO_NODE, np.int32)
-        one = Scratch.allocate(arcs, positions, units, outputs, lookahead)
-        scores, sums = np.empty(outputs, np.float32), np.empty(units, np.float32)
-        return cls(one, scores, tops[0], tops[1], ahead[0], tops[2], ahead[1], sums, np.empty(widest, np.float64))
+        tops, next_tops, no_tops = np.full((3, table.stack_elements), NO_NODE, np.int32)
+        next_ahead, only = np.full((2, lookahead), NO_NODE, np.int32)
+        return cls(
+            one=Scratch.allocate(arcs, layers, table),
+            scores=np.empty(len(layers.bias), np.float32),
+            tops=tops,
+            next_tops=next_tops,
+            next_ahead=next_ahead,
+            no_tops=no_tops,
+            only=only,
+            sums=np.empty(len(layers.hidden_bias), np.float32),
+            choices=np.empty(widest, np.float64),
+        )
 
 
 class Candidates(NamedTuple):
@@ -152,9 +162,13 @@ class Candidates(NamedTuple):
     @classmethod
     def allocate(cls, buckets: int, candidates: int) -> Candidates:
         """For this many buckets, and candidates at a time."""
-        lists = np.empty((buckets, 2), np.int32)
-        arrays = np.empty(candidates, np.float64), np.empty((candidates, 4), np.int32), np.empty(candidates, np.int32)
-        return cls(*arrays, lists, np.zeros(2, np.int64))
+        return cls(
+            totals=np.empty(candidates, np.float64),
+            origins=np.empty((candidates, 4), np.int32),
+            following=np.empty(candidates, np.int32),
+            lists=np.empty((buckets, 2), np.int32),
+            state=np.zeros(2, np.int64),
+        )
 
 
 @kernel()
@@ -456,7 +470,7 @@ class LatticeBeam(CompiledClassifier):
     def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions) -> None:
         super().__init__(weights, system, table)
         self._options = options
-        self._elements = table.stack_elements
+        self._table = table
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         """Yield the trees that are found in each lattice, best first, to be read before those of the next one are asked for.
@@ -470,7 +484,7 @@ class LatticeBeam(CompiledClassifier):
             Trees over all arcs of a lattice; NO_NODE for those off the path.
         """
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
-        search = LatticeSearch(arcs, model, self._options, self._elements)
+        search = LatticeSearch(arcs, model, self._options, self._table)
         for start, lattice in zip(sentences.offsets, arcs, strict=False):
             while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:
                 search.grow()
@@ -484,18 +498,16 @@ class LatticeSearch:
         arcs: the lattices.
         model: the classifier on their arcs as words.
         options: how to search.
-        elements: of the stack that features can see.
+        table: the features.
     """
 
-    def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, elements: int) -> None:
+    def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, table: FeatureTable) -> None:
         widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
-        positions = len(model.of_buffer.programs) + len(model.others.programs)
-        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
         self._tokens = max((len(one.ends) for one in arcs), default=1)
         self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
         self._options, self._times = options, 1
         items = LatticeItems.allocate(self._buckets, options.size, options.lookahead)
-        scratch = LatticeScratch.allocate(self._tokens, widest, positions, units, outputs, elements, options.lookahead)
+        scratch = LatticeScratch.allocate(self._tokens, widest, model.layers, table, options.lookahead)
         self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:

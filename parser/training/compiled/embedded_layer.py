@@ -171,12 +171,12 @@ class SlotValues(NamedTuple):
     def allocate(cls, slots: int, batch: int, table: np.ndarray) -> SlotValues:
         """For batches of at most this size."""
         return cls(
-            np.zeros(slots, np.int64),
-            np.zeros((slots, batch), np.int32),
-            np.zeros((slots, batch), np.int32),
-            np.zeros(len(table), np.int32),
-            np.zeros(slots, np.int64),
-            np.zeros((slots * batch + ROWS, table.shape[1]), np.float32),
+            counts=np.zeros(slots, np.int64),
+            values=np.zeros((slots, batch), np.int32),
+            numbers=np.zeros((slots, batch), np.int32),
+            places=np.zeros(len(table), np.int32),
+            starts=np.zeros(slots, np.int64),
+            vectors=np.zeros((slots * batch + ROWS, table.shape[1]), np.float32),
         )
 
 

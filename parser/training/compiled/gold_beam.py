@@ -35,8 +35,10 @@ from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output, look_ahead, read_position
 from parser.decoding.beam.tree_stacks import FULL, clear, top_nodes
+from parser.decoding.greedy.compiled import Layers
 from parser.kernels import array_kernel, highest, kernel, lowest
 from parser.transitions.attardi import transition_of
+from parser.transitions.features import FeatureTable
 
 # Derivatives that are smaller, in nats, change no weight by what single precision could tell.
 _NEGLIGIBLE = 1e-7
@@ -73,10 +75,10 @@ class CompiledSide(NamedTuple):
     lost: np.ndarray
 
     @classmethod
-    def allocate(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> CompiledSide:
-        """For a sentence of this many tokens; see Expansion."""
-        lost = np.empty((2 * tokens + 1, size), np.int32)
-        return cls(size, Items.allocate(tokens, size), Expansion.allocate(tokens, size, outputs, elements, units), lost)
+    def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> CompiledSide:
+        """For a sentence of this many tokens, and the classifier's layers and features."""
+        items, expansion = Items.allocate(tokens, size), Expansion.allocate(tokens, size, layers, table)
+        return cls(size=size, items=items, expansion=expansion, lost=np.empty((2 * tokens + 1, size), np.int32))
 
 
 class OracleQueries(NamedTuple):
@@ -90,8 +92,8 @@ class OracleQueries(NamedTuple):
     @classmethod
     def allocate(cls, tokens: int, size: int) -> OracleQueries:
         """For this many items of a sentence of this many tokens."""
-        numbers = [np.empty(size, np.int32) for _ in range(3)]
-        return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
+        sentences, sizes, fronts = np.empty((3, size), np.int32)
+        return cls(sentences=sentences, stacks=np.empty((size, tokens + 1), np.int32), sizes=sizes, fronts=fronts)
 
 
 @array_kernel()

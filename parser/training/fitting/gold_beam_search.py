@@ -98,8 +98,8 @@ class _ScoreChanges(NamedTuple):
     @classmethod
     def allocate(cls, size: int) -> _ScoreChanges:
         """For this many transitions."""
-        cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
-        return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
+        cells, fronts, rows, outputs = np.empty((4, size), np.int32)
+        return cls(cells=cells, fronts=fronts, rows=rows, outputs=outputs, slopes=np.empty(size, np.float64))
 
 
 class GoldBeamSearch(BeamParser):
@@ -119,7 +119,6 @@ class GoldBeamSearch(BeamParser):
         super().__init__(weights, system, table, training.beam)
         self._training = training
         self._trees = trees
-        self.shape = len(self._layers.hidden_bias), len(self._layers.bias)
 
     def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
         """Searches through some of the training sentences.
@@ -131,7 +130,7 @@ class GoldBeamSearch(BeamParser):
         """
         words, values = self.words_of(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
-        workspace = _Workspace(tokens, self.shape, self._table, self._training)
+        workspace = _Workspace(tokens, self._layers, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
         rows = 0
         losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
@@ -150,10 +149,17 @@ class GoldBeamSearch(BeamParser):
             of_rows = np.full(n_rows, s, np.int64)
             parts.append((features, of_rows, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
             rows += n_rows
-        joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-        features, of_rows, transition_rows, outputs, slopes = joined
-        transitions = transition_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
-        return SearchResults(features, of_rows, *transitions, losses, steps, lost)
+        features, of_rows, transition_rows, outputs, slopes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return SearchResults(
+            features=features,
+            sentences=of_rows,
+            rows=transition_rows.astype(np.int64),
+            outputs=outputs.astype(np.int64),
+            slopes=slopes.astype(np.float32),
+            losses=losses,
+            steps=steps,
+            lost=lost,
+        )
 
     def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
         """Whether the beam had no gold item at some step."""
@@ -170,17 +176,16 @@ class GoldBeamSearch(BeamParser):
 class _Workspace:
     """For a search through sentences of at most this many tokens."""
 
-    def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
-        units, outputs = shape
-        positions, elements = len(table.programs), table.stack_elements
+    def __init__(self, tokens: int, layers: Layers, table: FeatureTable, training: BeamTraining) -> None:
         sizes = training.beam.size, training.gold_size
-        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, outputs, elements, units) for size in sizes)
+        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, layers, table) for size in sizes)
         self.queries = OracleQueries.allocate(tokens, max(sizes))
-        self.scratch = Scratch.allocate(tokens, positions, units, outputs, table.read_ahead)
+        self.scratch = Scratch.allocate(tokens, layers, table)
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
         self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
-        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, positions), np.int32)
+        tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
+        self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
