@@ -10,7 +10,7 @@ batch_scorer() scores many configurations at a time from precomputed hidden acti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -180,6 +180,40 @@ class Classifier(nn.Module):
     def one_hot_rows(self, features: Tensor) -> Tensor:
         """int32[batch, one-hot slots]: the rows of the one-hot table that are active."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
+
+    def scores_by_value(self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False) -> Tensor:
+        """Return float32[batch, outputs], as forward() does, sooner where a vector is read often; for training by autograd.
+
+        What a vector contributes in each slot is computed once for the batch, and configurations add up rows. The same numbers
+        of a vector are dropped wherever it is read, and no slots are.
+
+        Args:
+            features: int32[batch, slots], what the slots read.
+            vectors: by embedded attribute, float32[values, size], of no more values than are worth the work.
+            dropping: whether dropout is in force.
+        """
+        if dropping:
+            vectors = {name: nn.functional.dropout(matrix, self.input_dropout) for name, matrix in vectors.items()}
+        active = self.activation.apply(self.hidden_by_value(features, vectors))
+        return self.output(nn.functional.dropout(active, self.dropout, dropping))
+
+    def hidden_by_value(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
+        """Return float32[batch, hidden], what goes into the activation; see scores_by_value()."""
+        rows, numbers = [self.one_hot.weight], [self.one_hot_rows(features)]
+        filled = len(self.one_hot.weight)
+        for name, column, weights in self.slot_weights():
+            rows.append(nn.functional.linear(vectors[name], weights))
+            numbers.append(filled + features[:, column : column + 1])
+            filled += len(rows[-1])
+        return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
+
+    def slot_weights(self) -> Iterator[tuple[str, int, Tensor]]:
+        """Yield the attribute and the column of each slot that reads vectors, and its weights, float32[hidden, size]."""
+        slots = [(name, column) for name, columns in self.embedded_columns.items() for column in columns]
+        if self.embedded is not None:
+            # One split, whose gradients are put side by side at once. One product for all slots would transpose weights.
+            parts = self.embedded.weight.split(self.sizes_of_slots, dim=1)
+            yield from ((name, column, weights) for (name, column), weights in zip(slots, parts, strict=True))
 
     def _embed(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
         """float32[batch, width]: the vectors of the embedded slots, side by side."""

@@ -44,7 +44,6 @@ from parser.settings.paths import override
 from parser.settings.plan import ExplorationPlan, GoldPlan
 from parser.storage.versions import versions
 from parser.training import run as training_run
-from parser.training.fitting.by_value import slot_weights
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
@@ -297,7 +296,7 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
             yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
             yield 4 * hidden, steps * sentences, hidden
     output = classifier.output.weight
-    for name, _, weights in slot_weights(classifier):
+    for name, _, weights in classifier.slot_weights():
         values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
         yield from _both_ways(values, weights.shape[1], len(weights))
     yield from _both_ways(examples, output.shape[1], output.shape[0])

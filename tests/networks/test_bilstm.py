@@ -21,7 +21,6 @@ from parser.network_spec import BiLSTMSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import ContextualScorer
 from parser.networks.representation import Embeddings
-from parser.training.fitting.by_value import scores_by_value
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from tests.random_models import random_bilstm_model
@@ -80,7 +79,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
         features = model.table.extract(now, steps, encoded, np.arange(len(sentences)))
         expected = slow(features)
         with torch.no_grad():
-            fast = scores_by_value(model.classifier, torch.from_numpy(features), vectors).numpy()
+            fast = model.classifier.scores_by_value(torch.from_numpy(features), vectors).numpy()
         np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
         transitions = model.system.transitions(now, steps)

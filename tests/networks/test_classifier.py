@@ -13,9 +13,9 @@ from parser.networks.classifier import Classifier
 from parser.networks.layers import Activation
 from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.settings.plan import OptimizerPlan, Span
+from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
-from parser.training.fitting.loss import set_loss
 from parser.training.fitting.trainer import Trainer, learning_rates
 from parser.transitions.features import slots_of
 

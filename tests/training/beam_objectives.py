@@ -16,8 +16,7 @@ from parser.model.model import Model
 from parser.networks.representation import ContextualRepresentation
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.gold_beam_search import BeamTraining
+from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from tests.gold_data import gold_data

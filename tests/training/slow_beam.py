@@ -9,7 +9,7 @@ from torch import Tensor
 
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.model.model import Model
-from parser.training.fitting.gold_beam_search import BeamTraining
+from parser.training.fitting.beam_objective import BeamTraining
 from tests.brute_force import StepScores
 from tests.decoding.computations import NOTHING, find
 from tests.transitions.reference_systems import State, applicable, arc, take

@@ -18,11 +18,10 @@ from parser.networks.layers import ACTIVATIONS
 from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.embedded_layer import ByValue, SideBySide
-from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.compiled.tables import Gradient
-from parser.training.fitting.example_objective import AutogradGradients, gradients_and_optimizer
-from parser.training.fitting.loss import set_loss
+from parser.training.fitting.example_objective import gradients_and_optimizer
 from parser.training.fitting.trainer import TorchOptimizer
 from parser.transitions.features import slots_of
 from tests.training.classifiers import OUTPUTS, SIZES, make, random_batch

@@ -18,11 +18,10 @@ from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.network_spec import Embedding
 from parser.settings import SettingsError
-from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.gradients import CompiledGradients, distillation_loss, set_loss
 from parser.training.examples.examples import Examples, TrainingSentences
 from parser.training.examples.exploration import explore
 from parser.training.examples.teacher import Teacher, softmax
-from parser.training.fitting.loss import distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest

@@ -14,7 +14,7 @@ from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.beam.tree_stacks import read_trees
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
-from parser.training.fitting.gold_beam_search import GoldBeamSearch, GoldTrees, _Workspace
+from parser.training.fitting.beam_objective import GoldBeamSearch, GoldTrees, _Workspace
 from parser.transitions.features import slots_of
 from tests.jit import COMPILED
 from tests.random_models import with_random_weights

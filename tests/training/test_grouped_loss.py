@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from parser.data.sentences import NO_NODE
 from parser.network_spec import Embedding
 from parser.settings.plan import OptimizerPlan, Span
-from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.gradients import CompiledGradients, Groups, set_loss
 from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
-from parser.training.fitting.loss import Groups, set_loss
 from parser.training.fitting.trainer import Trainer
 from tests.training.classifiers import OUTPUTS, SIZES, SLOTS, make
 

@@ -16,9 +16,9 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span
 from parser.settings.planning import plan
+from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
-from parser.training.fitting.loss import set_loss
 from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.training.run import train

@@ -323,7 +323,7 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, fo
         by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
             later steps ask of an item is added.
         workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
-        found: the _ScoreChanges of gold_beam_search.py: configurations and their transitions.
+        found: the _ScoreChanges of beam_objective.py: configurations and their transitions.
 
     Returns:
         How many configurations and how many transitions there are.

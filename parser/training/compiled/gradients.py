@@ -1,25 +1,124 @@
-"""Loss and gradients of a classifier with a static token representation, on a CPU: explicit formulas in compiled loops.
+"""The loss of a classifier whose examples may have several correct outputs, and several rows of features; and its gradients.
 
-Autograd gives the same numbers (the tests compare them), but spends as much time on its bookkeeping as on the matrix products:
-the network is small. The reference implementations of the losses are in fitting/loss.py.
+They are found by autograd, on any device; and on a CPU, with a static token representation, by explicit formulas in compiled
+loops. Autograd gives the same numbers (the tests compare them), but spends as much time on its bookkeeping as on the matrix
+products: the network is small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.kernels.torch_products import product
 from parser.networks.classifier import Classifier
 from parser.networks.representation import SetSums
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
-from parser.training.fitting.loss import Groups
+from parser.training.examples.examples import Examples
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows of a batch that belong to one example, where each scores the outputs of a block of its own.
+
+    Attributes:
+        starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
+        blocks: int64[rows, 2], the first output that a row scores, and the one after the last.
+    """
+
+    starts: Tensor
+    blocks: Tensor
+
+    @classmethod
+    def of(cls, examples: Examples, device: torch.device) -> Groups | None:
+        """Those of all the examples; None if each has one row, which scores all outputs."""
+        if examples.starts is None or examples.blocks is None:
+            return None
+        return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
+
+
+def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
+    """Minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
+
+    Args:
+        scores: float[rows, outputs].
+        targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target it is the cross entropy.
+        groups: which rows are one example: the probabilities are over what all of them score. None: each is one of its own.
+    """
+    if groups is not None:
+        return _loss_of_groups(scores, targets, groups)
+    if targets.shape[1] == 1:
+        return nn.functional.cross_entropy(scores, targets[:, 0])
+    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
+
+
+def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
+    """Return the cross entropy with a teacher's distributions, mean over the examples of a batch.
+
+    Args:
+        scores: float[examples, outputs].
+        taught: float[examples, outputs], the distributions; 0 for an example that no teacher has seen.
+    """
+    return -(taught * scores.log_softmax(1)).sum() * (1 / len(scores))
+
+
+def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
+    outputs = torch.arange(scores.shape[1], device=scores.device)
+    first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
+    of_rows = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
+    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (_side_by_side(of_rows, groups).logsumexp(1) - _side_by_side(of_targets, groups).logsumexp(1)).mean()
+
+
+def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
+    """float[examples, widest]: float[rows, n], the rows of an example side by side; minus infinity fills up."""
+    counts = groups.starts.diff()
+    examples = torch.arange(len(counts), device=values.device).repeat_interleave(counts)
+    places = torch.arange(len(values), device=values.device) - groups.starts[examples]
+    padded = values.new_full((len(counts), int(counts.max()), values.shape[1]), -torch.inf)
+    return padded.index_put((examples, places), values).flatten(1)
+
+
+class Gradients(Protocol):
+    """Computes the gradients of a classifier."""
+
+    def loss(
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None
+    ) -> Tensor | float:
+        """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
+
+        Args:
+            features: int32[rows, slots].
+            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
+            groups: which rows are one example; None: each is one.
+            taught: see distillation_loss(), which is then added; only for examples of one row.
+        """
+
+
+class AutogradGradients:
+    """Gradients by autograd, on any device: the reference implementation of CompiledGradients."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
+        """Return the loss as a tensor on the device, so that nothing waits for it."""
+        scores = self._classifier(features, dropping=True)
+        loss = set_loss(scores, targets, groups)
+        if taught is not None:
+            loss = loss + distillation_loss(scores, taught)
+        self._classifier.zero_grad()
+        loss.backward()
+        return loss.detach()
 
 
 class CompiledGradients:
@@ -146,7 +245,7 @@ def column_sums(matrix, sums):
 
 @kernel(error_model="numpy")
 def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
-    """The mean loss, in nats, of a batch whose right outputs are ``targets``; see loss.set_loss.
+    """The mean loss, in nats, of a batch whose right outputs are ``targets``; see set_loss().
 
     Args:
         log_probabilities: float32[batch, outputs].
@@ -179,7 +278,7 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def add_distillation(log_probabilities, taught, by_score, by_bias):
-    """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See loss.distillation_loss.
+    """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See distillation_loss().
 
     Args:
         log_probabilities: float32[batch, outputs].
@@ -206,7 +305,7 @@ def add_distillation(log_probabilities, taught, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
-    """The same where an example has several rows, each of which scores the outputs of one block; see loss.set_loss.
+    """The same where an example has several rows, each of which scores the outputs of one block; see set_loss().
 
     Args:
         scores: float32[rows, outputs].

@@ -3,8 +3,8 @@
 A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
 scores the same configurations, for it has the same transitions. Its distribution over all outputs says how sure it is, and of
 what. It is learned beside the oracle's steps: of an example the loss is that of its correct outputs plus the cross entropy with
-the teacher's distribution (loss.py). Of several teachers, such as runs with other seeds, the mean of their distributions is
-learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it is less sure.
+the teacher's distribution (compiled/gradients.py). Of several teachers, such as runs with other seeds, the mean of their
+distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it is less sure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""Training for whole computations: batches of sentences, each searched with the weights of the moment.
+"""Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
 
-The search is compiled and knows no gradients (gold_beam_search.py). The scores that the loss depends on are computed once more
+A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
+scores of whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search,
+is between its items and those that are gold (compiled/gold_beam.py says what is gold, which step, and the loss). The updates
+need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
+
+The search is compiled and knows no gradients. The scores that the loss depends on are computed once more
 by torch, with the same dropout: that of words, and of an encoder, is drawn when a batch is read, that of hidden units once for
 a sentence. So the search and the gradient see the same classifier.
 """
@@ -11,23 +16,205 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+import oracles
+from oracles.arc_standard.context_rows import BoundContextRows
+from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
+from parser.decoding.beam.compiled import BeamParser, Scratch
+from parser.decoding.beam.tree_stacks import TreeStacks
+from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.classifier import Classifier
 from parser.networks.layers import dropout_mask
+from parser.training.compiled.gold_beam import (
+    CompiledGold,
+    CompiledSide,
+    OracleQueries,
+    choose_step,
+    collect_transitions,
+    read_features,
+    search_with_gold,
+)
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.by_value import hidden_by_value
-from parser.training.fitting.gold_beam_search import BeamTraining, GoldBeamSearch, GoldTrees, SearchResults
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss
 from parser.transitions.attardi import Attardi
+from parser.transitions.features import FeatureTable
 from parser.transitions.system import behaves_as
+
+
+@dataclass(frozen=True)
+class BeamTraining:
+    """How to search in training.
+
+    Attributes:
+        beam: the beam; its items merge or not, but not by signature, and scores are global.
+        gold_size: items of the second beam, that of gold items.
+    """
+
+    beam: Beam
+    gold_size: int = 4
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """Which scores of the classifier the loss of some sentences depends on, and how the searches through them went.
+
+    Attributes:
+        features: int32[rows, slots], of the configurations whose scores count.
+        sentences: int64[rows], the sentence that each is from, as a number among those that were searched.
+        rows, outputs: int64[transitions]: the scores that count, each the output of a row.
+        slopes: float32[transitions]: the derivative of the loss of its sentence by the score.
+        losses: float64[sentences], in nats.
+        steps: float64[sentences], the step that was learned from, as a share of all.
+        lost: bool[sentences], whether the beam had no gold item at some step.
+    """
+
+    features: np.ndarray
+    sentences: np.ndarray
+    rows: np.ndarray
+    outputs: np.ndarray
+    slopes: np.ndarray
+    losses: np.ndarray
+    steps: np.ndarray
+    lost: np.ndarray
+
+
+class GoldTrees:
+    """The gold trees of the training sentences, for searches; an exact oracle for any gold tree is bound to them.
+
+    Args:
+        data: the sentences with their trees.
+    """
+
+    def __init__(self, data: TrainingSentences) -> None:
+        bound = oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees)
+        self._oracle = cast(BoundContextRows, bound)
+        self.lock = self._oracle.lock
+        self.gold = CompiledGold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
+
+
+class _ScoreChanges(NamedTuple):
+    """Memory for the scores that the loss of a sentence depends on; see gold_beam.collect_transitions()."""
+
+    cells: np.ndarray
+    fronts: np.ndarray
+    rows: np.ndarray
+    outputs: np.ndarray
+    slopes: np.ndarray
+
+    @classmethod
+    def allocate(cls, size: int) -> _ScoreChanges:
+        """For this many transitions."""
+        cells, fronts, rows, outputs = np.empty((4, size), np.int32)
+        return cls(cells=cells, fronts=fronts, rows=rows, outputs=outputs, slopes=np.empty(size, np.float64))
+
+
+class GoldBeamSearch(BeamParser):
+    """Searches through training sentences with a classifier as it is now; made anew when the weights have changed.
+
+    Args:
+        weights, system, table: see BeamParser; the system is arc-standard.
+        training: how to search.
+        trees: the gold trees.
+    """
+
+    def __init__(
+        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, training: BeamTraining, trees: GoldTrees
+    ) -> None:
+        if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
+            raise ValueError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
+        super().__init__(weights, system, table, training.beam)
+        self._training = training
+        self._trees = trees
+
+    def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
+        """Searches through some of the training sentences.
+
+        Args:
+            sentences: the sentences, with values that word dropout may have changed.
+            numbers: int[m], which of the gold trees are theirs.
+            kept: float32[m, units], what the hidden units are multiplied by: a dropout mask for each sentence; None: nothing.
+        """
+        words, values = self.words_of(sentences), self._table.values(sentences)
+        tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
+        workspace = _Workspace(tokens, self._layers, self._table, self._training)
+        parts: list[tuple[np.ndarray, ...]] = []
+        rows = 0
+        losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
+        for s, number in enumerate(numbers.tolist()):
+            start, length = int(sentences.offsets[s]), int(sentences.lengths[s])
+            layers = self._layers
+            if kept is not None:
+                layers = layers._replace(weights=layers.weights * kept[s][:, None])
+            lost[s] = self._search_sentence(number, start, length, words, layers, workspace)
+            chosen, losses[s], n_rows, n_transitions = workspace.learn(2 * length, self._training)
+            steps[s] = chosen / max(1, 2 * length)
+            found = workspace.found
+            features = np.empty((n_rows, len(self._table.slots)), np.int32)
+            at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
+            read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
+            of_rows = np.full(n_rows, s, np.int64)
+            parts.append((features, of_rows, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
+            rows += n_rows
+        features, of_rows, transition_rows, outputs, slopes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return SearchResults(
+            features=features,
+            sentences=of_rows,
+            rows=transition_rows.astype(np.int64),
+            outputs=outputs.astype(np.int64),
+            slopes=slopes.astype(np.float32),
+            losses=losses,
+            steps=steps,
+            lost=lost,
+        )
+
+    def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
+        """Whether the beam had no gold item at some step."""
+        # Without single_root, as in exploration.
+        rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
+        model = self.model_on(words)._replace(layers=layers)
+        search = number, start, length, model, rules, merging, self._trees.gold
+        with self._trees.lock:
+            lost = search_with_gold(*search, *workspace.of_search)
+        assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
+        return lost > 0
+
+
+class _Workspace:
+    """For a search through sentences of at most this many tokens."""
+
+    def __init__(self, tokens: int, layers: Layers, table: FeatureTable, training: BeamTraining) -> None:
+        sizes = training.beam.size, training.gold_size
+        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, layers, table) for size in sizes)
+        self.queries = OracleQueries.allocate(tokens, max(sizes))
+        self.scratch = Scratch.allocate(tokens, layers, table)
+        self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
+        self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
+        self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
+        tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
+        self.reading = tops, self.scratch.ahead, nodes
+        self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
+        n = sum(sizes)
+        self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
+
+    def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
+        """The step that is learned from, its loss, and how many configurations and transitions are found."""
+        beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
+        chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
+        found = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.found)
+        return chosen, loss, *found
+
+
+def _merges(training: BeamTraining) -> bool:
+    return training.beam.merge is Merge.CONFIGURATION
 
 
 @dataclass(frozen=True)
@@ -180,7 +367,7 @@ class _StaticBatch(BatchForSearch):
             used, numbers = rows[:, columns].unique(return_inverse=True)
             vectors[name] = matrices[name][used]
             rows[:, columns] = numbers
-        return hidden_by_value(classifier, rows, vectors)
+        return classifier.hidden_by_value(rows, vectors)
 
 
 class _EncodedBatch(BatchForSearch):
@@ -203,7 +390,7 @@ class _EncodedBatch(BatchForSearch):
 
     def hidden(self, features: np.ndarray) -> Tensor:
         rows = torch.from_numpy(features).to(self._classifier.hidden_bias.device, torch.int64)
-        return hidden_by_value(self._classifier, rows, self._vectors)
+        return self._classifier.hidden_by_value(rows, self._vectors)
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@
         at the step that is learned from, B = the best item of the beam, G = the best gold item of both
         if B is ahead of G: w += phi(transitions that led to G) - phi(transitions that led to B)
 
-What is gold is a set, the same as for an MLP (gold_beam_search.py): an item is gold if its transitions have lost nothing, no
+What is gold is a set, the same as for an MLP (beam_objective.py): an item is gold if its transitions have lost nothing, no
 edge that an exact oracle says could still be had, and no relation of a gold edge. The search is that of
 decoding/beam/batched.py, in Python; compiled are the features, their scores and the updates.
 """
@@ -79,7 +79,7 @@ class SentenceUpdate:
 
 @dataclass(frozen=True)
 class StructuredTraining:
-    """How to search, and what to learn from a search; see BeamTraining (gold_beam_search.py)."""
+    """How to search, and what to learn from a search; see BeamTraining (beam_objective.py)."""
 
     beam: Beam
     update: UpdateStep = UpdateStep.max_violation

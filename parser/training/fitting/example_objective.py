@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,48 +15,13 @@ from torch import Tensor
 from parser.data.vocabularies import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.settings.plan import OptimizerPlan
-from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Gradients, Groups, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples
-from parser.training.fitting.by_value import scores_by_value
-from parser.training.fitting.loss import Groups, distillation_loss, set_loss
 from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.training.fitting.word_dropout import WordDropout
 from parser.transitions.features import TOKEN
-
-
-class Gradients(Protocol):
-    """Computes the gradients of a classifier."""
-
-    def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None
-    ) -> Tensor | float:
-        """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
-
-        Args:
-            features: int32[rows, slots].
-            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
-            groups: which rows are one example; None: each is one.
-            taught: see distillation_loss(), which is then added; only for examples of one row.
-        """
-
-
-class AutogradGradients:
-    """Gradients by autograd, on any device: the reference implementation of CompiledGradients."""
-
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
-
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
-        """Return the loss as a tensor on the device, so that nothing waits for it."""
-        scores = self._classifier(features, dropping=True)
-        loss = set_loss(scores, targets, groups)
-        if taught is not None:
-            loss = loss + distillation_loss(scores, taught)
-        self._classifier.zero_grad()
-        loss.backward()
-        return loss.detach()
 
 
 def gradients_and_optimizer(classifier: Classifier, plan: OptimizerPlan) -> tuple[Gradients, Optimizer]:
@@ -201,7 +166,7 @@ class SentenceObjective:
         examples = self.examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, encoded.lengths, examples)).to(self._device)
         targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)
-        scores = scores_by_value(self._classifier, features, encoded.vectors, dropping=dropping)
+        scores = self._classifier.scores_by_value(features, encoded.vectors, dropping=dropping)
         return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
 
     def _features(self, batch: SentenceBatch, lengths: np.ndarray, examples: Examples) -> np.ndarray:

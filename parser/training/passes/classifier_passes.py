@@ -30,9 +30,8 @@ from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSen
 from parser.training.examples.exploration import Exploration, ExplorationReport, explore
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
-from parser.training.fitting.beam_objective import BeamObjective
+from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
-from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.fitting.word_dropout import WordDropout
