@@ -28,7 +28,7 @@ import numpy as np
 
 from parser.conllu.checks import EMPTY, ConlluError
 from parser.evaluation.alignment import align
-from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text, universal
+from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text
 
 PUNCTUATION = "PUNCT"
 
@@ -194,11 +194,11 @@ def text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
 
 def attachment_scores(
     gold_heads: np.ndarray,
-    gold_deprels: np.ndarray | Sequence[str],
+    gold_relations: np.ndarray,
     heads: np.ndarray,
-    deprels: np.ndarray | Sequence[str],
+    relations: np.ndarray,
     punctuation: np.ndarray,
-    universal_ids: np.ndarray | None = None,
+    universal_numbers: np.ndarray,
 ) -> dict[str, float]:
     """The scores of trees over the very words of the gold trees, all sentences one after the other.
 
@@ -206,35 +206,18 @@ def attachment_scores(
 
     Args:
         gold_heads, heads: int[words], within each sentence 0..n.
-        gold_deprels, deprels: relations with their subtypes, as str[words], or as int[words] by one numbering for both.
+        gold_relations, relations: int[words], relations with their subtypes, by one numbering for both.
         punctuation: bool[words], whether the gold UPOS is PUNCT.
-        universal_ids: for relations as integers: int[relations], the number of the universal relation of each. Two relations
-            are alike in ``las_universal`` if their entries are.
+        universal_numbers: int[relations], the number of the universal relation of each.
 
     Returns:
         ``uas``, ``las`` (subtypes count), ``las_universal`` (they do not), ``uas_nopunct``, ``las_nopunct``: percentages; 0 if
         there is no word to count.
-
-    Raises:
-        ValueError: arrays of different lengths, or relations as integers without ``universal_ids``.
     """
-    gold_relations, relations = np.asarray(gold_deprels), np.asarray(deprels)
-    lengths = {len(gold_heads), len(gold_relations), len(heads), len(relations), len(punctuation)}
-    if len(lengths) > 1:
-        raise ValueError(
-            f"heads, relations and punctuation must have one entry per word, but there are {sorted(lengths)} entries"
-        )
-    if universal_ids is None:
-        if len(relations) and (relations.dtype.kind not in "UO" or gold_relations.dtype.kind not in "UO"):
-            raise ValueError("relations given as integers need universal_ids, which says whose subtypes they are")
-        names, numbers = np.unique(np.concatenate([gold_relations, relations]).astype(str), return_inverse=True)
-        gold_relations, relations = np.split(numbers, 2)
-        _, universal_ids = np.unique([universal(str(name)) for name in names], return_inverse=True)
-    attached = np.asarray(gold_heads) == np.asarray(heads)
+    attached = gold_heads == heads
     labelled = attached & (gold_relations == relations)
-    universal_ids = np.asarray(universal_ids, dtype=np.int64)
-    labelled_universal = attached & (universal_ids[gold_relations] == universal_ids[relations])
-    counted = ~np.asarray(punctuation, dtype=bool)
+    labelled_universal = attached & (universal_numbers[gold_relations] == universal_numbers[relations])
+    counted = ~punctuation
     return {
         "uas": _percent(attached.sum(), len(attached)),
         "las": _percent(labelled.sum(), len(attached)),

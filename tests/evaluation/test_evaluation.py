@@ -235,16 +235,18 @@ def test_arrays_score_as_files(lengths, rng):
     _, tags, gold_heads, gold_relations = zip(*(word for words in gold for word in words), strict=True)
     _, _, heads, relations = zip(*(word for words in system for word in words), strict=True)
     punctuation = np.array(tags) == "PUNCT"
-    by_strings = attachment_scores(np.array(gold_heads), gold_relations, np.array(heads), relations, punctuation)
-    assert set(by_strings) == {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
-    assert by_strings == {key: files[key].f1 for key in by_strings}
+    arrays = scores_of_arrays(gold_heads, gold_relations, heads, relations, punctuation)
+    assert set(arrays) == {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
+    assert arrays == {key: files[key].f1 for key in arrays}
 
+
+def scores_of_arrays(gold_heads, gold_relations, heads, relations, punctuation) -> dict[str, float]:
     names = sorted({*gold_relations, *relations})
     universals = sorted({name.split(":")[0] for name in names})
-    ids = [np.array([names.index(name) for name in column]) for column in (gold_relations, relations)]
-    universal_ids = np.array([universals.index(name.split(":")[0]) for name in names])
-    arrays = attachment_scores(np.array(gold_heads), ids[0], np.array(heads), ids[1], punctuation, universal_ids)
-    assert arrays == by_strings
+    numbers = (np.array([names.index(name) for name in column], int) for column in (gold_relations, relations))
+    universal_numbers = np.array([universals.index(name.split(":")[0]) for name in names], int)
+    of_gold, of_system = zip(map(np.array, (gold_heads, heads)), numbers, strict=True)
+    return attachment_scores(*of_gold, *of_system, punctuation, universal_numbers)
 
 
 def test_arrays_of_a_real_treebank_score_as_its_file(tmp_path):
@@ -258,25 +260,15 @@ def test_arrays_of_a_real_treebank_score_as_its_file(tmp_path):
     def flat(treebank, column):
         return [value for sentence in treebank for value in getattr(sentence, column)]
 
-    scores = attachment_scores(
-        np.array(flat(gold, "heads")),
-        flat(gold, "deprels"),
-        np.array(flat(system, "heads")),
-        flat(system, "deprels"),
-        np.array([tag == "PUNCT" for tag in flat(gold, "upos")]),
-    )
+    columns = (flat(of_file, column) for of_file in (gold, system) for column in ("heads", "deprels"))
+    scores = scores_of_arrays(*columns, np.array([tag == "PUNCT" for tag in flat(gold, "upos")]))
     files = evaluate_files(*paths)
     assert scores == {key: files[key].f1 for key in scores}
     assert 0 < scores["las"] < scores["las_universal"] < scores["uas"] < 100
 
 
-def test_arrays_that_do_not_fit():
-    with pytest.raises(ValueError, match="one entry per word"):
-        attachment_scores(np.array([0]), ["root"], np.array([0, 1]), ["root", "dep"], np.array([False]))
-    with pytest.raises(ValueError, match="universal_ids"):
-        attachment_scores(np.array([0]), np.array([1]), np.array([0]), np.array([1]), np.array([False]))
-    nothing = attachment_scores(np.array([], int), [], np.array([], int), [], np.array([], bool))
-    assert set(nothing.values()) == {0.0}
+def test_no_words_score_nothing():
+    assert set(scores_of_arrays([], [], [], [], np.array([], bool)).values()) == {0.0}
 
 
 @settings(max_examples=200, deadline=None)
