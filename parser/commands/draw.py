@@ -15,10 +15,9 @@ from pathlib import Path
 
 from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
-from parser.drawing.drawn_tree import NamedTree, read_trees
+from parser.drawing.drawn_tree import NamedTree, as_text, read_trees
 from parser.drawing.html import LEGEND, drawing, page
 from parser.drawing.svg import as_svg
-from parser.drawing.text import as_text
 from parser.lattices.conllul import is_named_lattices
 
 FORMATS = ("text", "svg", "html")

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.data.attributes import PREDICTED
-from parser.drawing.drawn_tree import LONGEST, DrawnTree
+from parser.drawing.drawn_tree import LONGEST, DrawnTree, as_text
 from parser.drawing.html import drawing
-from parser.drawing.text import as_text
 from parser.text.tokens import Token, conllu_lines, text_of
 
 Word = str | Sequence[str | None] | Mapping[str, Any]

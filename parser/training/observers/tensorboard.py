@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
-from parser.drawing.text import as_text
+from parser.drawing.drawn_tree import as_text
 from parser.settings.paths import escaped
 from parser.storage.atomic import naming
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
