@@ -244,11 +244,15 @@ class Oracle(ABC):
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
-        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(stack, front))[0]
+        scores = self._scores_of(heads, Query.single(stack, front))
         if self.transition_names:
             return by_name(self.transition_names, scores)
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
         return shift, left, right
+
+    def _scores_of(self, heads: Sequence[int], query: Query) -> np.ndarray:
+        """Score the only configuration of a query, of a sentence with these gold heads; see BoundOracle.score_batch."""
+        return self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0]
 
 
 def front_of(n: int, buffer: Sequence[int]) -> int:

@@ -22,7 +22,6 @@ from typing import ClassVar
 
 from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel
-from oracles.trees import Trees
 
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
 N_TRANSITIONS = 5
@@ -52,7 +51,7 @@ class ArcEagerOracle(Oracle):
     ) -> dict[str, int]:
         """Return the scores; ``made``: the head that each token has been given so far, None where it has none."""
         query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
-        return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
+        return by_name(self.transition_names, self._scores_of(heads, query))
 
 
 @array_kernel()

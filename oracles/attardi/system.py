@@ -28,22 +28,6 @@ from oracles.trees import GoldChildren, Trees
 MAX_DEGREE = 9
 
 
-def check_degree(degree: int, oracle: str) -> None:
-    """Refuses a degree that is not 1..MAX_DEGREE.
-
-    Raises:
-        ValueError: names the oracle, the degree and the allowed ones.
-    """
-    if degree not in range(1, MAX_DEGREE + 1):
-        raise ValueError(f"oracle {oracle} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
-
-
-def transition_names(degree: int) -> tuple[str, ...]:
-    """The names of the transitions: sh, ra, la, ra2, la2, and so on."""
-    depths = ["", *map(str, range(2, degree + 1))]
-    return ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
-
-
 class AttardiOracle(Oracle):
     """What the oracles of Attardi's system share.
 
@@ -62,9 +46,11 @@ class AttardiOracle(Oracle):
 
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy)
-        check_degree(degree, self.name)
+        if degree not in range(1, MAX_DEGREE + 1):
+            raise ValueError(f"oracle {self.name} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
         self.degree = degree
-        self.transition_names = transition_names(degree)
+        depths = ["", *map(str, range(2, degree + 1))]
+        self.transition_names = ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
 
 
 class UnparseableGoldError(ValueError):

@@ -92,7 +92,7 @@ class CovingtonLoss(Oracle):
         if list(stack) != list(range(len(stack))) or not 0 < len(stack) <= front:
             raise ValueError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
         query = Query.single(stack, front, made=heads_made(len(heads), made))
-        return by_name(self.transition_names, self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0])
+        return by_name(self.transition_names, self._scores_of(heads, query))
 
 
 class _Committing(BoundOracle):

@@ -28,7 +28,6 @@ import numpy as np
 
 from oracles.interface import NO_NODE, Oracle, Query, Strategy, TransitionScores, by_name, front_of
 from oracles.kernel_cache import array_kernel
-from oracles.trees import Trees
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
 
@@ -61,14 +60,11 @@ class LRSpineOracle(Oracle):
                 for node, child in pairwise(element[side]):
                     children[0, node, side] = child
         roots = [element[LEFT_SPINE][0] for element in stack]
-        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(roots, front, children=children))[
-            0
-        ]
         names = ["sh"]
         if len(stack) > 1:
             names += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
             names += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
-        return by_name(names, scores)
+        return by_name(names, self._scores_of(heads, Query.single(roots, front, children=children)))
 
 
 def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:

@@ -80,8 +80,7 @@ class PointerCycles(Oracle):
             raise ValueError(
                 f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
             )
-        query = Query.single([0], front, made=given)
-        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0]
+        scores = self._scores_of(heads, Query.single([0], front, made=given))
         return {str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE}
 
 

@@ -1,4 +1,4 @@
-"""Arc-standard parsing with swap, Nivre 2009: what its oracles take and answer.
+"""Arc-standard parsing with swap, Nivre 2009: what its oracles take and answer, and the projective order that they swap by.
 
 From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; the transitions, in this order:
 
@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
+from oracles.interface import NO_NODE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
@@ -61,8 +61,7 @@ class SwapOracle(Oracle):
         front = n + 1 - len(buffer)
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
-        scores = self.bind(Trees.from_heads([heads], partial=True)).score_batch(Query.single(stack, front, buffers=buffers))[0]
-        return by_name(self.transition_names, scores)
+        return by_name(self.transition_names, self._scores_of(heads, Query.single(stack, front, buffers=buffers)))
 
 
 def buffers_of(query: Query, trees: Trees) -> np.ndarray:
@@ -92,3 +91,38 @@ def fill_applicable(stack, size, buffered, score, scores):
         scores[REDUCE_RIGHT] = score
         if stack[size - 2] < stack[size - 1]:
             scores[SWAP] = score
+
+
+@array_kernel()
+def projective_orders(all_heads, offsets):
+    """int32[total]: the place of each node in the inorder traversal of its gold tree, 0 for the artificial root.
+
+    A node comes after its left children and their descendants, and before its right ones (Nivre 2009, Section 4).
+    In this order every tree is projective.
+    """
+    ranks = np.zeros(len(all_heads), np.int32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        heads = all_heads[start : start + n + 1]
+        # The children of a node form a list in order; a node itself is met between its left and its right ones.
+        first = np.full(n + 1, NO_NODE, np.int32)
+        following = np.full(n + 1, NO_NODE, np.int32)
+        for child in range(n, 0, -1):
+            following[child] = first[heads[child]]
+            first[heads[child]] = child
+        passed = np.zeros(n + 1, np.bool_)
+        count = 0
+        node = np.int32(0)
+        while node != NO_NODE:
+            child = first[node]
+            if not passed[node] and (child == NO_NODE or child > node):
+                ranks[start + node] = count
+                count += 1
+                passed[node] = True
+            if child != NO_NODE:
+                first[node] = following[child]
+                node = child
+            else:
+                node = heads[node]
+    return ranks

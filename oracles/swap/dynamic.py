@@ -41,8 +41,7 @@ import numpy as np
 from oracles.arc_standard.nederhof_cubic import best_derivation
 from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
 from oracles.kernel_cache import array_kernel
-from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
-from oracles.swap.orders import projective_orders
+from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable, projective_orders
 from oracles.trees import Trees
 
 

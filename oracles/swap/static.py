@@ -4,7 +4,7 @@ Both follow one computation of the gold tree, projective or not; with the stack 
 
 * reduce_right if j is the gold head of i and no gold child of i is left on the stack or in the buffer;
 * else reduce_left if i is the gold head of j and no gold child of j is left there;
-* else swap, if it is applicable and j comes before i in the projective order of the gold tree (oracles.swap.orders); lazy: only
+* else swap, if it is applicable and j comes before i in the projective order of the gold tree (configuration.py); lazy: only
   unless j and b belong to the same maximal projective component, so that a component is moved as a whole, once it is built;
 * else shift.
 
@@ -25,8 +25,7 @@ import numpy as np
 
 from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
 from oracles.kernel_cache import array_kernel
-from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
-from oracles.swap.orders import projective_components, projective_orders
+from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable, projective_orders
 from oracles.trees import Trees
 
 
@@ -56,13 +55,54 @@ class _BoundSwapStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
         super().__init__(trees)
         self.ranks = projective_orders(trees.heads, trees.offsets)
-        self.components = projective_components(trees.heads, trees.offsets)
+        self.components = _projective_components(trees.heads, trees.offsets)
         self.lazy = lazy
 
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
         buffers = buffers_of(query, trees)
         return _score_batch(trees.heads, trees.offsets, self.ranks, self.components, self.lazy, *query.arrays, buffers)
+
+
+@array_kernel()
+def _projective_components(all_heads, offsets):
+    """int32[total]: for each node, the node that heads its maximal projective component (Nivre, Kuhlmann and Hall 2009).
+
+    The components are what the eager arc-standard computation of the gold tree makes without any swap.
+    """
+    component = np.zeros(len(all_heads), np.int32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        heads = all_heads[start : start + n + 1]
+        awaited = np.zeros(n + 1, np.int32)  # children that are not attached yet
+        for child in range(1, n + 1):
+            awaited[heads[child]] += 1
+        attached = np.zeros(n + 1, np.bool_)
+        stack = np.zeros(n + 1, np.int32)
+        size = 1
+        for node in range(1, n + 1):
+            stack[size] = node
+            size += 1
+            while size >= 2:
+                top = stack[size - 1]
+                below = stack[size - 2]
+                if below != 0 and heads[below] == top and awaited[below] == 0:
+                    attached[below] = True
+                    awaited[top] -= 1
+                    stack[size - 2] = top
+                elif heads[top] == below and awaited[top] == 0:
+                    attached[top] = True
+                    awaited[below] -= 1
+                else:
+                    break
+                size -= 1
+        for node in range(n + 1):
+            root = node
+            while attached[root]:
+                root = heads[root]
+            component[start + node] = root
+    return component
 
 
 @array_kernel()

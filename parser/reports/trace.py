@@ -29,8 +29,15 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
-_TEXTBOOK = {"reduce_left": "RIGHT-ARC", "reduce_right": "LEFT-ARC", "la": "LEFT-ARC", "ra": "RIGHT-ARC", "re": "REDUCE"}
-_TEXTBOOK |= {"na": "NO-ARC"}
+# What textbooks call transitions: an arc is named for the side of its child.
+_TEXTBOOK = {
+    "reduce_left": "RIGHT-ARC",
+    "reduce_right": "LEFT-ARC",
+    "la": "LEFT-ARC",
+    "ra": "RIGHT-ARC",
+    "re": "REDUCE",
+    "na": "NO-ARC",
+}
 _SHOWN = 8  # words of the buffer in a line of the terminal
 _TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allowed or not, if they are so probable
 
@@ -301,9 +308,6 @@ def candidates(trace: Trace) -> list[list[Candidate]]:
             if taken or before is None or (not before.taken and before.probability < transition.probability):
                 of_word[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
     return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for of_word in found]
-
-
-# What textbooks call transitions: an arc is named for the side of its child.
 
 
 def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: GoldTree | None) -> DrawnTree:
