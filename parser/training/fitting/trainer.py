@@ -220,6 +220,7 @@ class TorchOptimizer:
         self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
+        """Clip the gradients, and take a step; a pretrained encoder has a rate of its own."""
         if self._max_grad_norm is not None:
             for of_group in self._groups:
                 nn.utils.clip_grad_norm_(of_group, self._max_grad_norm)
@@ -243,6 +244,7 @@ class TorchOptimizer:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put back what state() gave."""
         state: dict[int, dict[str, Tensor]] = {}
         groups = self._optimizer.state_dict()["param_groups"]
         for key, tensor in tensors.items():
