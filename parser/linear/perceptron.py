@@ -34,7 +34,7 @@ from parser.linear.weights import (
     entry_of,
     list_keys,
     new_places,
-    transition_keys,
+    move_keys,
 )
 from parser.transitions import attardi, lr_spine
 from parser.transitions.attardi import Attardi
@@ -200,7 +200,7 @@ class Perceptron:
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):
             places = new_places(2 * (features + rows * self._features_of_row))
-            transition_keys(self._weights.places, places)
+            move_keys(self._weights.places, places)
         if entries + rows * self._entries_of_row > len(outputs):
             more = 2 * entries + rows * self._entries_of_row - len(outputs)
             outputs, values = np.pad(outputs, (0, more)), np.pad(values, (0, more))

@@ -113,7 +113,7 @@ def entry_of(weights, sums, used, key, output):
 
     Args:
         weights: the weights.
-        sums: float64[pool], which transition with the entries.
+        sums: float64[pool], which move with the entries.
         used: int64[2]: features in the table and entries of the pool that are taken; both grow.
         key: of the feature.
         output: of the system.
@@ -144,7 +144,7 @@ def entry_of(weights, sums, used, key, output):
 
 
 @kernel()
-def transition_keys(places, larger):
+def move_keys(places, larger):
     """Puts the keys of a table into a larger one that is free."""
     for p in range(len(places)):
         if places[p, 0] != 0:

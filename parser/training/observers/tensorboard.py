@@ -5,40 +5,34 @@ relations are taken for others (by matplotlib, which the extra ``experiments`` b
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import wraps
 from importlib.util import find_spec
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+import numpy as np
 from omegaconf import OmegaConf
 
 from parser.conllu.checks import UNKNOWN_HEAD
+from parser.data.sentences import Parses
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.drawn_tree import as_text
+from parser.evaluation.gold_part import GoldPart
 from parser.settings.paths import escaped
 from parser.storage.atomic import naming
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from torch.utils.tensorboard import SummaryWriter
 
     from parser.decoding.sentence_parser import SentenceParser
     from parser.model.loading import AnyModel
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain, compress
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from parser.data.sentences import Parses
-from parser.evaluation.gold_part import GoldPart
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +55,10 @@ COMPARED = (
     "optimizer.learning_rate",
 )
 
-
-_Arguments = ParamSpec("_Arguments")
-
 _MOST = 20  # relations in a figure
 _FURTHEST = 10  # distances from here on are one
+
+_Arguments = ParamSpec("_Arguments")
 
 
 def _naming_the_folder(
