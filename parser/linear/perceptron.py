@@ -33,8 +33,8 @@ from parser.linear.weights import (
     add_scores_of_rows,
     entry_of,
     list_keys,
-    new_places,
     move_keys,
+    new_places,
 )
 from parser.transitions import attardi, lr_spine
 from parser.transitions.attardi import Attardi
