@@ -1,8 +1,9 @@
-"""One name, one class; and a docstring says what is done, rather than where that is said."""
+"""One name, one class; a docstring says what is done, rather than where that is said; and the glossary names what there is."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,3 +48,11 @@ def test_no_docstring_begins_with_see():
         if isinstance(node, documented) and (ast.get_docstring(node) or "").startswith("See ")
     ]
     assert found == []
+
+
+def test_the_glossary_names_classes_that_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Glossary\n")[2].partition("\n## ")[0]
+    _, *lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert 40 <= len(lines) <= 60
+    classes = {name for path in files() for name in classes_of(path.read_text(encoding="utf-8"))}
+    assert {*re.findall(r"`([A-Z][a-z]\w+)`", text)} - classes == set()
