@@ -16,8 +16,8 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, composed
 from parser.settings.choices import PathKind
-from parser.settings.groups import Paths, PathSetting
-from parser.settings.overrides import keys_of, unreadable
+from parser.settings.groups import Paths, PathSetting, keys_of
+from parser.settings.overrides import unreadable
 from parser.settings.paths import for_hydra, quoted, shell_command, split
 
 ROOT = Path(__file__).resolve().parent.parent

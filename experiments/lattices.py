@@ -36,10 +36,10 @@ from parser.lattices.gold_paths import gold_path, joined, read_trees
 from parser.lattices.lattice import Lattice
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from parser.model.model import Model
-from parser.settings import training_files
 from parser.settings.choices import PathKind
 from parser.settings.groups import PathSetting
 from parser.settings.paths import override
+from parser.settings.plan import plan
 from parser.storage.atomic import replacing
 from scripts.benchmarks import udpipe
 
@@ -118,7 +118,7 @@ def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None
     if treebank in wanted.files or all(file.exists() for file in files.values()):
         return
     settings = wanted.training((PIPELINE, treebank, "1", "1", "false")).settings()
-    train = [sentence for file in training_files(settings) for sentence in read_trees(file)]
+    train = [sentence for file in plan(settings).files.train.paths for sentence in read_trees(file)]
     guess = Guess.SUFFIXES if system == SUFFIXES else Guess.FREQUENT
     lexicon = Lexicon.of(train, guess=guess)
     for part, file in files.items():
@@ -167,7 +167,7 @@ def pipeline(training: Training, runs: Path, model: Model, beam: Beam, parsed: P
     """The raw text of test, split and tagged by UDPipe, parsed by a model that was trained on gold tags."""
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():
-        file = training_files(training.settings())[0]
+        file = plan(training.settings()).files.train.paths[0]
         with open_input(file) as stream:
             udpipe.train(stream.read().decode(), file, tagger, tagger=udpipe.TAGGER)
     tagged = udpipe.Udpipe(tagger).tag(tokenized(training, runs).decode()).encode()

@@ -28,7 +28,7 @@ from parser.decoding.files.tag_writing import TagUse
 from parser.evaluation import evaluate_files
 from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
-from parser.settings import training_files
+from parser.settings.plan import plan
 from parser.storage.atomic import replacing
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import Tokenizer, segmenter_beside
@@ -101,8 +101,8 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         settings = training.settings()
-        train_tokenizer(training_files(settings), settings.treebank.dev, path)
-        train_segmenter(training_files(settings), settings.treebank.dev, path, seed=1)
+        train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path)
+        train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, path, seed=1)
     return path
 
 

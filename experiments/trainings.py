@@ -13,6 +13,7 @@ from experiments.command import Trainings
 from parser.commands.configs import training_settings
 from parser.settings import Settings
 from parser.settings.paths import escaped, override
+from parser.settings.plan import plan
 from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
 
@@ -105,10 +106,10 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
         settings.start = escaped(str(first_pass))
     settings.resume = not fresh
     try:
-        return train(settings, folder)
+        return train(plan(settings), folder)
     except CheckpointError:  # what was interrupted there had other settings
         settings.resume = False
-        return train(settings, folder)
+        return train(plan(settings), folder)
 
 
 def folder_of(runs: str | Path, variant: str, training: Training, trained_on: str = "train") -> Path:

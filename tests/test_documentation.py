@@ -211,8 +211,7 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
         assert run("scripts/train.py", [*launcher, "--cfg", "all"], monkeypatch) == 0
         return
 
-    def check(settings, *_):
-        training_run.check_files(training_run.plan(settings).files)
+    def check(*_):
         understood()
 
     monkeypatch.setattr(training_run, "train", check)

@@ -20,7 +20,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
-from parser.settings.overrides import explained
+from parser.settings.overrides import check_overrides, explained
+from parser.settings.plan import Plan, plan
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"
@@ -35,12 +36,18 @@ def settings(*overrides: str) -> Settings:
 
     TensorBoard's figures are left out.
     """
+    check_overrides(overrides, sweep=False)
     try:
         return composed("tensorboard.figures=false", *overrides)
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
-        if (told := explained(error)) is None:
+        if (told := explained(error, overrides)) is None:
             raise
         raise told from error
+
+
+def planned(*overrides: str) -> Plan:
+    """The plan of a run with the given overrides; see settings()."""
+    return plan(settings(*overrides))
 
 
 def composed(*overrides: str) -> Settings:

@@ -11,12 +11,11 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.settings import Settings, register
-from parser.settings.overrides import check_words, explained, path_settings
+from parser.settings.files import HOME
+from parser.settings.groups import path_settings
+from parser.settings.overrides import check_overrides, explained
 from parser.settings.paths import for_hydra
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-# Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
-HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 CONFIGS = HOME / "configs"
 
 
@@ -37,10 +36,11 @@ def training_settings(overrides: Sequence[str]) -> Settings:
         SettingsError: no such key, or a value that it cannot have; names the key and the fix.
     """
     register()
-    check_words(overrides)
+    words = for_hydra(overrides, path_settings(), sweep=False)
+    check_overrides(words, sweep=False)
     try:
-        return composed("train", for_hydra(overrides, path_settings(), sweep=False))  # type: ignore[return-value]
+        return composed("train", words)  # type: ignore[return-value]
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
-        if (told := explained(error)) is None:
+        if (told := explained(error, words)) is None:
             raise
         raise told from error

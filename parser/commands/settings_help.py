@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.commands.configs import CONFIGS, training_settings
-from parser.settings.overrides import keys
+from parser.settings.groups import keys
 
 # The files that say what keys are for; a key is explained by the first one that has it, and its value there is shown.
 SECTIONS = {

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -27,24 +27,16 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.configs import CONFIGS, HOME
+from parser.commands.configs import CONFIGS
 from parser.commands.settings_help import settings_help
 from parser.data.background_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, named_folder, read_json
-from parser.settings import (
-    ENCODER,
-    FILES,
-    FOLDERS,
-    PRETRAINED,
-    Settings,
-    check_column,
-    named_files,
-    register,
-    training_files,
-    vectors_to_train,
-)
-from parser.settings.overrides import check_given, check_words, explained, path_settings
-from parser.settings.paths import escaped, for_hydra, is_sweep, override, shell_command, unresolved
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.settings import Settings, register
+from parser.settings.files import name_treebank
+from parser.settings.groups import path_settings
+from parser.settings.overrides import check_overrides, columns, explained
+from parser.settings.paths import for_hydra, is_sweep, override, shell_command, unresolved
+from parser.settings.plan import Plan, plans
 from parser.storage.atomic import write_json
 from parser.storage.locks import LockedError, locked
 from parser.training.observers.observer import Observer, RunStart, Update
@@ -81,27 +73,27 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
     """
     job = HydraConfig.get()
-    folder = Path(unresolved(job.runtime, "output_dir"))
+    folder, given = Path(unresolved(job.runtime, "output_dir")), unresolved(job.overrides, "task")
     if job.mode is not RunMode.MULTIRUN:
         try:
-            return _las(_train(settings, folder, observers), "dev")
+            return _las(_train(settings, given, folder, observers), "dev")
         except (ValueError, OSError, OmegaConfBaseException) as error:
             log.debug("traceback", exc_info=True)
             _remove_if_unused(folder, {f"{job.job.name}.log", ".lock"})
-            sys.exit(f"error: {explained(error) or command_line.described(error)}")
+            sys.exit(f"error: {explained(error, given) or command_line.described(error)}")
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
         made = handler.formatter or logging.Formatter()
         handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{made._fmt}"))
-    begun, number, overrides = time.perf_counter(), int(job.job.num), unresolved(job.overrides, "task")
+    begun, number = time.perf_counter(), int(job.job.num)
     try:
-        metrics = _train(settings, folder, observers)
+        metrics = _train(settings, given, folder, observers)
     except (ValueError, OSError, OmegaConfBaseException) as error:
-        message = str(explained(error) or command_line.described(error))
-        SweepJob(number, overrides, error=message).write(folder)
+        message = str(explained(error, given) or command_line.described(error))
+        SweepJob(number, given, error=message).write(folder)
         log.error("job %d failed; the table at the end says why", number)
         raise JobError(message) from error
-    SweepJob(number, overrides, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
+    SweepJob(number, given, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
     return _las(metrics, "dev")
 
 
@@ -133,63 +125,53 @@ def _is_held(lock: Path) -> bool:
         return True
 
 
-def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
+def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
-    check_column(settings)
-    task = unresolved(job.overrides, "task")
-    _name_treebank(settings, task)
-    check_given(settings, task)
-    _make_paths_absolute(settings, Path(unresolved(job.runtime, "cwd")))
+    planned = plans(settings, given, Path(unresolved(job.runtime, "cwd")))
+    planned[0].files.check()
     if JobFolders.is_dry:
-        print(_outline(settings, folder))
+        print(_outline(planned[-1], folder))
         _remove_if_unused(folder, {f"{job.job.name}.log"})
         sys.exit()
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
-    reproduces = settings.recipe == "paper" and settings.model != "linear" and job.mode is not RunMode.MULTIRUN
+    reproduces = planned[0].labels["recipe"] == "paper" and job.mode is not RunMode.MULTIRUN
     observers = [*([_Reproduction()] if reproduces else []), *observers]
-    folds = settings.treebank.folds if settings.treebank.fold is None else None
-    if folds is not None and folds < 2:
-        folds = None  # a single run, which is refused for it
-    if folds is not None:  # their metrics would replace the metrics of a run without folds
+    several = len(planned) > 1
+    if several:  # their metrics would replace the metrics of a run without folds
         from parser.training.run_folder import CHECKPOINT, MANIFEST
 
         if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
             raise ValueError(f"{folder}: a run without folds is here; choose another hydra.run.dir")
     runs = []
-    for number in range(1, (folds or 1) + 1):
-        run_folder, given = folder, list(task)
-        if folds is not None:
-            log.info("fold %d of %d", number, folds)
+    for number, plan in enumerate(planned, 1):
+        own, how = folder, list(given)
+        if several:
+            log.info("fold %d of %d", number, len(planned))
             settings.treebank.fold = number
-            run_folder, given = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
-        runs.append(_train_one(settings, run_folder, observers, given))
+            own, how = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
+        runs.append(_train_one(plan, own, [_HydraFiles(job, settings), *observers], how))
 
     from parser.training.observers.console import final_table
     from parser.training.run import together
     from parser.training.run_folder import METRICS
 
     metrics, written = runs[0], "model, metrics.json and TensorBoard events"
-    if folds is not None:
+    if several:
         metrics, written = together(runs), "metrics.json, and a folder for each fold, with its model"
         write_json(folder / METRICS, metrics)
     shown = final_table(metrics)
     results.debug("\n%s", shown)
     print(f"\n{shown}\n\n{written}: {folder}")
-    if folds is None and job.mode is not RunMode.MULTIRUN:
+    if not several and job.mode is not RunMode.MULTIRUN:
         print(_first_commands(folder))
     if reproduces:
         print(_REPRODUCTION)
     return metrics
 
 
-def _outline(settings: Settings, folder: Path) -> str:
-    """Return what a run into the folder would read and do, a line for each part; of folds, the last one's."""
-    from parser.settings.planning import check_files, plan
-
-    settings.treebank.fold = settings.treebank.fold or settings.treebank.folds
-    made = plan(settings)
-    check_files(made.files)
-    models = {key: find_model(Path(model)) for key, model in named_files(settings, FOLDERS).items()}
+def _outline(made: Plan, folder: Path) -> str:
+    """Return what a run into the folder would read and do, a line for each part."""
+    models = {key: find_model(Path(model)) for key, model in made.files.models.items()}
     passes = {one.name: f"{one.epochs} epochs, {one.trees} trees" for one in made.passes if not getattr(one, "given", False)}
     parts = {**made.labels, **made.files.named, "held out": made.files.train.held_out, **models, **passes, "folder": folder}
     return "\n".join(f"{name:<24}{value}" for name, value in parts.items() if value not in (None, (0.0, 0.0)))
@@ -206,19 +188,18 @@ def _first_commands(folder: Path) -> str:
     return f"to parse, and to look at the trees:\n  {shell_command(parse)}\n  {shell_command(draw)}"
 
 
-def _train_one(settings: Settings, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
-    """A run into a folder; ``given``: the overrides that lead to its settings."""
-    job = HydraConfig.get()
+def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
+    """A run into a folder; ``given``: the overrides that lead to its plan."""
     try:
-        with background_vectors(vectors_to_train(settings)) as vectors:
+        with background_vectors(plan.vector_request) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.run import train
 
             card = ModelCard(shell_command(["optimal-step", "train", *given]))
-            return train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
+            return train(plan, folder, [card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
+        stop.add_note(f"interrupted; resume with: {_resume_command(HydraConfig.get())}")
         raise
 
 
@@ -257,24 +238,11 @@ class _Interruptible(Observer):
         command_line.raise_again()
 
 
-def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
-    """With only treebank.train=F, dev and test are absent: they must not be those of the default treebank, nor its name."""
-    given = {override.partition("=")[0].lstrip("+") for override in overrides}
-    files = settings.treebank
-    if "treebank.train" in given and "treebank" not in given:
-        for part in {"dev", "test"} - {key.removeprefix("treebank.") for key in given}:
-            setattr(files, part, None)
-    elif not OmegaConf.is_missing(files, "name"):
-        return
-    if "treebank.name" not in given:
-        files.name = escaped("+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed")
-
-
 def _run_name(*, _root_: DictConfig) -> str:
     """Return what a run's folder is called, in letters and digits of any script: treebank, column or system, recipe, seed."""
     made, task = deepcopy(_root_), unresolved(_root_.hydra.overrides, "task")
     with suppress(ValueError, OmegaConfBaseException):  # the run itself says what is wrong
-        _name_treebank(made, task)  # type: ignore[arg-type]
+        name_treebank(made.treebank, task)
     name = OmegaConf.select(made, "treebank.name", default=None) or ""
     safe = re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in name)).strip("._-+")
     short = safe.encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
@@ -284,26 +252,6 @@ def _run_name(*, _root_: DictConfig) -> str:
 
 
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # which configs/train.yaml calls folders by
-
-
-def _make_paths_absolute(settings: Settings, start: Path) -> None:
-    """Make paths absolute: from the folder where the command was started, else in this package, else of a fetched model."""
-
-    def absolute(path: str) -> str:
-        here, ours = start / path, HOME / path  # the sample treebank
-        found = ours if ours.exists() and not here.exists() else here
-        return str(found if found.exists() or key not in FOLDERS else start / named_folder(Path(path)))
-
-    def mapped(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: mapped(inner) for name, inner in value.items()}
-        if key == ENCODER and not Path(absolute(value)).exists():
-            return escaped(value)  # of the hub
-        return escaped(absolute(value)) if isinstance(value, str) else [*map(mapped, value)]
-
-    for key in (*FILES, *FOLDERS, *PRETRAINED):
-        if named_files(settings, [key]):  # they are paths, or this says what they are instead
-            OmegaConf.update(settings, key, mapped(OmegaConf.select(settings, key)))  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:
@@ -322,21 +270,6 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
     return (metrics[part] or {}).get("las")
 
 
-def with_paths(arguments: Sequence[str]) -> list[str]:
-    """The arguments of the command, settings that name paths as hydra reads them; see settings/paths.py.
-
-    Raises:
-        SettingsError: a path that could be several, or none; see also check_words().
-    """
-    check_words(arguments)
-    return for_hydra(arguments, path_settings(), sweep=is_sweep(arguments))
-
-
-def columns() -> list[str]:
-    """The columns that there are, as in configs/table7.yaml."""
-    return [str(column) for column in OmegaConf.load(CONFIGS / "table7.yaml").table7]
-
-
 def with_columns(arguments: Sequence[str]) -> list[str]:
     """The arguments of a command, ``column=glob(PATTERN)`` as a list of columns.
 
@@ -349,7 +282,7 @@ def with_columns(arguments: Sequence[str]) -> list[str]:
 
 def with_shares(arguments: Sequence[str]) -> list[str]:
     """The arguments of a command, ``treebank.held_out=DEV,TEST`` as a list of two; but in a sweep these are two jobs."""
-    if {"-m", "--multirun"} & set(arguments):
+    if is_sweep(arguments):
         return [*arguments]
     return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
 
@@ -366,33 +299,40 @@ def _listed(argument: str) -> str:
 
 def completions(arguments: Sequence[str]) -> list[str]:
     """What a shell is offered that asks hydra to complete the line COMP_LINE and means a column; else nothing."""
-    asked = {"-sc", "--shell-completion"} & set(arguments)
     word = os.environ.get("COMP_LINE", "").rpartition(" ")[2]
-    offered = [_COLUMN + column for column in columns()] if asked and word.startswith(_COLUMN) else []
+    offered = [_COLUMN + column for column in columns()] if _completes(arguments) and word.startswith(_COLUMN) else []
     return [choice for choice in offered if choice.startswith(word)]
+
+
+def _completes(arguments: Sequence[str]) -> bool:
+    """Whether a shell asks hydra to complete a line."""
+    return bool({"-sc", "--shell-completion"} & set(arguments))
 
 
 def main() -> None:
     """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
         given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
-        print(settings_help(with_shares(with_paths(given))))
+        print(settings_help(with_shares(given)))
         return
     if offered := completions(sys.argv):
         print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
+    words = [word for word in sys.argv[1:] if word != _DRY_RUN]
     try:
-        words = [word for word in sys.argv[1:] if word != _DRY_RUN]
         if JobFolders.is_dry and is_sweep(words):
             raise ValueError(f"{_DRY_RUN} shows the plan of one run; leave out -m")
-        sys.argv[1:] = with_shares(with_columns(with_paths(words)))
+        words = with_shares(with_columns(for_hydra(words, path_settings(), sweep=is_sweep(words))))
+        if not _completes(words):
+            check_overrides(words, sweep=is_sweep(words))
+        sys.argv[1:] = words
         _job()
     except JobError:
         pass  # the table says it
     except Exception as error:
-        if (told := explained(error)) is None:
+        if (told := explained(error, words)) is None:
             raise
         raise told from error
     if JobFolders.sweep is not None:

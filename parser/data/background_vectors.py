@@ -1,8 +1,8 @@
 """Word vectors that a process of its own trains while this one loads torch and reads the treebank.
 
-    with background_vectors(request) as vectors:
+    with background_vectors(plan.vector_request) as vectors:
         from parser.training.run import train  # loads torch
-        train(settings, folder, vectors=vectors)
+        train(plan, folder, vectors=vectors)
 
 Loading gensim and training vectors takes about as long as all else before the first update, and does not need any of it. The
 process is ``python -m parser.data.background_vectors REQUEST``; its answer on standard output is an .npz of plain arrays. It

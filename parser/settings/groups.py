@@ -1,15 +1,17 @@
-"""The settings of a training run, as hydra composes them from configs/: their names, types and ranges, and what they depend on.
+"""The settings of a training run, as hydra composes them from configs/: their names, types and ranges.
 
 A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
 have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS), ``tokenizer=`` that of
-``tokenizer`` (TOKENIZERS). A number says its range, a word what it can be, and a setting that is read only beside certain
-others says beside which (``read`` and ``used``, see setting()). The values are in configs/, and what they are for.
+``tokenizer`` (TOKENIZERS). A number says its range, and a word what it can be; rules.py has what settings have to do with one
+another. The values are in configs/, and what they are for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, get_type_hints
 
 from omegaconf import MISSING
 
@@ -17,9 +19,21 @@ import oracles
 from oracles import arc_eager
 from parser.beam_settings import MAX_SIZE, Merge
 from parser.data.attributes import ATTRIBUTES
+from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, LemmaSpec, MlpSpec, TaggerSpec, between
+from parser.network_spec import (
+    BiaffineSpec,
+    BiLSTMSpec,
+    CharacterSpec,
+    LemmaSpec,
+    MlpSpec,
+    Range,
+    TaggerSpec,
+    between,
+    dataclass_of,
+    range_of,
+)
 from parser.settings.choices import (
     ExampleUse,
     KeptEpoch,
@@ -39,13 +53,6 @@ from parser.settings.choices import (
 )
 
 _EPOCHS = 100_000
-_NETWORK = "model=mlp or model=bilstm"
-_OWN_PASSES = "start=null or beam!=global"
-_PRETRAINED = "encoder.pretrained=FOLDER"
-_NEW_PRETRAINED = f"start=null, and {_PRETRAINED}"
-_TUNED = "pretrained.tune=true or start=RUN_FOLDER"
-_OWN_VECTORS = "vectors.file=null, and start=null"
-_SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
 @dataclass(frozen=True)
@@ -66,36 +73,26 @@ class PathSetting:
 _FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
 _PARTS = PathSetting(PathKind.FILE, several=True, inside=True)
 _FOLDER, _FOLDERS = PathSetting(PathKind.MODEL), PathSetting(PathKind.MODEL, several=True)
+_PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOLDER)
 
 
-def number(
-    lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", used: str = "", **ends: bool
-) -> Any:
-    """A field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below; see setting()."""
-    return setting(default, read=read, used=used, **between(lowest, highest, what, **ends))
+def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, **ends: bool) -> Any:
+    """Return a field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below."""
+    return field(default=default, metadata=between(lowest, highest, what, **ends))
 
 
-def setting(default: Any = MISSING, *, read: str = "", used: str = "", **metadata: Any) -> Any:
-    """A field.
-
-    Args:
-        default: None: null, so that any other value has been given, whoever composed the settings.
-        read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE, and KEY!=VALUE"; in capitals: any
-            value. Given beside others it is refused.
-        used: the same, but given beside others it is only told, for a sweep may have such jobs.
-        metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py;
-            ``path``: that it names one.
-    """
-    return field(default=default, metadata={"read": read, "used": used, **metadata})
+def word(known: Iterable[str | None]) -> Any:
+    """Return a field that is one of the known words, which are no enumeration of choices.py."""
+    return field(default=MISSING, metadata={"words": [*known]})
 
 
-def group(kind: type, *, read: str = "") -> Any:
-    """A field that is a group of settings; ``read`` is of all of them, besides their own."""
-    return field(default_factory=kind, metadata={"read": read})
+def path(kind: PathSetting, default: Any = None) -> Any:
+    """Return a field that names a path."""
+    return field(default=default, metadata={"path": kind})
 
 
 def no_group(chosen_by: str) -> Any:
-    """A field that is a group of settings, or null unless ``chosen_by`` is chosen."""
+    """Return a field that is a group of settings, or null unless ``chosen_by`` is chosen."""
     return field(default=None, metadata={"chosen_by": chosen_by})
 
 
@@ -103,7 +100,7 @@ def no_group(chosen_by: str) -> Any:
 class Paths:
     """Where things lie on this machine."""
 
-    treebanks: str = setting(path=PathSetting(PathKind.FOLDER))
+    treebanks: str = path(_PLACE, MISSING)
 
 
 @dataclass
@@ -117,31 +114,36 @@ class TreebankFiles:
 
     name: str = MISSING
     # str | list[str] | dict[str, str | list[str]] | None, for which OmegaConf has no type
-    train: Any = setting(None, path=_PARTS)
-    dev: Any = setting(None, path=_PARTS)
-    test: Any = setting(None, path=_PARTS)
+    train: Any = path(_PARTS)
+    dev: Any = path(_PARTS)
+    test: Any = path(_PARTS)
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
-    folds: int | None = number(2, 1000, "the number of folds", default=None, read="treebank.test=null")
-    fold: int | None = number(1, 1000, "the number of a fold", default=None, read="treebank.folds=N")
-    on_error: OnFault = setting(OnFault.stop)
-    partial: bool = setting(False)
+    folds: int | None = number(2, 1000, "the number of folds", default=None)
+    fold: int | None = number(1, 1000, "the number of a fold", default=None)
+    on_error: OnFault = OnFault.stop
+    partial: bool = False
 
 
 @dataclass
 class VectorSettings:
     """How word vectors are trained, or where they are read; see data/word_vectors.py."""
 
-    file: str | None = setting(None, read="start=null", path=_FILE)
-    limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
-    restrict: bool = setting(False, read="vectors.file=FILE")
-    dimensions: int = number(1, 10_000, "the length of a vector", used=_OWN_VECTORS)
-    window: int = number(1, 1000, "the number of words to either side", used=_OWN_VECTORS)
-    epochs: int = number(1, _EPOCHS, "the number of epochs", used=_OWN_VECTORS)
-    min_count: int = number(1, 1e9, "the lowest count of a form", used=_OWN_VECTORS)
-    skip_gram: bool = setting(used=_OWN_VECTORS)
-    attribute: str | None = setting(words=[None, *ATTRIBUTES])
+    file: str | None = path(_FILE)
+    limit: int | None = number(1, 1e9, "the number of vectors", default=None)
+    restrict: bool = False
+    dimensions: int = number(1, 10_000, "the length of a vector")
+    window: int = number(1, 1000, "the number of words to either side")
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+    min_count: int = number(1, 1e9, "the lowest count of a form")
+    skip_gram: bool = MISSING
+    attribute: str | None = word([None, *ATTRIBUTES])
     trained: bool = MISSING
-    subwords: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED), read="model=bilstm")
+    subwords: str | None = path(_PRETRAINED)
+
+    @property
+    def training(self) -> VectorTraining:
+        """How they are trained, where they are."""
+        return VectorTraining(self.dimensions, self.window, self.epochs, self.min_count, self.skip_gram)
 
 
 @dataclass
@@ -180,7 +182,7 @@ class EncoderSettings(BiLSTMSpec):
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
-    pretrained: str | None = setting(None, path=PathSetting(PathKind.PRETRAINED))
+    pretrained: str | None = path(_PRETRAINED)
     max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
 
@@ -189,22 +191,22 @@ class EncoderSettings(BiLSTMSpec):
 class PretrainedSettings:
     """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
 
-    tune: bool = setting(read=_NEW_PRETRAINED)
-    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_TUNED)
-    warmup: int = number(0, 1e9, "the number of updates", read=_TUNED)
-    save: bool = setting(read=f"{_PRETRAINED} or start=RUN_FOLDER")
-    cache: str | None = setting(None, path=PathSetting(PathKind.FOLDER), read=f"{_PRETRAINED} or start=RUN_FOLDER")
+    tune: bool = MISSING
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True)
+    warmup: int = number(0, 1e9, "the number of updates")
+    save: bool = MISSING
+    cache: str | None = path(_PLACE)
 
 
 @dataclass
 class OptimizerSettings:
     """How the classifier is fitted; see training/fitting/."""
 
-    name: OptimizerName = setting(read=_OWN_PASSES)
-    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_OWN_PASSES)
+    name: OptimizerName = MISSING
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True)
     schedule: Schedule = MISSING
     schedule_over: ScheduleSpan = MISSING
-    batch_size: int = number(1, 1e6, "the number of examples in a batch", read=_OWN_PASSES)
+    batch_size: int = number(1, 1e6, "the number of examples in a batch")
 
 
 @dataclass
@@ -220,39 +222,34 @@ class SecondPass:
     """The pass over the parser's own computations; see training/examples/exploration.py."""
 
     trees: TrainingTrees | None = MISSING
-    epochs: int = number(1, _EPOCHS, "the number of epochs", used=_SECOND_PASS)
-    target: Target = setting(used=_SECOND_PASS)
-    start_from_first_pass: bool = setting(used=_SECOND_PASS)
-    examples: ExampleUse = setting(used=_SECOND_PASS)
-    explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations", used=_SECOND_PASS)
-    policy: Policy = setting(used=_SECOND_PASS)
-    exploration_probability: float = number(0, 1, "a probability", read="second_pass.policy=mixed", used=_SECOND_PASS)
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+    target: Target = MISSING
+    start_from_first_pass: bool = MISSING
+    examples: ExampleUse = MISSING
+    explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations")
+    policy: Policy = MISSING
+    exploration_probability: float = number(0, 1, "a probability")
 
 
 @dataclass
 class DistillationSettings:
     """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
 
-    # str | list[str] | None, for which OmegaConf has no type
-    teacher: Any = setting(
-        None,
-        path=_FOLDERS,
-        read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine",
-    )
+    teacher: Any = path(_FOLDERS)  # str | list[str] | None, for which OmegaConf has no type
 
 
 @dataclass
 class LatticeSettings:
     """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
 
-    train: str | None = setting(None, path=_FILE, read="system=arc_standard or system=attardi")
-    dev: str | None = setting(None, path=_FILE, read="lattice.train=FILE, and treebank.dev=FILE")
-    test: str | None = setting(None, path=_FILE, read="lattice.train=FILE, and treebank.test=FILE")
-    lookahead: int = number(1, MAX_LOOKAHEAD, "the number of words ahead", read="lattice.train=FILE")
-    gold: str = setting(words=[*MissingPath], read="lattice.train=FILE")
-    max_arcs: int | None = number(1, 1e9, "the number of arcs", read="lattice.train=FILE")
-    choices: bool = setting(read="lattice.train=FILE")
-    beam: int = number(1, MAX_SIZE, "the number of items", read="lattice.train=FILE, and beam=none")
+    train: str | None = path(_FILE)
+    dev: str | None = path(_FILE)
+    test: str | None = path(_FILE)
+    lookahead: int = number(1, MAX_LOOKAHEAD, "the number of words ahead")
+    gold: str = word(MissingPath)
+    max_arcs: int | None = number(1, 1e9, "the number of arcs")
+    choices: bool = MISSING
+    beam: int = number(1, MAX_SIZE, "the number of items")
 
 
 @dataclass
@@ -261,8 +258,8 @@ class OnlineSettings:
 
     mode: Mode = MISSING
     iterations: int = number(1, _EPOCHS, "the number of iterations")
-    explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration", read="online.mode=explore")
-    exploration_probability: float = number(0, 1, "a probability", read="online.mode=explore")
+    explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration")
+    exploration_probability: float = number(0, 1, "a probability")
     sentences: OnlineSentences = MISSING
 
 
@@ -278,7 +275,7 @@ class LocalBeamSettings(BeamSettings):
     """With a beam, over the probabilities of the transitions."""
 
     size: int = number(1, MAX_SIZE, "the number of items")
-    merge: str = setting(words=[*Merge])
+    merge: str = word(Merge)
 
 
 @dataclass
@@ -286,9 +283,9 @@ class BeamTrainingSettings:
     """The pass over whole computations that compete in a beam; see training/fitting/."""
 
     epochs: int = number(1, _EPOCHS, "the number of epochs")
-    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
-    batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)
-    update: UpdateStep = setting(read="model=linear")
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True)
+    batch_sentences: int = number(1, 1e6, "the number of sentences in a batch")
+    update: UpdateStep = MISSING
     gold_size: int = number(1, MAX_SIZE, "the number of gold items")
 
 
@@ -337,18 +334,18 @@ class Settings:
 
     treebank: TreebankFiles = field(default_factory=TreebankFiles)
     table7: dict[str, Column] = field(default_factory=dict)
-    column: int | None = setting(read=_NETWORK)
-    recipe: str = setting(read=_NETWORK)
+    column: int | None = MISSING
+    recipe: str = MISSING
     system: str = MISSING
-    degree: int | None = number(1, 9, "the degree of a transition system", default=None, read="system=attardi")
-    nonmonotonic: bool | None = setting(None, read="system=arc_eager")
+    degree: int | None = number(1, 9, "the degree of a transition system", default=None)
+    nonmonotonic: bool | None = None
     model: str = MISSING
-    oracle: str = setting(read=_OWN_PASSES, used=_SECOND_PASS)
-    strategy: str = setting(words=[*oracles.Strategy], read=_OWN_PASSES, used=_SECOND_PASS)
-    ties: str | None = setting(words=[None, *oracles.TIES[1:], *arc_eager.TIES], read=_OWN_PASSES, used=_SECOND_PASS)
-    projectivization: str = setting(words=oracles.PROJECTIVIZATIONS)
-    vocabulary_from: VocabularySource = setting(read=_NETWORK)
-    start: str | None = setting(None, read=_NETWORK, path=_FOLDER)
+    oracle: str = MISSING
+    strategy: str = word(oracles.Strategy)
+    ties: str | None = word([None, *oracles.TIES[1:], *arc_eager.TIES])
+    projectivization: str = word(oracles.PROJECTIVIZATIONS)
+    vocabulary_from: VocabularySource = MISSING
+    start: str | None = path(_FOLDER)
     seed: int = number(0, 2**32 - 1, "a seed")
     device: str = MISSING
     threads: int = number(1, 1024, "the number of threads")
@@ -356,15 +353,15 @@ class Settings:
     keep: KeptEpoch = MISSING
     resume: bool = MISSING
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    segmenter: SegmenterName = setting(SegmenterName.bilstm, read="tokenizer=udpipe")
+    segmenter: SegmenterName = SegmenterName.bilstm
     paths: Paths = field(default_factory=Paths)
-    vectors: VectorSettings = group(VectorSettings, read=_NETWORK)
-    features: dict[str, list[str]] = setting(read=_NETWORK)
-    embeddings: dict[str, int] = number(1, 10_000, "the length of a vector", read=_NETWORK)
-    classifier: ClassifierSettings = setting(read=_NETWORK)
-    optimizer: OptimizerSettings = group(OptimizerSettings, read=_NETWORK)
-    first_pass: FirstPass = group(FirstPass, read=f"{_NETWORK}, and {_OWN_PASSES}")
-    second_pass: SecondPass = group(SecondPass, read=f"{_NETWORK}, and {_OWN_PASSES}")
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    features: dict[str, list[str]] = MISSING
+    embeddings: dict[str, int] = number(1, 10_000, "the length of a vector")
+    classifier: ClassifierSettings = MISSING
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    first_pass: FirstPass = field(default_factory=FirstPass)
+    second_pass: SecondPass = field(default_factory=SecondPass)
     beam: BeamSettings = field(default_factory=BeamSettings)
     tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
@@ -373,7 +370,7 @@ class Settings:
 class MlpSettings(Settings):
     """Those of model=mlp."""
 
-    distillation: DistillationSettings = group(DistillationSettings, read=_OWN_PASSES)
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
 
 
@@ -399,3 +396,62 @@ BEAMS: dict[str, type[BeamSettings]] = {
     "global": GlobalBeamSettings,
 }
 TOKENIZERS: dict[str, type[TokenizerSettings]] = {"none": TokenizerSettings, "udpipe": UdpipeSettings}
+
+
+@dataclass
+class Key:
+    """A setting, or a group of them.
+
+    Attributes:
+        name: with dots.
+        choices: those of a group that have it, such as "beam=local"; none: all have it.
+        type, range, path: as its field says.
+        optional: whether it is null unless it is given.
+    """
+
+    name: str
+    choices: list[str]
+    type: Any
+    range: Range | None = None
+    path: PathSetting | None = None
+    optional: bool = False
+
+    @property
+    def is_group(self) -> bool:
+        """Whether there are settings in it."""
+        return dataclass_of(self.type) is not None
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether its own keys are its user's."""
+        return str(self.type).startswith("dict")
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """Every setting that there is with any choice, but the columns of Table 7."""
+    found: dict[str, Key] = {}
+    every = [*keys_of(Settings)]
+    every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
+    for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
+        every += [key for name, kind in kinds.items() for key in keys_of(kind, f"{group}.", f"{group}={name}")]
+    for key in every:
+        known = found.setdefault(key.name, key)
+        known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]
+    return found
+
+
+@cache
+def path_settings() -> dict[str, PathSetting]:
+    """The settings that name paths."""
+    return {key.name: key.path for key in keys().values() if key.path is not None}
+
+
+def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
+    """Yield the settings that a dataclass declares, and those of the groups in it."""
+    types = get_type_hints(kind)
+    for one in fields(kind):
+        name, of, by = f"{prefix}{one.name}", types[one.name], one.metadata.get("chosen_by", choice)
+        yield Key(name, [by] if by else [], of, range_of(one), one.metadata.get("path"), one.default is None)
+        if (nested := dataclass_of(of)) is not None:
+            yield from keys_of(nested, f"{name}.", by)

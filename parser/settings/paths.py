@@ -3,15 +3,15 @@
 hydra's grammar has no room for many paths: ``treebank.train=kő (v2).conllu`` is an error of its lexer, and ``a,b`` a sweep. So
 the values of these settings, which the metadata of groups.py tell, are read here and given to hydra in its quotes:
 
-* as it stands: ``KEY=any (text)``. A ``~`` at the beginning is the home folder;
+* what is the name of an existing file or folder means that one;
+* any other value is a path as it stands: ``KEY=any (text)``. A ``~`` at the beginning is the home folder;
 * in quotes, ``KEY="a, b"``, with ``\\"`` for a quote inside; nothing in it separates;
 * ``KEY=null``: none. ``KEY=[a,"b, c"]``: a list, where a setting can name several;
-* ``KEY=a,b`` and ``KEY=choice(a,b)``: in a sweep (-m), a run with each. Without -m this is refused. Commas within quotes or
-  within brackets that are closed do not separate;
+* ``KEY=a,b``: in a sweep (-m), a run with each. Without -m this is refused. Commas within quotes or within brackets that are
+  closed do not separate;
 * ``${...}`` is an interpolation of hydra's, and ``\\${`` stands for these two characters.
 
-What names an existing file or folder as it stands is that one. If what it says as a list, sweep or quoted text exists, too, it
-is refused. Folders that a command writes are never lists or sweeps, whether they exist or not.
+Folders that a command writes are never lists or sweeps, whether they exist or not.
 
 ``override`` and ``shell_command`` write what is read back as it was.
 """
@@ -26,7 +26,7 @@ from functools import cache, partial
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString, ValueType
+from hydra.core.override_parser.types import Override, Quote, QuotedString, ValueType
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError
@@ -42,7 +42,6 @@ _OF_HYDRA = dict.fromkeys(("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subd
 
 _WORD = re.compile(r"(\+{0,2})([\w.-]+)=(.*)", re.DOTALL)
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_FUNCTION = re.compile(r"(choice|sort|shuffle|range|interval|glob|tag)\((.*)\)", re.DOTALL)  # those that make sweeps
 
 
 def override(name: str, value: Names) -> str:
@@ -97,15 +96,6 @@ def is_sweep(words: Iterable[str]) -> bool:
     return any(
         word in ("-m", "hydra.mode=MULTIRUN") or (word.startswith("--m") and "--multirun".startswith(word)) for word in words
     )
-
-
-def has_collections(text: str) -> bool:
-    """Whether a value, or one of those of a sweep, is a list or a dictionary."""
-    try:
-        value: Any = _parsed(text).value()
-    except HydraException:
-        return False
-    return any(isinstance(one, list | dict) for one in (value.list if isinstance(value, ChoiceSweep) else [value]))
 
 
 def split(text: str) -> list[str]:
@@ -164,41 +154,29 @@ def _check_names(word: str, text: str) -> None:
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
     """The value as hydra reads it."""
-    if setting.kind is PathKind.OUTPUT and not text.strip():
-        raise SettingsError(f"{name} is empty; name a folder, or leave it out")
+    if setting.kind is PathKind.OUTPUT:
+        if not text.strip():
+            raise SettingsError(f"{name} is empty; name a folder, or leave it out")
+        return text if _is_null(text) else _one(text)
     if not text.strip() or _is_null(text):
         return text
+    if os.path.lexists(as_it_stands := os.path.expanduser(text)):
+        return _literal(as_it_stands)
     if setting.inside and _is_enclosed(text, "{"):
         pairs = [part.partition(":") for part in split(text[1:-1]) if part]
         return f"{{{','.join(f'{key}:{_read(name, value.strip(), setting, None)}' for key, _, value in pairs)}}}"
-    if setting.kind is PathKind.OUTPUT:
-        return _one(text)
-    function = _FUNCTION.fullmatch(text) if sweep is not None and _end(text, text.find("(")) == len(text) - 1 else None
-    choices = [text] if sweep is None else split(text) if function is None else split(function[2])
-    if len(choices) == 1 and function is None:
-        choices = [text]  # blanks at its ends are its own
-    named = [path for choice in choices for path in _paths(choice, setting)]
-    if named == [text] and function is None and not _has_interpolation(text):
-        return _one(text)
-    as_it_stands = os.path.expanduser(text)
-    if os.path.lexists(as_it_stands):
-        if text not in named and all(os.path.lexists(os.path.expanduser(path)) for path in named):
-            raise SettingsError(
-                f"{name}={text}: there is a file of this name, and there are others if it is read as {', '.join(named)}; "
-                f"write {shell_command([], {name: as_it_stands})} for the former, or give the latter as absolute paths"
-            )
-        return _literal(as_it_stands)
-    if sweep is False and (function is not None or len(choices) > 1):
-        as_list = ""
-        if setting.several and named == choices:
-            as_list = f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, named)]})}"
-        raise SettingsError(
-            f"{name}={text} has several values, or one with commas in it: add -m for a run with each of them; for one path, "
-            f"write {shell_command([], {name: as_it_stands})}{as_list}"
-        )
-    if function is not None and function[1] != "choice":
-        return text
-    return ",".join(_choice(choice, setting) for choice in choices)
+    parts = [text] if sweep is None else split(text)
+    if len(parts) == 1:
+        return _choice(text, setting)  # blanks at its ends are its own
+    if sweep:
+        return ",".join(_choice(part, setting) for part in parts)
+    as_list = ""
+    if setting.several and not any(part[:1] in ("[", "'", '"') for part in parts):
+        as_list = f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, parts)]})}"
+    raise SettingsError(
+        f"{name}={text} has several values, or one with commas in it: add -m for a run with each of them; for one path, "
+        f"write {shell_command([], {name: as_it_stands})}{as_list}"
+    )
 
 
 def _choice(text: str, setting: PathSetting) -> str:
@@ -208,22 +186,11 @@ def _choice(text: str, setting: PathSetting) -> str:
     return text if _is_null(text) else _one(text)
 
 
-def _paths(text: str, setting: PathSetting) -> list[str]:
-    """What a value that is no sweep names, as far as it says so itself."""
-    if setting.several and _is_enclosed(text, "["):
-        return [_content(one) for one in split(text[1:-1])]
-    return [_content(text)]
-
-
 def _one(text: str) -> str:
     """A path, in quotes or not, as hydra reads it."""
-    path = os.path.expanduser(_content(text))
+    content = _value(text) if text[:1] in ("'", '"') else None
+    path = os.path.expanduser(text if content is None else content)
     return _plain(path if _has_interpolation(path) else escaped(path))
-
-
-def _content(text: str) -> str:
-    """What quotes around the whole text enclose; of other text, itself."""
-    return (_value(text) or "") if text[:1] in ("'", '"') and _value(text) is not None else text
 
 
 def _literal(path: str) -> str:
@@ -233,21 +200,26 @@ def _literal(path: str) -> str:
 
 def _plain(text: str) -> str:
     """A value in hydra's quotes, unless it reads it as it is, and writes it so for the jobs of a sweep."""
-    return text if _value(text) == text and _parsed(text).get_value_element_as_str() == text else quoted(text)
+    return text if _value(text) == text and parsed(f"key={text}").get_value_element_as_str() == text else quoted(text)
 
 
 def _value(text: str) -> str | None:
     """What hydra reads; None if that is not text, or several values, or nothing that it can read."""
     try:
-        read = _parsed(text)
+        read = parsed(f"key={text}")
     except HydraException:
         return None
     value: Any = read.value()
     return value if read.value_type is ValueType.ELEMENT and isinstance(value, str) else None
 
 
-def _parsed(text: str) -> Override:
-    return _parser().parse_override(f"key={text}")
+def parsed(word: str) -> Override:
+    """Return KEY=VALUE as hydra reads it.
+
+    Raises:
+        HydraException: hydra cannot read it.
+    """
+    return _parser().parse_override(word)
 
 
 _parser = cache(partial(OverridesParser.create))

@@ -1,22 +1,58 @@
-"""The plan of a run: its settings, validated and resolved, as frozen dataclasses; plan() makes it.
+"""The plan of a run: what its settings come to, valid and resolved. To make it is the first thing that a job does.
 
-Training code is given the plan, or a part of it, never the settings. Every field of a plan is read, and its
-parts fit one another.
+Training code is given the plan, or a part of it. Every field of a plan is read, and its parts fit one another; groups of
+settings that need no change stand in it as they are. Making it loads no torch, so that what is wrong is said at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
 import oracles
-from parser.beam_settings import Beam
-from parser.data.treebank import PartFiles, TrainingFiles
-from parser.data.word_vectors import VectorTraining
+from parser.beam_settings import Beam, Merge, Scores
+from parser.data.attributes import TREEBANK
+from parser.data.background_vectors import VectorRequest
 from parser.lattices.gold_paths import MissingPath
-from parser.network_spec import ClassifierSpec
-from parser.settings.choices import ExampleUse, Mode, Policy, Target, TrainingTrees, UpdateStep
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
+from parser.settings.choices import KeptEpoch, OnlineSentences, OptimizerName, SettingsError, TrainingTrees
+from parser.settings.files import FilesPlan, make_absolute, name_treebank
+from parser.settings.groups import (
+    BeamTrainingSettings,
+    BiLSTMSettings,
+    GlobalBeamSettings,
+    LinearSettings,
+    LocalBeamSettings,
+    MlpSettings,
+    OnlineSettings,
+    PretrainedSettings,
+    SecondPass,
+    Settings,
+    TensorBoardSettings,
+    UdpipeSettings,
+    VectorSettings,
+)
+from parser.settings.rules import (
+    check_column,
+    oracle_options,
+    refusals,
+    remarks,
+    system_options,
+    templates_of,
+    vocabulary_is_of_subset,
+)
+from parser.transitions.features import RELATION
+
+log = logging.getLogger(__name__)
+
+# The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
+_TREEBANK_SIZE = 12
 
 
 @dataclass(frozen=True)
@@ -83,23 +119,13 @@ class ExplorationPlan(PassPlan):
 
     Attributes:
         optimizer: how the classifier is fitted.
-        target: what an example teaches where several transitions are optimal.
-        start_from_first_pass: whether it begins with the first pass's weights; else with fresh ones, after those have explored.
-        examples: whether its examples replace or join those of the first pass.
-        explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
-        policy: which transitions exploration takes.
-        exploration_probability: with Policy.mixed, that of the prediction.
+        settings: how it explores, and what its examples teach.
         teachers: run folders of other models, the mean of whose distributions is learned beside the oracle's steps.
     """
 
     name = "second_pass"
     optimizer: OptimizerPlan
-    target: Target
-    start_from_first_pass: bool
-    examples: ExampleUse
-    explore_every: int
-    policy: Policy
-    exploration_probability: float
+    settings: SecondPass
     teachers: tuple[str, ...] = ()
 
 
@@ -110,13 +136,13 @@ class GlobalPlan(PassPlan):
     Attributes:
         search: how the parser will search.
         optimizer: how the classifier is fitted; a batch has ``batch_size`` sentences.
-        gold_size: items of the beam of gold computations.
+        training: what else it depends on.
     """
 
     name = "third_pass"
     search: Beam
     optimizer: OptimizerPlan
-    gold_size: int
+    training: BeamTrainingSettings
 
 
 @dataclass(frozen=True)
@@ -125,30 +151,20 @@ class StructuredPlan(PassPlan):
 
     Attributes:
         search: how the parser will search.
-        update: the step of the search that is learned from.
-        gold_size: items of the beam of gold computations.
+        training: how it learns from a search.
     """
 
     name = "beam"
     search: Beam
-    update: UpdateStep
-    gold_size: int
+    training: BeamTrainingSettings
 
 
 @dataclass(frozen=True)
 class OnlinePlan(PassPlan):
-    """The pass of a linear model, which learns at every step.
-
-    Attributes:
-        mode: what is learned, and along which computations.
-        explore_after: with Mode.explore, epochs on gold computations first.
-        exploration_probability: with Mode.explore, that of the prediction where it is not optimal.
-    """
+    """The pass of a linear model, which learns at every step; ``settings``: what it learns, and along which computations."""
 
     name = "online"
-    mode: Mode
-    explore_after: int
-    exploration_probability: float
+    settings: OnlineSettings
 
 
 @dataclass(frozen=True)
@@ -173,48 +189,6 @@ class OraclePlan:
 
 
 @dataclass(frozen=True)
-class VectorPlan:
-    """Word vectors: whose values they are for, where they come from, and whether the classifier's training changes them.
-
-    Attributes:
-        attribute: of tokens.
-        trained: whether the classifier's training changes them.
-        training: how they are trained on the training part, if they are.
-        file: of word2vec or fastText, that they are read from; None: they are trained.
-        limit: how many vectors of the file are read; None: all.
-        restrict: whether only those of forms in the training part are kept.
-    """
-
-    attribute: str
-    trained: bool
-    training: VectorTraining
-    file: str | None = None
-    limit: int | None = None
-    restrict: bool = False
-
-
-@dataclass(frozen=True)
-class PretrainedPlan:
-    """How a pretrained encoder is read, and trained.
-
-    Attributes:
-        name: its folder, or its name on the Hugging Face hub; None: there is none, but that of ``Plan.start``.
-        tuned: see network_spec.PretrainedSpec.
-        learning_rate: the highest one of the encoder's own weights; its schedule is that of all others.
-        warmup: updates of a pass in which its learning rate rises to that.
-        save: whether the model folder holds it.
-        cache: the folder of its vectors; None: one for all runs of the user.
-    """
-
-    name: str | None
-    tuned: bool
-    learning_rate: float
-    warmup: int
-    save: bool
-    cache: str | None
-
-
-@dataclass(frozen=True)
 class NetworkPlan:
     """A classifier over learned representations, model=mlp or model=bilstm.
 
@@ -224,7 +198,9 @@ class NetworkPlan:
         spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
         subwords: the folder of the pretrained encoder that vectors of subwords come from; None: there are none.
-        pretrained: how a pretrained encoder is read; None with model=mlp.
+        pretrained_encoder: the folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, but
+            that of ``Plan.start``.
+        pretrained: how it is read, and trained; None with model=mlp.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
         tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
@@ -235,13 +211,14 @@ class NetworkPlan:
     attributes: tuple[str, ...]
     templates: Mapping[str, tuple[str, ...]]
     spec: ClassifierSpec
-    vectors: VectorPlan | None
+    vectors: VectorSettings | None
     word_dropout: float
     max_grad_norm: float | None = None
     tag_weights: Mapping[str, float] = field(default_factory=dict)
     heads_weight: float = 0.0
     subwords: str | None = None
-    pretrained: PretrainedPlan | None = None
+    pretrained_encoder: str | None = None
+    pretrained: PretrainedSettings | None = None
     lemma_epochs: int = 0
 
 
@@ -250,24 +227,6 @@ class LinearPlan:
     """A linear model: the attributes that its templates read."""
 
     attributes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class FilesPlan:
-    """What a run reads.
-
-    Attributes:
-        train: the files of the training sentences, and which of these are held out.
-        dev, test: their files; None where there are none.
-        named: by setting, every file that is read, the lattices and word vectors, too.
-        treebanks: the folder of the treebanks known by name.
-    """
-
-    train: TrainingFiles
-    dev: PartFiles | None = None
-    test: PartFiles | None = None
-    named: Mapping[str, str] = field(default_factory=dict)
-    treebanks: str = ""
 
 
 @dataclass(frozen=True)
@@ -292,22 +251,6 @@ class LatticePlan:
 
 
 @dataclass(frozen=True)
-class TokenizerPlan:
-    """UDPipe's tokenizer is trained besides the parser, for ``epochs``; ``segmenter``: and an LSTM that finds the sentences."""
-
-    epochs: int
-    segmenter: bool
-
-
-@dataclass(frozen=True)
-class TensorBoardPlan:
-    """What the events hold besides curves: trees of dev after each epoch, figures after each pass."""
-
-    trees: int
-    figures: bool
-
-
-@dataclass(frozen=True)
 class Plan:
     """A run.
 
@@ -328,8 +271,10 @@ class Plan:
         single_root: whether parses have exactly one child of the root.
         keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
         resume: whether a run that was interrupted in the same folder is resumed.
-        tokenizer: None: none is trained.
-        tensorboard: what is recorded.
+        tokenizer: how UDPipe's tokenizer is trained beside the parser; None: it is not.
+        segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
+        tensorboard: what the events hold besides curves.
+        recorded: the settings as plain values, by which a run folder knows whose it is.
     """
 
     labels: Mapping[str, str | int | None]
@@ -349,8 +294,10 @@ class Plan:
     single_root: bool
     keep_best: bool
     resume: bool
-    tokenizer: TokenizerPlan | None
-    tensorboard: TensorBoardPlan
+    tokenizer: UdpipeSettings | None
+    segmenter: bool
+    tensorboard: TensorBoardSettings
+    recorded: Mapping[str, Any]
 
     @property
     def teachers(self) -> tuple[str, ...]:
@@ -361,3 +308,166 @@ class Plan:
     def trees(self) -> set[TrainingTrees]:
         """The kinds of trees that its passes learn from."""
         return {one.trees for one in self.passes}
+
+    @property
+    def vector_request(self) -> VectorRequest | None:
+        """The word vectors that the run trains; None if none are read, or all are those of a file or of a model."""
+        vectors = self.model.vectors if isinstance(self.model, NetworkPlan) else None
+        if vectors is None or vectors.file is not None or self.start is not None:
+            return None
+        return VectorRequest(self.files.train, self.vocabulary_of_subset, str(vectors.attribute), vectors.training, self.seed)
+
+    def of_fold(self, number: int) -> Plan:
+        """Return the plan of the same run with another fold as its test part."""
+        treebank = self.recorded["treebank"]
+        train = replace(self.files.train, fold=(number, treebank["folds"]))
+        recorded = {**self.recorded, "treebank": {**treebank, "fold": number}}
+        return replace(self, files=replace(self.files, train=train), recorded=recorded)
+
+
+def plans(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> list[Plan]:
+    """Return the plan of a run, as plan() does; where treebank.folds asks for a run for each fold, that of each."""
+    folds = settings.treebank.folds
+    if folds is None or folds < 2 or settings.treebank.fold is not None:
+        return [plan(settings, given, start)]
+    settings.treebank.fold = 1
+    first = plan(settings, given, start)
+    return [first.of_fold(number) for number in range(1, folds + 1)]
+
+
+def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> Plan:
+    """Return the plan of a run; nothing of the treebank is read.
+
+    Args:
+        settings: as hydra has composed them. The treebank's name and paths are completed in place.
+        given: the overrides that led to them, KEY=VALUE: what the run would not read is refused.
+        start: the folder that relative paths begin in; None: they stay as they are.
+
+    Raises:
+        SettingsError: the settings are invalid; the message names the key and the fix.
+    """
+    try:
+        check_column(settings)
+        name_treebank(settings.treebank, given)
+        if start is not None:
+            make_absolute(settings, start)
+        made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
+        recorded: Any = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)
+    except OmegaConfBaseException as error:
+        raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
+    except SettingsError:
+        raise
+    except ValueError as error:  # of a part of the encoder, see network_spec.py
+        raise SettingsError(f"encoder.{error}") from error
+    files = FilesPlan.of(made)
+    for message in refusals(made, given):
+        raise SettingsError(message)
+    for message in remarks(made, given):
+        log.warning("%s", message)
+    tokenizer = made.tokenizer if isinstance(made.tokenizer, UdpipeSettings) else None
+    return Plan(
+        labels=_labels(made),
+        files=files,
+        system=SystemPlan(made.system, system_options(made)),
+        oracle=OraclePlan(made.oracle, oracles.Strategy(made.strategy), oracle_options(made)),
+        projectivization=made.projectivization,
+        model=LinearPlan(("form", "upos")) if isinstance(made, LinearSettings) else _network(made),
+        passes=tuple(_online_passes(made) if isinstance(made, LinearSettings) else _passes(made, files)),
+        start=made.start,
+        search=_search(made),
+        lattices=_lattices(made),
+        vocabulary_of_subset=vocabulary_is_of_subset(made),
+        seed=made.seed,
+        device=made.device,
+        threads=made.threads,
+        single_root=made.single_root,
+        keep_best=made.keep == KeptEpoch.best,
+        resume=made.resume,
+        tokenizer=tokenizer,
+        segmenter=made.segmenter != "none",
+        tensorboard=made.tensorboard,
+        recorded=recorded,
+    )
+
+
+def _labels(made: Settings) -> dict[str, str | int | None]:
+    labels = {name: getattr(made, name) for name in ("column", "recipe", "model", "system", "degree")}
+    if isinstance(made, LinearSettings):
+        labels["column"] = None
+    more = {name: getattr(made, name) for name in ("oracle", "strategy", "ties", "seed")}
+    return {"treebank": made.treebank.name, **labels, "beam": made.beam.name, **more}
+
+
+def _network(made: Settings) -> NetworkPlan:
+    wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
+    attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
+    embeddings = {name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()}
+    attributes = (*attributes, TREEBANK) if isinstance(made.treebank.train, dict) else attributes
+    tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
+    return NetworkPlan(
+        attributes=attributes,
+        templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
+        spec=ClassifierSpec(
+            **vars(MlpSpec.of(wanted)),
+            embeddings=embeddings,
+            encoder=None if encoder is None else BiLSTMSpec.of(encoder),
+        ),
+        vectors=made.vectors if made.vectors.attribute in attributes else None,
+        word_dropout=wanted.word_dropout,
+        max_grad_norm=None if encoder is None else encoder.max_grad_norm,
+        tag_weights={} if tagger is None else tagger.weights,
+        heads_weight=0.0 if heads is None else heads.weight,
+        lemma_epochs=0 if lemmas is None else lemmas.epochs,
+        subwords=made.vectors.subwords,
+        pretrained_encoder=None if encoder is None else encoder.pretrained,
+        pretrained=made.pretrained if isinstance(made, BiLSTMSettings) else None,
+    )
+
+
+def _search(made: Settings) -> Beam | None:
+    beam = made.beam
+    return Beam(beam.size, Merge(beam.merge), Scores(beam.name)) if isinstance(beam, LocalBeamSettings) else None
+
+
+def _lattices(made: Settings) -> LatticePlan | None:
+    if not isinstance(made, MlpSettings) or made.lattice.train is None:
+        return None
+    wanted, beam = made.lattice, made.beam
+    files = {part: name for part in ("train", "dev", "test") if (name := getattr(wanted, part)) is not None}
+    greedily = Beam(wanted.beam, Merge(beam.merge) if isinstance(beam, LocalBeamSettings) else Merge.CONFIGURATION)
+    return LatticePlan(files, wanted.lookahead, MissingPath(wanted.gold), wanted.max_arcs, wanted.choices, greedily)
+
+
+def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
+    """Those of a network."""
+    first, second, optimizer, search = made.first_pass, made.second_pass, made.optimizer, _search(made)
+    training = made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
+    epochs = first.epochs, 0 if second.trees is None else second.epochs
+    each = optimizer.schedule_over == "pass"
+    spans = (Span(0, epochs[0]), Span(0, epochs[1])) if each else (Span(0, sum(epochs)), Span(epochs[0], sum(epochs)))
+    how = optimizer.name, optimizer.learning_rate, optimizer.schedule
+    # A model to begin with has all passes behind it but the last, which it goes through again.
+    given = made.start is not None and (training is not None or second.trees is not None)
+    yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), given)
+    if second.trees is not None and not (given and training is not None):
+        teachers = tuple(path for key, path in files.models.items() if key.startswith("distillation.teacher"))
+        yield ExplorationPlan(
+            second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second, teachers
+        )
+    if training is not None and search is not None:
+        how = OptimizerName.adam, training.learning_rate, optimizer.schedule
+        key, span = "beam.training.learning_rate", Span(0, training.epochs)
+        adam = OptimizerPlan(*how, span, training.batch_sentences, key)
+        yield GlobalPlan(training.epochs, TrainingTrees.original, search, adam, training)
+
+
+def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
+    """Those of a linear model."""
+    online, trees, search = made.online, TrainingTrees.original, _search(made)
+    if online.sentences == OnlineSentences.projective:
+        trees = TrainingTrees.projective_subset
+    elif oracles.oracle_class(made.oracle).needs_projective_gold:
+        trees = TrainingTrees.projectivized
+    yield OnlinePlan(online.iterations, trees, online)
+    if isinstance(made.beam, GlobalBeamSettings) and search is not None:
+        yield StructuredPlan(made.beam.training.epochs, trees, search, made.beam.training)

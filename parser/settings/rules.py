@@ -1,8 +1,7 @@
-"""Validation of settings beyond what hydra checks.
+"""What settings have to do with one another: each rule is a message that says what is wrong, and the fix.
 
-Types, keys and most words are hydra's to refuse, by the classes of groups.py, which also declare ranges, the words of other
-packages, and what a setting is read beside. Here these are checked, and then the rules about more than one setting, each a
-message that says what is wrong, and the fix.
+Types, keys and most words are hydra's to refuse, by the classes of groups.py, which also declare ranges and the words of other
+packages; here these are checked, too.
 """
 
 from __future__ import annotations
@@ -20,13 +19,11 @@ from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
-from parser.networks.classifier import check_device
-from parser.settings import held_out_of, vocabulary_is_of_subset
-from parser.settings.choices import ExampleUse, OnFault, SettingsError, TrainingTrees
+from parser.settings.choices import ExampleUse, Mode, OnFault, Policy, SettingsError, TrainingTrees, VocabularySource
+from parser.settings.files import held_out_of, shares_of
 from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
-    BeamTrainingSettings,
     BiLSTMSettings,
     EncoderSettings,
     GlobalBeamSettings,
@@ -34,39 +31,43 @@ from parser.settings.groups import (
     LinearSettings,
     LocalBeamSettings,
     MlpSettings,
+    SecondPass,
     Settings,
     UdpipeSettings,
+    keys,
 )
-from parser.settings.overrides import absent, check_read
-from parser.settings.plan import OraclePlan
 from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
+# What torch calls the devices that a parser can be trained on; whether there is a GPU is seen when torch is loaded.
+DEVICES = ("cpu", "cuda")
 
-def check_values(settings: Settings, made: Any, prefix: str = "") -> None:
-    """Refuses keys that are not settings, which hydra takes if they are given with a plus, and values that cannot be."""
-    known = {field.name: field for field in fields(made)}
-    for name, value in vars(made).items():
-        key = f"{prefix}{name}"
-        if name not in known:
-            raise SettingsError(absent(key, settings, key))
-        if value == MISSING:
-            raise SettingsError(f"{key} has no value; give {key}=VALUE")
-        if is_dataclass(value):
-            check_values(settings, value, f"{key}.")
-            continue
-        if (words := known[name].metadata.get("words", [value])) and value not in words:
-            raise SettingsError(_unknown(f"{key}={value}", words))
-        if value is not None and known[name].default is None:
-            check_read(settings, key, f"{key}={value}")
-        if value is not None and (allowed := range_of(known[name])) is not None:
-            for inner, number in value.items() if isinstance(value, dict) else [("", value)]:
-                if (said := allowed.violation(number)) is not None:
-                    raise SettingsError(f"{key}{inner and '.'}{inner}={number} is out of range; {said}")
+_OF_NETWORKS = (
+    *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings", "classifier", "optimizer"),
+    *("first_pass", "second_pass", "beam.training.learning_rate", "beam.training.batch_sentences"),
+)
+_OF_OWN_PASSES = (
+    *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
+    *("second_pass", "distillation.teacher"),
+)
+_OF_SECOND_PASS = (
+    *("oracle", "strategy", "ties"),
+    *(f"second_pass.{one.name}" for one in fields(SecondPass) if one.name != "trees"),
+)
+_SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
-def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
-    """Violations of the rules, in order: later rules assume that earlier ones hold."""
+def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with settings, in order: later rules assume that earlier ones hold.
+
+    Args:
+        made: the settings.
+        given: the overrides that led to them, KEY=VALUE, in which nothing may stand that the run does not read.
+    """
+    for key, needed in _unread(made):
+        if (value := _given(made, key, given)) is not None:
+            yield f"{value} is read only with {needed}; leave it out, or give that, too"
+    yield from _wrong_values(made)
     if made.treebank.folds is not None and made.treebank.fold is None:
         fix = "optimal-step train trains one for each; or give treebank.fold=K"
         yield f"treebank.folds={made.treebank.folds} needs as many runs, and this is one; {fix}"
@@ -89,32 +90,134 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
-        if (given := made.distillation.teacher) is not None and not teachers:
-            yield f"distillation.teacher={given} names no teacher; give a run folder of model=bilstm, or null"
-    try:
-        check_device(made.device)
-    except ValueError as error:
-        yield f"device={made.device}: {error}"
+        if made.distillation.teacher == []:
+            yield "distillation.teacher=[] names no teacher; give a run folder of model=bilstm, or null"
+    if made.device.partition(":")[0] not in DEVICES:
+        yield f"device={made.device} is unknown; known: {', '.join(DEVICES)}"
     if isinstance(made.tokenizer, UdpipeSettings):
         package()  # says how to install it
 
 
+def remarks(made: Settings, given: Sequence[str]) -> Iterator[str]:
+    """Yield what was given but is not read, where a sweep may have such jobs."""
+    idle: list[tuple[str, str]] = []
+    if made.second_pass.trees is None:
+        idle += [(key, _SECOND_PASS) for key in _OF_SECOND_PASS]
+    if made.vectors.file is not None or made.start is not None:
+        needed = "start=null" if made.vectors.file is None else "vectors.file=null"
+        idle += [(f"vectors.{name}", needed) for name in ("dimensions", "window", "epochs", "min_count", "skip_gram")]
+    for key, needed in idle:
+        yield from (f"{one} is not read: that needs {needed}" for one in given if _is_of(one, key))
+    treebank = made.treebank
+    shares, told = shares_of(treebank), f"treebank.held_out={treebank.held_out}: no sentences are held out for"
+    for part, share in zip(("dev", "test"), shares, strict=False):
+        if share and getattr(treebank, part) is not None:
+            yield f"{told} {part}, as there is such a part"
+    if treebank.folds is not None and len(shares) > 1 and shares[1]:
+        yield f"{told} test, as each fold of treebank.folds is that"
+
+
+def _unread(made: Settings) -> Iterator[tuple[str, str]]:
+    """Yield each setting or group that is not read beside the others, with what it needs beside it."""
+    treebank, vectors, anew = made.treebank, made.vectors, made.start is None
+    wanting = [
+        (["treebank.folds"], treebank.test is None, "treebank.test=null"),
+        (["treebank.fold"], treebank.folds is not None, "treebank.folds=N"),
+        (["degree"], made.system == "attardi", "system=attardi"),
+        (["nonmonotonic"], made.system == "arc_eager", "system=arc_eager"),
+        (["segmenter"], isinstance(made.tokenizer, UdpipeSettings), "tokenizer=udpipe"),
+        (_OF_NETWORKS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
+        (["beam.training.update"], isinstance(made, LinearSettings), "model=linear"),
+        (_OF_OWN_PASSES, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),
+        (["vectors.file"], anew, "start=null"),
+        (["vectors.limit", "vectors.restrict"], vectors.file is not None, "vectors.file=FILE"),
+        (["vectors.subwords"], isinstance(made, BiLSTMSettings), "model=bilstm"),
+        (["second_pass.exploration_probability"], made.second_pass.policy == Policy.mixed, "second_pass.policy=mixed"),
+    ]
+    if isinstance(made, LinearSettings):
+        of_mode = ["online.explore_after", "online.exploration_probability"]
+        wanting += [(of_mode, made.online.mode == Mode.explore, "online.mode=explore")]
+    if isinstance(made, BiLSTMSettings):
+        pretrained, tuned = made.encoder.pretrained is not None, made.pretrained.tune
+        wanting += [
+            (["pretrained.tune"], anew, "start=null"),
+            (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
+            (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
+            (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
+        ]
+    if isinstance(made, MlpSettings):
+        others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]
+        wanting += [
+            (["distillation.teacher"], made.second_pass.trees is not None, _SECOND_PASS),
+            (["distillation.teacher"], made.lattice.train is None, "lattice.train=null"),
+            (["distillation.teacher"], made.system != "lr_spine", "system!=lr_spine"),
+            (["lattice.train"], made.system in ("arc_standard", "attardi"), "system=arc_standard or system=attardi"),
+            (others, made.lattice.train is not None, "lattice.train=FILE"),
+            (["lattice.dev"], treebank.dev is not None, "treebank.dev=FILE"),
+            (["lattice.test"], treebank.test is not None, "treebank.test=FILE"),
+            (["lattice.beam"], made.beam.name == "none", "beam=none"),
+        ]
+    yield from ((key, needed) for names, is_read, needed in wanting if not is_read for key in names)
+
+
+def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
+    """Return how a setting, or one of a group, was given, KEY=VALUE; None if it was not.
+
+    One that is null unless it is given has been given if it is not, whoever composed the settings.
+    """
+    if (word := next((one for one in given if _is_of(one, key)), None)) is not None:
+        return word
+    if key not in keys() or not keys()[key].optional:
+        return None
+    value: Any = made
+    for name in key.split("."):
+        value = getattr(value, name, None)
+    return None if value is None else f"{key}={value}"
+
+
+def _is_of(override: str, key: str) -> bool:
+    """Whether an override is of a setting, or of one in a group."""
+    return f"{override.partition('=')[0].lstrip('+~')}.".startswith(f"{key}.")
+
+
+def _wrong_values(made: Any, prefix: str = "") -> Iterator[str]:
+    """Words that are not known, and numbers out of their range."""
+    known = {one.name: one for one in fields(made)}
+    for name, value in vars(made).items():
+        key = f"{prefix}{name}"
+        if (one := known.get(name)) is None:  # which hydra takes if it is given with a plus
+            choices = " or ".join(keys()[key].choices) if key in keys() else "another key"
+            yield f"there is no {key} in this run; leave it out, or choose {choices}"
+        elif value == MISSING:
+            yield f"{key} has no value; give {key}=VALUE"
+        elif is_dataclass(value):
+            yield from _wrong_values(value, f"{key}.")
+        elif (words := one.metadata.get("words")) is not None and value not in words:
+            yield _unknown(f"{key}={value}", words)
+        elif value is not None and (allowed := range_of(one)) is not None:
+            for inner, number in value.items() if isinstance(value, dict) else [("", value)]:
+                if (said := allowed.violation(number)) is not None:
+                    yield f"{key}{inner and '.'}{inner}={number} is out of range; {said}"
+
+
+def check_column(settings: Settings) -> None:
+    """Refuse a column that is not in Table 7; to be called first, as oracle and trees are interpolated from it.
+
+    Raises:
+        SettingsError: names the column and lists those that there are.
+    """
+    known = ", ".join(settings.table7)
+    if settings.column is not None and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {known} (configs/table7.yaml)")
+    if settings.column is None and settings.system == "arc_standard":
+        raise SettingsError(f"column=null is only for systems other than arc_standard; give one of {known}")
+
+
 def _unknown(given: str, known: Any) -> str:
-    return f"{given} is unknown; known: {', '.join('null' if word is None else word for word in known)}"
+    return f"{given} is unknown; known: {', '.join('null' if one is None else one for one in known)}"
 
 
 _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
-
-
-def unread_shares(made: Settings) -> Iterator[str]:
-    """What is to be told of shares of sentences that are not held out."""
-    treebank, given = made.treebank, made.treebank.held_out
-    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    for part, share in zip(("dev", "test"), shares, strict=False):
-        if share and getattr(treebank, part) is not None:
-            yield f"treebank.held_out={given}: no sentences are held out for {part}, as there is such a part"
-    if treebank.folds is not None and len(shares) > 1 and shares[1]:
-        yield f"treebank.held_out={given}: no sentences are held out for test, as each fold of treebank.folds is that"
 
 
 def _wrong_treebanks(made: Settings) -> Iterator[str]:
@@ -165,7 +268,7 @@ def _wrong_oracle(made: Settings) -> Iterator[str]:
         fix = f"leave ties= out, or choose system={system} with oracle={able}"
         yield f"ties={made.ties} is not known to oracle={made.oracle}; {fix}"
     try:
-        oracle_of(made).create()  # an oracle may know only some of the strategies
+        oracles.create(made.oracle, oracles.Strategy(made.strategy), **oracle_options(made))  # it may know only some strategies
     except ValueError as error:
         yield str(error)
 
@@ -230,7 +333,7 @@ def _wrong_passes(made: Settings) -> Iterator[str]:
     if joins_others and isinstance(made, BiLSTMSettings):
         yield "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
     if vocabulary_is_of_subset(made):
-        third = training_of(made) is not None
+        third = isinstance(made.beam, GlobalBeamSettings)
         if third or second.trees not in (None, TrainingTrees.projective_subset):
             more = f"third pass (beam={made.beam.name})" if third else f"second pass (second_pass.trees={second.trees})"
             wrong = f"vocabulary_from=first_pass, but the {more} learns from sentences that the first one leaves out"
@@ -277,26 +380,27 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
 
 
 def templates_of(made: Settings) -> dict[str, list[str]]:
-    """By attribute, the positions at which the slots of a network read it."""
+    """Return, by attribute, the positions at which the slots of a network read it."""
     if isinstance(made, LinearSettings):
         return {}
     return made.encoder.slots if isinstance(made, BiLSTMSettings) else made.features
 
 
-def training_of(made: Settings) -> BeamTrainingSettings | None:
-    """Settings of global training (beam.training); None if there is none."""
-    return made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
-
-
-def oracle_of(made: Settings) -> OraclePlan:
-    """The oracle of all passes but the first."""
-    # Where arcs can be undone, shift and right always tie: neither would be taught.
-    undoes = made.nonmonotonic and made.oracle == "arc_eager_rows"
-    ties = {"ties": made.ties} if made.ties is not None else {"ties": "monotonic"} if undoes else {}
-    return OraclePlan(made.oracle, oracles.Strategy(made.strategy), {**system_options(made), **ties})
+def vocabulary_is_of_subset(made: Settings) -> bool:
+    """Return whether vocabularies and word vectors are made only of the sentences with projective trees."""
+    of_first_pass = made.vocabulary_from == VocabularySource.first_pass
+    return of_first_pass and made.first_pass.trees == TrainingTrees.projective_subset
 
 
 def system_options(made: Settings) -> dict[str, int]:
-    """What the transition system is made with besides the relations."""
+    """Return what the transition system is made with besides the relations."""
     degree = {} if made.degree is None else {"degree": made.degree}
     return {**degree, "nonmonotonic": 1} if made.nonmonotonic else degree
+
+
+def oracle_options(made: Settings) -> dict[str, Any]:
+    """Return what the oracle of all passes but the first is made with besides its strategy."""
+    # Where arcs can be undone, shift and right always tie: neither would be taught.
+    undoes = made.nonmonotonic and made.oracle == "arc_eager_rows"
+    ties = {"ties": made.ties} if made.ties is not None else {"ties": "monotonic"} if undoes else {}
+    return {**system_options(made), **ties}

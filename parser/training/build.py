@@ -68,7 +68,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
                 passes.append(gold := GoldPass(one, trained, context))
             case ExplorationPlan():
                 teachers = load_teachers(plan, model)
-                joined = gold if one.examples is ExampleUse.join else None
+                joined = gold if one.settings.examples is ExampleUse.join else None
                 passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
             case GlobalPlan():
                 passes.append(GlobalPass(one, trained, context))
@@ -96,7 +96,7 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
     if network.subwords is not None:
         raise SettingsError(f"start={plan.start}: a model keeps the subwords that it has; leave out vectors.subwords")
     wanted = network.pretrained
-    if wanted is not None and wanted.name is not None:
+    if network.pretrained_encoder is not None:
         raise SettingsError(
             f"start={plan.start}: a model keeps the pretrained encoder that it has; leave out encoder.pretrained"
         )
@@ -132,7 +132,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     known = [*corpus.vocabularies.attributes, RELATION]
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
     if network.vectors is not None and (length := corpus.vector_length) is not None:
-        embeddings[network.vectors.attribute] = Embedding(length, network.vectors.trained)
+        embeddings[str(network.vectors.attribute)] = Embedding(length, network.vectors.trained)
     if corpus.subword_vectors is not None:
         embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
     if network.spec.encoder is not None and (unread := [one for one in corpus.vocabularies.embedded if one not in embeddings]):
@@ -144,7 +144,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
-        model.classifier.tokens.set_vectors(network.vectors.attribute, corpus.vectors.matrix)
+        model.classifier.tokens.set_vectors(str(network.vectors.attribute), corpus.vectors.matrix)
     if corpus.subword_vectors is not None:
         model.classifier.tokens.set_vectors(SUBWORDS, corpus.subword_vectors)
     return model

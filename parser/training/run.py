@@ -1,7 +1,6 @@
 """Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
 
-train(settings, folder)
-  plan(settings)        what they come to, with a plan for each pass
+train(plan, folder)
   prepare(plan)         the parts of the treebank, vocabularies, word vectors
   build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
@@ -47,10 +46,9 @@ from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
-from parser.settings import Settings
+from parser.networks.classifier import check_device
 from parser.settings.choices import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
-from parser.settings.planning import check_files, plan
 from parser.storage.atomic import replacing
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
@@ -77,15 +75,15 @@ _SHORT = range(4, 10)
 
 
 def train(
-    settings: Settings, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
+    plan: Plan, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
 ) -> dict[str, Any]:
     """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
 
-    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings; of a
+    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same plan; of a
     finished one the metrics are returned. ``resume=false`` trains again.
 
     Args:
-        settings: what to train on and how.
+        plan: what to train on and how; see parser/settings/plan.py.
         folder: the run's folder; made if it is not there.
         observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see observer.py.
         vectors: the run's word vectors, if another process trains them already; see background_vectors.py.
@@ -97,31 +95,33 @@ def train(
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
         ModelError: what was saved cannot be loaded.
     """
-    planned = plan(settings)
-    check_files(planned.files)
-    if planned.start is not None and Path(planned.start).resolve() in (folder.resolve(), (folder / MODEL).resolve()):
-        raise SettingsError(f"start={planned.start}: this run would replace that model; choose another hydra.run.dir")
-    torch.set_num_threads(planned.threads)
+    if plan.start is not None and Path(plan.start).resolve() in (folder.resolve(), (folder / MODEL).resolve()):
+        raise SettingsError(f"start={plan.start}: this run would replace that model; choose another hydra.run.dir")
+    try:
+        check_device(plan.device)
+    except ValueError as error:
+        raise SettingsError(f"device={plan.device}: {error}") from None
+    torch.set_num_threads(plan.threads)
     with run_folder.held(folder):
-        manifest = Manifest.of(settings)
-        if not planned.resume:
+        manifest = Manifest.of(plan)
+        if not plan.resume:
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
-            if planned.tokenizer is not None and not (folder / MODEL / TOKENIZER).is_file():
-                with _tokenizer_beside(planned) as finish_tokenizer:
+            if plan.tokenizer is not None and not (folder / MODEL / TOKENIZER).is_file():
+                with _tokenizer_beside(plan) as finish_tokenizer:
                     finish_tokenizer(folder / MODEL / TOKENIZER)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            run = Run(planned, manifest, folder, everyone, vectors)
-            if planned.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
+            run = Run(plan, manifest, folder, everyone, vectors)
+            if plan.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
                 log.warning("tokenizer=udpipe: this model reads %s, which text lacks; recipe=text needs none", tags)
-            with _tokenizer_beside(planned) as finish_tokenizer:
+            with _tokenizer_beside(plan) as finish_tokenizer:
                 run.train()
                 run.learn_lemmas()
                 metrics = run.metrics()
                 log.info("finishing: calibration, if there is a dev part, and saving")
-                metrics |= run.evaluation.finish(planned.search)
+                metrics |= run.evaluation.finish(plan.search)
                 run.model.save(folder / MODEL)
                 if run.example is not None:
                     with replacing(folder / MODEL / EXAMPLE) as temporary:
@@ -192,7 +192,7 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
                     return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)
-                if wanted.segmenter:
+                if plan.segmenter:
                     train_segmenter(train, dev, target, plan.seed)
 
             yield finish_into

@@ -15,13 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from parser.data.pretrained import files_of, find_encoder
 from parser.data.subwords import FILES
 from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import ENCODER, FOLDERS, PRETRAINED, Settings, named_files
+from parser.settings.files import ENCODER
 from parser.settings.paths import shell_command
+from parser.settings.plan import Plan
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.locks import LockedError, locked
 from parser.storage.versions import sha256_of
@@ -53,17 +52,16 @@ class Manifest:
     files: dict[str, str]
 
     @classmethod
-    def of(cls, settings: Settings) -> Manifest:
-        """That of a run with these settings and the files as they are now."""
-        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)  # type: ignore[assignment]
-        del plain["resume"], plain["tensorboard"]
+    def of(cls, plan: Plan) -> Manifest:
+        """Return that of a run with this plan and the files as they are now."""
+        plain = {key: value for key, value in plan.recorded.items() if key not in ("resume", "tensorboard")}
         if "pretrained" in plain:
-            plain["pretrained"]["cache"] = None
-        paths = {key: Path(name) for key, name in named_files(settings).items()}
-        for key, model in named_files(settings, FOLDERS).items():
+            plain["pretrained"] = {**plain["pretrained"], "cache": None}
+        paths = {key: Path(name) for key, name in plan.files.named.items()}
+        for key, model in plan.files.models.items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
-        for key, pretrained in named_files(settings, PRETRAINED).items():
+        for key, pretrained in plan.files.pretrained.items():
             folder = find_encoder(pretrained, download=True) if key == ENCODER else Path(pretrained)
             names = files_of(folder) if key == ENCODER else FILES
             paths |= {f"{key}/{name}": folder / name for name in names}

@@ -11,6 +11,8 @@ import hydra
 from parser.commands import train
 from parser.commands.configs import CONFIGS
 from parser.settings import Settings
+from parser.settings.groups import path_settings
+from parser.settings.paths import for_hydra
 
 # The exit status once the update is done.
 AFTER_UPDATE = 3
@@ -29,5 +31,5 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    sys.argv[1:] = train.with_paths(sys.argv[1:])
+    sys.argv[1:] = for_hydra(sys.argv[1:], path_settings(), sweep=False)
     main()

@@ -41,7 +41,7 @@ from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings
 from parser.settings.paths import override
-from parser.settings.plan import ExplorationPlan, GoldPlan
+from parser.settings.plan import ExplorationPlan, GoldPlan, plan
 from parser.storage.versions import versions
 from parser.training import run as training_run
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
@@ -153,7 +153,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
     with tempfile.TemporaryDirectory() as folder:
-        training_run.train(settings, Path(folder), [_Measurements(seconds)])
+        training_run.train(plan(settings), Path(folder), [_Measurements(seconds)])
     return {name: found[1:] for name, found in seconds.items()}
 
 

@@ -43,12 +43,12 @@ class Subject:
     """
 
     def __init__(self, model: str, data: Path, folder: Path) -> None:
-        self._settings, self._folder = run_of(model, data), folder
+        self._plan, self._folder = run_of(model, data), folder
         self.deaths = 0
         folder.mkdir()
-        train(self._settings, folder / "first")  # here, so that the others find everything loaded
+        train(self._plan, folder / "first")  # here, so that the others find everything loaded
         before, operations = _seconds_of_children(), RawValue("i")
-        assert ended(self._settings, folder / "whole", counting(operations)) == DONE
+        assert ended(self._plan, folder / "whole", counting(operations)) == DONE
         self._seconds, self._operations = _seconds_of_children() - before, operations.value
         self._model = model_of(folder / "whole")
 
@@ -89,14 +89,14 @@ class Subject:
         return folder
 
     def _stopped(self, folder: Path, trap: Trap) -> int:
-        status = ended(self._settings, folder, trap)
+        status = ended(self._plan, folder, trap)
         assert status < 0 or status in (DONE, TOLD), "the run ended with a traceback"
         self.deaths += status != DONE
         assert model_of(folder) in ({}, self._model), "the model is there in part, or is another one"
         return status
 
     def _resumed(self, folder: Path) -> None:
-        assert ended(self._settings, folder) == DONE
+        assert ended(self._plan, folder) == DONE
         assert model_of(folder) == self._model
         assert not left_over(folder)
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from parser.settings import Settings
+from parser.settings.plan import Plan
 from parser.training.run import train
-from tests.toy import settings
+from tests.toy import planned
 
 # By model, settings of a run that takes about a second.
 MODELS = {
@@ -49,13 +49,13 @@ DONE, TOLD, FAULT = 0, 3, 4  # exit statuses: of a finished run, of one that OSE
 Trap = Callable[[Path], None]
 
 
-def run_of(model: str, treebank: Path) -> Settings:
+def run_of(model: str, treebank: Path) -> Plan:
     """The settings of a run."""
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return settings("treebank.name=toy", *files, *(_SMALL if model != "linear" else ["tensorboard.trees=1"]), *MODELS[model])
+    return planned("treebank.name=toy", *files, *(_SMALL if model != "linear" else ["tensorboard.trees=1"]), *MODELS[model])
 
 
-def ended(run: Settings, folder: Path, trap: Trap | None = None) -> int:
+def ended(run: Plan, folder: Path, trap: Trap | None = None) -> int:
     """Trains in a process of its own, in which ``trap`` is set before; its exit status, or minus the signal that killed it."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -16,10 +16,8 @@ import pytest
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
 from parser.data.word_vectors import WordVectors
-from parser.settings import vector_training, vectors_to_train
-from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
-from tests.toy import ROOT, sentence, settings, write_conllu
+from tests.toy import ROOT, planned, sentence, write_conllu
 
 SENTENCES = [sentence([2, 0, 2, 3], random.Random(seed)) for seed in range(20)]
 
@@ -30,14 +28,14 @@ def treebank(tmp_path):
 
 
 def run(treebank, *overrides: str):
-    return settings(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
+    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
 
 
 @pytest.mark.parametrize("attribute", ["form", "lower"])
 def test_they_are_those_that_this_process_trains(treebank, attribute):
     wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
-    here = WordVectors.train(attribute_values(SENTENCES, attribute), vector_training(wanted.vectors), wanted.seed)
-    with background_vectors(vectors_to_train(wanted)) as vectors:
+    here = WordVectors.train(attribute_values(SENTENCES, attribute), wanted.model.vectors.training, wanted.seed)
+    with background_vectors(wanted.vector_request) as vectors:
         assert vectors is not None
         found = vectors.result()
     assert found.vocabulary.symbols == here.vocabulary.symbols
@@ -46,9 +44,9 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
 
 def test_the_corpus_takes_them(treebank):
     wanted = run(treebank)
-    with background_vectors(vectors_to_train(wanted)) as vectors:
-        there = prepare(plan(wanted), vectors).vectors
-    here = prepare(plan(wanted)).vectors
+    with background_vectors(wanted.vector_request) as vectors:
+        there = prepare(wanted, vectors).vectors
+    here = prepare(wanted).vectors
     assert there is not None
     assert here is not None
     np.testing.assert_array_equal(there.matrix, here.matrix)
@@ -56,17 +54,17 @@ def test_the_corpus_takes_them(treebank):
 
 @pytest.mark.parametrize(
     "overrides",
-    [["features.form=[]"], ["vectors.attribute=null"], ["vectors.file=vectors.txt"], ["treebank.train=missing.conllu"]],
-    ids=["not read", "of nothing", "from a file", "no training part"],
+    [["features.form=[]"], ["vectors.attribute=null"], ["vectors.file=vectors.txt"], ["start=runs/x"]],
+    ids=["not read", "of nothing", "from a file", "of a model"],
 )
 def test_nothing_is_begun_for_a_run_without(treebank, overrides):
-    with background_vectors(vectors_to_train(run(treebank, *overrides))) as vectors:
+    with background_vectors(run(treebank, *overrides).vector_request) as vectors:
         assert vectors is None
 
 
 def test_its_warnings_are_heard(treebank, caplog):
     wanted = run(treebank, "vectors.min_count=1000")
-    with caplog.at_level(logging.WARNING), background_vectors(vectors_to_train(wanted)) as vectors:
+    with caplog.at_level(logging.WARNING), background_vectors(wanted.vector_request) as vectors:
         assert vectors is not None
         vectors.result()
     assert "no form occurs 1000 times" in caplog.text
@@ -75,22 +73,21 @@ def test_its_warnings_are_heard(treebank, caplog):
 def test_its_failure_is_told(tmp_path):
     broken = tmp_path / "broken.conllu"
     broken.write_text("1\tno\ttree\n\n")
-    with background_vectors(vectors_to_train(run(broken))) as vectors:
+    with background_vectors(run(broken).vector_request) as vectors:
         assert vectors is not None
         with pytest.raises(ChildProcessError, match=r"broken\.conllu"):
             vectors.result()
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
-    with pytest.raises(ZeroDivisionError), background_vectors(vectors_to_train(run(treebank, "vectors.epochs=1000000"))):
+    with pytest.raises(ZeroDivisionError), background_vectors(run(treebank, "vectors.epochs=100000").vector_request):
         raise ZeroDivisionError
 
 
 _PARENT = """
 import sys
 from parser.data import background_vectors as module
-from parser.settings import vectors_to_train
-from tests.toy import settings
+from tests.toy import planned
 
 started = module.subprocess.Popen
 
@@ -100,7 +97,7 @@ def note(*arguments, **options):
     return process
 
 module.subprocess.Popen = note
-request = vectors_to_train(settings(f"treebank.train={sys.argv[1]}", "vectors.epochs=10000000"))
+request = planned(f"treebank.train={sys.argv[1]}", "vectors.epochs=100000").vector_request
 with module.background_vectors(request):
     sys.stdin.read()
 """

@@ -122,7 +122,8 @@ def fake_device() -> Iterator[str]:
     """While it is there; gives its name."""
     with (
         mock.patch("parser.networks.classifier.check_device"),
-        mock.patch("parser.settings.rules.check_device"),
+        mock.patch("parser.training.run.check_device"),
+        mock.patch("parser.settings.rules.DEVICES", ("cpu", NAME)),
         mock.patch.object(_OPTIMIZERS, "_get_fused_kernels_supported_devices", return_value=[NAME, "cpu"]),
         mock.patch.object(nn.Module, "_apply", _apply),
         _Creating(),

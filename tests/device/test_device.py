@@ -16,7 +16,6 @@ from parser.decoding.parsers import parser_with_beam
 from parser.library import Parser
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
-from parser.settings import Settings
 from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device
 from tests.pretrained import write_transformer
@@ -64,7 +63,7 @@ def treebank(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RUNS])
 def test_it_trains_resumes_and_parses_as_on_the_cpu(name, treebank, tmp_path):
-    check_run(run(treebank, *RUNS[name], *FEW, f"device={NAME}"), treebank, tmp_path)
+    check_run(treebank, tmp_path, *RUNS[name], *FEW)
 
 
 @pytest.mark.extras
@@ -74,8 +73,7 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
     pretrained = [f"encoder.pretrained={encoder}"]
     if tune == "false":
         pretrained.append(f"pretrained.cache={tmp_path / 'cache'}")
-    wanted = run(treebank, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}", f"device={NAME}")
-    check_run(wanted, treebank, tmp_path)
+    check_run(treebank, tmp_path, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}")
     with fake_device():
         model, _ = load_for_parsing(tmp_path / "whole", device=NAME)
         assert isinstance(model, Model)
@@ -84,9 +82,10 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
         assert read_by.transformer.device.type == NAME
 
 
-def check_run(wanted: Settings, treebank: Path, tmp_path: Path) -> None:
+def check_run(treebank: Path, tmp_path: Path, *overrides: str) -> None:
     """It can be interrupted, and parses here as on the CPU."""
     with fake_device():
+        wanted = run(treebank, *overrides, f"device={NAME}")
         metrics = train(wanted, tmp_path / "whole")
         train_until_killed(wanted, tmp_path / "killed", 2)
         train(wanted, tmp_path / "killed")

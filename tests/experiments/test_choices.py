@@ -11,7 +11,7 @@ from experiments import choices
 from experiments.choices import _FIRST_PASS, OpenChoices, Study
 from experiments.command import settings_of
 from experiments.trainings import Training, is_gone
-from parser.settings.planning import plan
+from parser.settings.plan import plan
 from tests.forked import script
 from tests.toy import CONFIGS
 

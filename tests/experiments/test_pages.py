@@ -13,7 +13,7 @@ from experiments import compression, speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import Training, is_gone
-from parser.settings.planning import plan
+from parser.settings.plan import plan
 from tests.toy import ROOT
 
 # Module, configuration, and what its command was given.
@@ -119,9 +119,8 @@ def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overr
 
 
 @pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
-def test_every_variant_can_be_trained(module, config, overrides, monkeypatch):
-    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py; with a GPU or not."""
-    monkeypatch.setattr("parser.settings.rules.check_device", lambda name: None)
+def test_every_variant_can_be_trained(module, config, overrides):
+    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py."""
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
     wanted = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
     variants = {

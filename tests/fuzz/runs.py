@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from parser.settings import Settings, SettingsError
-from parser.settings.planning import plan
+from parser.settings.plan import plan
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from tests.fuzz.mutations import VALUES, mutate_bytes, mutate_tensors
 from tests.toy import settings

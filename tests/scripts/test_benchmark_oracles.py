@@ -20,7 +20,7 @@ from scripts.benchmarks.random_computations import aligned_at, random_computatio
 from tests.forked import script
 from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
@@ -66,7 +66,7 @@ def trained(tmp_path_factory):
     trees = [tree for tree in (random_projective_tree(rng, rng.randint(3, 9)) for _ in range(60)) if tree.count(0) == 1]
     path = write_conllu(folder / "toy.conllu", [sentence(tree, rng) for tree in trees])
     tiny = ["column=2", "first_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=8", "vectors.epochs=1"]
-    train(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *tiny), folder)
+    train(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *tiny), folder)
     return path, folder / "model"
 
 

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from parser import transitions
-from parser.settings.planning import plan
+from parser.settings.plan import plan
 from tests.toy import CONFIGS, composed, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))

@@ -24,7 +24,7 @@ from parser.commands import command_line
 from parser.commands.configs import CONFIGS
 from parser.commands.train import _first_commands, _remove_if_unused, main
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
-from parser.settings.overrides import path_settings
+from parser.settings.groups import path_settings
 from parser.settings.paths import for_hydra
 from parser.storage.locks import locked
 from parser.training import run as training_run

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -13,9 +16,9 @@ from parser.settings.plan import (
     GoldPlan,
     NetworkPlan,
     Span,
+    plan,
 )
-from parser.settings.planning import plan
-from tests.toy import settings
+from tests.toy import ROOT, settings
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,23 @@ def test_vectors_that_nothing_reads_are_not_planned():
         model = plan(settings(*overrides)).model
         assert isinstance(model, NetworkPlan)
         assert (model.vectors is not None) == there
+
+
+def test_a_plan_is_made_without_torch():
+    """So that what is wrong with settings is said at once, also by a dry run."""
+    code = """
+import sys
+from parser.commands import train
+for words in (["--dry-run", "recipe=text"], ["--dry-run", "first_pass.epochs=0"]):
+    sys.argv[1:] = [*words, "hydra.run.dir=" + sys.argv[-1]]
+    try:
+        train.main()
+    except SystemExit as ended:
+        print(ended.code)
+assert "torch" not in sys.modules
+"""
+    with TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "second_pass" in done.stdout
+    assert "first_pass.epochs=0 is out of range" in done.stdout

@@ -9,10 +9,9 @@ import pytest
 
 from parser.data.attributes import TAGS
 from parser.network_spec import Range
-from parser.settings import Settings, SettingsError
-from parser.settings.overrides import check_given, check_words, keys
-from parser.settings.plan import Plan
-from parser.settings.planning import check_files, plan
+from parser.settings import SettingsError
+from parser.settings.groups import keys
+from parser.settings.plan import Plan, plan
 from tests.toy import settings
 
 BILSTM = "recipe=accurate model=bilstm"
@@ -25,10 +24,7 @@ TAUGHT = "distillation.teacher=runs/taught"
 
 def planned(*overrides: str) -> Plan:
     """What a command with these overrides plans."""
-    check_words(overrides)
-    composed: Settings = settings(*overrides)
-    check_given(composed, overrides)
-    return plan(composed)
+    return plan(settings(*overrides), overrides)
 
 
 # What is given, and the keys, choices and ends of ranges that the message names.
@@ -83,7 +79,6 @@ REFUSED = [
     ("+keep=last", "+keep=last plus"),
     ("~keep", "keep=VALUE"),
     ("~system", "system=VALUE"),
-    ("~treebank treebank.train=x", "treebank.name=VALUE"),
     # Values that are not KEY=VALUE, or of another type.
     ("seed=1,2", 'seed=1,2 -m seed="1,2"'),
     ("beam=none,local", 'beam=none,local -m beam="none,local"'),
@@ -368,7 +363,7 @@ def test_a_teacher_has_no_pass_to_teach_in():
 )
 def test_a_missing_treebank_is_named_with_what_to_set(overrides, message):
     with pytest.raises(SettingsError, match=message):
-        check_files(planned(*overrides).files)
+        planned(*overrides).files.check()
 
 
 def test_an_oracle_for_projective_trees_is_replaced_by_an_exact_one():

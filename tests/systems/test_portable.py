@@ -97,7 +97,7 @@ if __name__ == "__main__":
     except ModuleNotFoundError:
         assert not hasattr(os, "fork")
     from tests.training.small_runs import train_until_killed
-    from tests.toy import settings
+    from tests.toy import planned
     import experiments.engine
 
     folder, *tiny = Path(sys.argv[1]), *sys.argv[2:]
@@ -105,7 +105,7 @@ if __name__ == "__main__":
     tiny += [f"treebank.{part}={file}" for part in ("train", "dev", "test")] + ["treebank.name=toy"]
     command("train", *tiny, f"hydra.run.dir={folder}/run")
     model = (folder / "run/model/classifier.safetensors").read_bytes()
-    train_until_killed(settings(*tiny), folder / "dead", 2)
+    train_until_killed(planned(*tiny), folder / "dead", 2)
     command("train", *tiny, f"hydra.run.dir={folder}/dead")
     assert (folder / "dead/model/classifier.safetensors").read_bytes() == model
     command("train", *tiny, f"hydra.run.dir={folder}/run", "resume=false")

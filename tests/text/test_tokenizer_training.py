@@ -20,7 +20,7 @@ from parser.text.tokenizer_training import tokenizer_in_training, train_tokenize
 from parser.text.udpipe import UdpipeError
 from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
 
@@ -160,7 +160,7 @@ def processes_that(monkeypatch: pytest.MonkeyPatch, *programs: str) -> list[subp
 def run_with_tokenizer(folder: Path) -> dict[str, Any]:
     path = write_conllu(folder / "a.conllu", [sentence([2, 0, 2])] * 3)
     files = [f"treebank.train={path}", "treebank.dev=null", "treebank.test=null"]
-    made = settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "segmenter=none")
+    made = planned(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "segmenter=none")
     return training_run.train(made, folder / "run")
 
 
@@ -223,7 +223,7 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
     training_run.train(
-        settings(
+        planned(
             *files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "tokenizer.epochs=7", f"segmenter={segmenter}"
         ),
         tmp_path / "run",
@@ -268,6 +268,6 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
         text = f"# global.columns = {' '.join(COLUMN_NAMES)} NER\n" + text.replace("\t_\n", "\t_\tO\n")
     (tmp_path / "a.conllu").write_text(text)
     files = f"treebank.train={tmp_path}/a.conllu treebank.dev=null treebank.test=null"
-    made = settings(*files.split(), "model=linear", "online.iterations=1", "tokenizer=udpipe", *given.split())
+    made = planned(*files.split(), "model=linear", "online.iterations=1", "tokenizer=udpipe", *given.split())
     training_run.train(made, tmp_path / "run")
     assert read == [[train, dev]] * 2

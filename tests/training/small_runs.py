@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from parser.settings import Settings
+from parser.settings.plan import Plan
 from parser.training import checkpoint
 from parser.training.observers.observer import Observer, SearchEnd
 from parser.training.run import train
-from tests.toy import settings
+from tests.toy import planned
 
 SMALL = [
     "classifier.hidden=32",
@@ -41,14 +41,14 @@ TEXT = [
 
 def run(treebank: Path, *overrides: str):
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return settings("treebank.name=toy", *files, *SMALL, *overrides)
+    return planned("treebank.name=toy", *files, *SMALL, *overrides)
 
 
 class KilledError(Exception):
     """Stands for the death of the process."""
 
 
-def train_until_killed(settings: Settings, folder: Path, epochs: int) -> None:
+def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
     """Trains until so many epochs are in the checkpoint, then dies."""
     saved, save = 0, checkpoint.save
 
@@ -62,7 +62,7 @@ def train_until_killed(settings: Settings, folder: Path, epochs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "save", save_and_die)
         with pytest.raises(KilledError):
-            train(settings, folder)
+            train(plan, folder)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -9,11 +9,10 @@ import pytest
 
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
-from parser.settings import SettingsError, vectors_to_train
-from parser.settings.planning import plan
+from parser.settings import SettingsError
 from parser.training.examples.corpus import Corpus, prepare
 from tests import brute_force, random_trees
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def sentences() -> list[Sentence]:
 
 
 def corpus(path, *overrides: str) -> Corpus:
-    return prepare(plan(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides)))
+    return prepare(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "accurate"])
@@ -62,12 +61,12 @@ def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
 
 def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, sentences):
     path = write_conllu(tmp_path / "whole.conllu", sentences)
-    wanted = settings(
+    wanted = planned(
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
-    with background_vectors(vectors_to_train(wanted)) as vectors:
-        ahead = prepare(plan(wanted), vectors).vectors
-    here = prepare(plan(wanted)).vectors
+    with background_vectors(wanted.vector_request) as vectors:
+        ahead = prepare(wanted, vectors).vectors
+    here = prepare(wanted).vectors
     assert ahead is not None
     assert here is not None
     assert "elsewhere" not in ahead.vocabulary.symbols
@@ -76,8 +75,8 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
 
 def test_a_second_pass_over_unknown_sentences_is_refused():
     with pytest.raises(SettingsError, match="choose vocabulary_from=all"):
-        plan(settings("column=1", "second_pass.trees=original", "oracle=context_rows", "vocabulary_from=first_pass"))
-    plan(settings("column=3", "vocabulary_from=first_pass"))
+        planned("column=1", "second_pass.trees=original", "oracle=context_rows", "vocabulary_from=first_pass")
+    planned("column=3", "vocabulary_from=first_pass")
 
 
 def test_without_projective_trees_there_is_nothing_to_know(tmp_path):

@@ -8,10 +8,9 @@ import re
 
 import pytest
 
-from parser.settings.planning import plan
 from parser.training.fitting.trainer import DivergenceError, first_bad_loss, suspects
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 TINY = ["treebank.dev=null", "treebank.test=null", "classifier.hidden=16", "vectors.dimensions=4", "optimizer.batch_size=5"]
 
@@ -19,7 +18,7 @@ TINY = ["treebank.dev=null", "treebank.test=null", "classifier.hidden=16", "vect
 @pytest.mark.parametrize("rate", ["1e6", "1000"])
 def test_a_learning_rate_that_is_far_too_high(tmp_path, rate):
     treebank = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2, 3], random.Random(seed)) for seed in range(30)])
-    run = settings(f"treebank.train={treebank}", *TINY, f"optimizer.learning_rate={rate}")
+    run = planned(f"treebank.train={treebank}", *TINY, f"optimizer.learning_rate={rate}")
     where = r"diverged in the first pass, epoch 1: the loss of update \d+ of 48 is .*"
     with pytest.raises(DivergenceError, match=where + re.escape(f"lower optimizer.learning_rate={float(rate):g}")):
         train(run, tmp_path / "run")
@@ -48,6 +47,6 @@ def test_slow_training_has_not_diverged(mean):
     ],
 )
 def test_what_is_blamed(overrides, blamed):
-    planned = plan(settings(*overrides))
-    (gold, *_), vectors = planned.passes, planned.model.vectors
+    plan = planned(*overrides)
+    (gold, *_), vectors = plan.passes, plan.model.vectors
     assert suspects(gold.optimizer, None if vectors is None else vectors.file) == blamed

@@ -26,7 +26,7 @@ from parser.training.run import train
 from parser.transitions.features import Slot
 from tests.decoding.slow_lattices import lattice_model, read_slots
 from tests.lattices.made import all_paths, drawn_lattice
-from tests.toy import settings
+from tests.toy import planned
 from tests.transitions.reference_systems import State
 
 
@@ -139,7 +139,7 @@ def overrides(parts: Path, *further: str) -> list[str]:
 @pytest.mark.parametrize("beam", [["beam=local", "beam.size=4", "beam.merge=signature"], ["lattice.beam=4"]])
 def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys, beam):
     """With the beam that it was measured with, whichever setting that was."""
-    wanted = settings(*overrides(parts, "recipe=accurate", *beam))
+    wanted = planned(*overrides(parts, "recipe=accurate", *beam))
     metrics = train(wanted, tmp_path / "run")
     assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
     assert Model.load(tmp_path / "run").lookahead == 3
@@ -156,7 +156,7 @@ def test_changed_lattices_are_noticed(parts, tmp_path):
     for part in ("train", "dev"):
         (tmp_path / f"{part}.conllul").write_bytes((parts / f"{part}.conllul").read_bytes())
         (tmp_path / f"{part}.conllu").write_bytes((parts / f"{part}.conllu").read_bytes())
-    wanted = settings(*overrides(tmp_path, "lattice.choices=false", "column=2"))
+    wanted = planned(*overrides(tmp_path, "lattice.choices=false", "column=2"))
     metrics = train(wanted, tmp_path / "run")
     assert train(wanted, tmp_path / "run") == metrics
     with (tmp_path / "dev.conllul").open("a") as file:
@@ -166,7 +166,7 @@ def test_changed_lattices_are_noticed(parts, tmp_path):
 
 
 def test_gold_paths_alone_can_be_learned_from(parts, tmp_path):
-    wanted = settings(*overrides(parts, "lattice.choices=false", "column=2", "lattice.lookahead=1"))
+    wanted = planned(*overrides(parts, "lattice.choices=false", "column=2", "lattice.lookahead=1"))
     train(wanted, tmp_path / "run")
     model = Model.load(tmp_path / "run")
     assert model.lookahead is None

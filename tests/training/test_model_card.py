@@ -11,7 +11,7 @@ from parser.model_folder import MODEL, TOKENIZER
 from parser.training.model_card import ModelCard
 from parser.training.observers.observer import Observer, RunStart
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT
 
 
@@ -19,7 +19,7 @@ def test_a_card_lies_beside_the_model(tmp_path):
     path = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2], random.Random(seed)) for seed in range(4)])
     (tmp_path / "LICENSE.txt").write_text("\nCC BY-SA 4.0\nmore\n")
     few = ["classifier.hidden=4", "vectors.attribute=null", "features.form=[]", "first_pass.epochs=1", "column=1"]
-    run = settings(f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null", "treebank.name=toy", *few)
+    run = planned(f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null", "treebank.name=toy", *few)
     metrics = train(run, tmp_path / "run", [ModelCard("optimal-step train column=1")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -47,7 +47,7 @@ def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, m
         sums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         start = [] if before is None else [f"start={before}"]
         parts = [f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", f"treebank.name={name}"]
-        run = settings(*parts, *few, *start)
+        run = planned(*parts, *few, *start)
         command = (
             f"optimal-step train 'treebank.train={{{name}: {path}}}' 'treebank.dev=[{path}, {path}]' {''.join(start)}/model"
         )
@@ -63,9 +63,7 @@ def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, m
     assert f"\n    optimal-step train {written}\n" in card
     assert str(tmp_path) not in card
     (before / "model" / "README.md").unlink()
-    train(
-        settings(f"treebank.train={path}", "treebank.name=x", *few, f"start={before}"), tmp_path / "run", [ModelCard("train")]
-    )
+    train(planned(f"treebank.train={path}", "treebank.name=x", *few, f"start={before}"), tmp_path / "run", [ModelCard("train")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "| start | data of a model without a card | | not known |" in card
     assert "words per second (trees of dev, one thread" in card
@@ -88,7 +86,7 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags_and_names_a_treebank(tmp_p
         one.lemmas = one.forms
     path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.{part}={{a: {path}, b: {path}}}" for part in ("train", "dev")]
-    run = settings(*files, "treebank.test=null", "treebank.name=toy", *TEXT, "beam=local")
+    run = planned(*files, "treebank.test=null", "treebank.name=toy", *TEXT, "beam=local")
     metrics = train(run, tmp_path / "run", [HasTokenizer(), ModelCard(f"optimal-step train 'treebank.train={{a:{path}}}'")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "recipe=text, model=bilstm, beam=local, seed=1" in card

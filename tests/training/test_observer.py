@@ -18,7 +18,7 @@ from parser.training.observers.observer import (
     Update,
 )
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 OVERRIDES = [
     "treebank.name=toy",
@@ -73,7 +73,7 @@ def treebank(tmp_path):
 
 def test_a_run_is_heard_from_beginning_to_end(treebank, tmp_path):
     everything = Everything()
-    run = settings(f"treebank.train={treebank}", f"treebank.dev={treebank}", *OVERRIDES)
+    run = planned(f"treebank.train={treebank}", f"treebank.dev={treebank}", *OVERRIDES)
     metrics = train(run, tmp_path / "run", [everything])
     heard = everything.heard
 
@@ -99,7 +99,7 @@ def test_a_run_is_heard_from_beginning_to_end(treebank, tmp_path):
 
 def test_updates_add_up_to_their_epoch(treebank, tmp_path):
     everything = Everything()
-    train(settings(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES), tmp_path / "run", [everything])
+    train(planned(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES), tmp_path / "run", [everything])
     epochs = [event for event in everything.heard if isinstance(event, EpochEnd)]
     assert [(e.pass_name, e.epoch, e.epochs) for e in epochs[1:3]] == [("first_pass", 1, 2), ("second_pass", 0, 3)]
     for epoch in epochs:
@@ -128,7 +128,7 @@ def test_all_are_closed_though_one_fails(treebank, tmp_path):
     everything = [Everything(), Everything()]
     with pytest.raises(OSError, match="full disk"):
         train(
-            settings(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES),
+            planned(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES),
             tmp_path / "run",
             [everything[0], Failing(), everything[1]],
         )

@@ -7,7 +7,7 @@ import random
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=4", "vectors.dimensions=4"]
 
@@ -15,7 +15,7 @@ TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=4", "v
 def test_a_model_of_one_word_sentences_parses_longer_ones(tmp_path):
     words = [sentence([0], random.Random(seed)) for seed in range(5)]
     path = write_conllu(tmp_path / "words.conllu", words)
-    train(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *TINY), tmp_path / "run")
+    train(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *TINY), tmp_path / "run")
     model = Model.load(tmp_path / "run")
     assert model.relations.symbols == ["root", "dep"]
     parses = parse(model, [sentence([0, 1, 1, 2])])

@@ -15,13 +15,12 @@ from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS, LinearModel
 from parser.model import loading as models
 from parser.model.model import Model, ModelError
-from parser.settings import Settings
-from parser.settings.planning import plan
+from parser.settings.plan import Plan
 from parser.training.examples import corpus
 from parser.training.observers.observer import EpochEnd, Observer
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +33,9 @@ def treebank(tmp_path_factory) -> Path:
     return write_conllu(tmp_path_factory.mktemp("data") / "toy.conllu", [sentence(heads, rng) for heads in one_root])
 
 
-def run(treebank: Path, *more: str) -> Settings:
+def run(treebank: Path, *more: str) -> Plan:
     files = (f"treebank.{part}={treebank}" for part in ("train", "dev", "test"))
-    return settings(*files, "treebank.name=toy", "model=linear", "online.iterations=4", *more)
+    return planned(*files, "treebank.name=toy", "model=linear", "online.iterations=4", *more)
 
 
 class Stop(Observer):
@@ -88,7 +87,7 @@ def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monk
     monkeypatch.setattr(corpus, "_LONG", 3)
     for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
         caplog.clear()
-        corpus.prepare(plan(run(treebank, f"oracle={oracle}")))
+        corpus.prepare(run(treebank, f"oracle={oracle}"))
         assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 

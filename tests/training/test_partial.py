@@ -18,8 +18,8 @@ from parser.data.treebank import TreebankError, read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.settings import Settings
 from parser.settings.choices import Policy, Target
+from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import Exploration, explore
 from parser.training.model_card import ModelCard
@@ -29,7 +29,7 @@ from parser.transitions import covington
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot
 from tests.random_trees import random_mildly_nonprojective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT, files_of, train_until_killed
 
 SYSTEMS = [
@@ -71,10 +71,10 @@ def treebank(whole, tmp_path_factory) -> Path:
     return path
 
 
-def run(train_on: Path, dev: Path, *more: str) -> Settings:
+def run(train_on: Path, dev: Path, *more: str) -> Plan:
     files = [f"treebank.train={train_on}", f"treebank.dev={dev}", f"treebank.test={dev}"]
     few = ["treebank.partial=true", "first_pass.epochs=2", "second_pass.epochs=2", "vectors.epochs=1"]
-    return settings(*files, *few, *more)
+    return planned(*files, *few, *more)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -32,7 +32,7 @@ from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.forgery import change, set_at
 from tests.pretrained import SIZE, transformers, write_transformer
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import train_until_killed
 
 SMALL = [
@@ -49,7 +49,7 @@ def planned_run(folder: Path, *more: str):
     parts = {"train": toys[:20], "dev": toys[20:25], "test": toys[25:]}
     files = [f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}" for part, some in parts.items()]
     own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}"]
-    return settings(*files, *own, *SMALL, *more)
+    return planned(*files, *own, *SMALL, *more)
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +258,7 @@ def test_parsing_without_the_package_says_how_to_install_it(runs, monkeypatch):
 def test_a_model_that_goes_on_keeps_its_encoder(runs, tmp_path, name):
     files = [f"treebank.{part}={runs / part}.conllu" for part in ("train", "dev", "test")]
     start = [f"start={runs / name}", f"pretrained.cache={tmp_path / 'cache'}"]
-    train(settings(*files, *SMALL, *start), tmp_path / "run")
+    train(planned(*files, *SMALL, *start), tmp_path / "run")
     before, after = (json.loads((run / MODEL / SETTINGS).read_text()) for run in (runs / name, tmp_path / "run"))
     assert before["classifier"] == after["classifier"]
     assert (before["pretrained"] == after["pretrained"]) is (name == FROZEN)

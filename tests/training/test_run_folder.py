@@ -17,7 +17,7 @@ from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers.observer import EpochEnd, Observer
 from parser.training.run import train
 from parser.training.run_folder import Manifest, RunFolderError, held
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import KilledError
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
@@ -38,7 +38,7 @@ def treebank(tmp_path) -> Path:
 
 
 def run(treebank: Path, *overrides: str):
-    return settings(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *TINY, *overrides)
+    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *TINY, *overrides)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -143,7 +143,7 @@ def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(tmp_path, tree
         monkeypatch.setattr(f"{module}.write_json", damaged)
     few = ["column=1"] if model == "mlp" else ["model=linear", "online.iterations=1"]
     with pytest.raises(ModelError, match=SETTINGS):
-        train(settings(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *few), tmp_path / "run")
+        train(planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *few), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.json").exists()
 
 

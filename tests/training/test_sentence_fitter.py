@@ -14,8 +14,7 @@ from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
-from parser.settings.plan import OptimizerPlan, Span
-from parser.settings.planning import plan
+from parser.settings.plan import OptimizerPlan, Span, plan
 from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
@@ -25,7 +24,7 @@ from parser.training.run import train
 from parser.transitions.features import TOKEN
 from tests.random_models import random_bilstm_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
 
 SMALL = [
@@ -119,7 +118,7 @@ def treebank(tmp_path_factory):
 
 def run(treebank, *overrides: str):
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return settings("treebank.name=toy", *files, *SMALL, *overrides)
+    return planned("treebank.name=toy", *files, *SMALL, *overrides)
 
 
 def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
@@ -158,11 +157,11 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
 @pytest.mark.parametrize("column", range(1, 7))
 def test_the_group_composes_with_every_column(column):
     made = settings("recipe=accurate", "model=bilstm", f"column={column}")
-    plan(made)
     assert not OmegaConf.missing_keys(made)
-    assert (made.model, made.recipe, made.column) == ("bilstm", "accurate", column)
+    labels = plan(made).labels
+    assert (labels["model"], labels["recipe"], labels["column"]) == ("bilstm", "accurate", column)
 
 
 def test_there_is_no_other_model():
     with pytest.raises(Exception, match="transformer"):
-        settings("recipe=accurate", "model=transformer")
+        planned("recipe=accurate", "model=transformer")

@@ -17,7 +17,7 @@ from parser.settings import SettingsError
 from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import SMALL, TEXT, files_of, train_until_killed
 
 # Learning rates of next to nothing: what was known is to be seen as it was.
@@ -54,7 +54,7 @@ def treebanks(tmp_path_factory):
 
 
 def run(treebank, *overrides: str):
-    return settings(f"treebank.train={treebank}", f"treebank.dev={treebank}", f"treebank.test={treebank}", *overrides)
+    return planned(f"treebank.train={treebank}", f"treebank.dev={treebank}", f"treebank.test={treebank}", *overrides)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -148,7 +148,7 @@ def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, t
 def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
     overrides, folder = started
     old, new = treebanks
-    both = settings(f"treebank.train=[{old},{new}]", f"treebank.dev={new}", "treebank.test=null", *overrides, f"start={folder}")
+    both = planned(f"treebank.train=[{old},{new}]", f"treebank.dev={new}", "treebank.test=null", *overrides, f"start={folder}")
     assert train(both, tmp_path)["train"]["sentences"] == 24
     assert {*Model.load(tmp_path).relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
 

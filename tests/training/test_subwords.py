@@ -22,14 +22,13 @@ from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.model_folder import MODEL, SUBWORD_TOKENIZER, TENSORS, VOCABULARIES, ModelError, read_header, read_tensors
 from parser.settings.choices import SettingsError
-from parser.settings.planning import plan
 from parser.storage.versions import sha256_of
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.forgery import change, set_at
 from tests.pretrained import tokenizers, write_encoder
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 pytestmark = pytest.mark.extras
 tokenizers()
@@ -46,7 +45,7 @@ def planned_run(folder: Path, *more: str):
     toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
     parts = {"train": toys[:20], "dev": toys[20:25], "test": toys[25:]}
     files = [f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}" for part, some in parts.items()]
-    return settings(*files, f"vectors.subwords={folder / 'encoder'}", *SMALL, *more)
+    return planned(*files, f"vectors.subwords={folder / 'encoder'}", *SMALL, *more)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def test_pipelines_of_spacy_hold_it(run):
 
 def test_a_model_that_goes_on_keeps_its_subwords(run, tmp_path):
     files = [f"treebank.{part}={run.parent / part}.conllu" for part in ("train", "dev", "test")]
-    train(settings(*files, *SMALL, f"start={run}"), tmp_path / "run")
+    train(planned(*files, *SMALL, f"start={run}"), tmp_path / "run")
     np.testing.assert_array_equal(read_tensors(tmp_path / "run" / MODEL)[VECTORS], read_tensors(run / MODEL)[VECTORS])
     name = SUBWORD_TOKENIZER
     assert (tmp_path / "run" / MODEL / name).read_bytes() == (run / MODEL / name).read_bytes()
@@ -208,7 +207,7 @@ def test_a_folder_that_is_not_there(run, tmp_path):
 
 def test_beside_a_parser_without_an_encoder_they_are_refused():
     with pytest.raises(SettingsError, match=r"vectors\.subwords=encoder is read only with model=bilstm"):
-        plan(settings("treebank=sample", "vectors.subwords=encoder"))
+        planned("treebank=sample", "vectors.subwords=encoder")
 
 
 def test_files_are_parsed_as_sentences_one_by_one(run):

@@ -19,11 +19,11 @@ from parser.decoding.parsers import beam_parser_of, parse
 from parser.model.model import Model
 from parser.reports.trace import GoldTree, model_trace
 from parser.serving.service import Service
-from parser.settings import Settings
+from parser.settings.plan import Plan
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.serving.documents import document, job, parsed
-from tests.toy import ROOT, sentence, settings, write_conllu
+from tests.toy import ROOT, planned, sentence, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
 
 SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_hybrid", "attardi", "swap", "lr_spine"]
@@ -40,8 +40,8 @@ def treebank(tmp_path_factory) -> Path:
     return write_conllu(tmp_path_factory.mktemp("data") / "toy.conllu", [sentence(heads, rng) for heads in one_root])
 
 
-def run(treebank: Path, *more: str) -> Settings:
-    return settings(
+def run(treebank: Path, *more: str) -> Plan:
+    return planned(
         *(f"treebank.{part}={treebank}" for part in ("train", "dev", "test")),
         "treebank.name=toy",
         "first_pass.epochs=2",

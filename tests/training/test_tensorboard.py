@@ -10,7 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch.utils.tensorboard import SummaryWriter
 
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 
 FEW = [
     "treebank.name=toy",
@@ -26,7 +26,7 @@ FEW = [
 
 def events(tmp_path, *overrides: str) -> EventAccumulator:
     path = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)])
-    train(settings(f"treebank.train={path}", f"treebank.dev={path}", *FEW, *overrides), tmp_path / "run")
+    train(planned(f"treebank.train={path}", f"treebank.dev={path}", *FEW, *overrides), tmp_path / "run")
     found = EventAccumulator(str(tmp_path / "run"), size_guidance={"images": 0, "tensors": 0})
     found.Reload()
     return found

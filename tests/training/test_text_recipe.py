@@ -30,7 +30,7 @@ from parser.training.lemma_training import _Outcomes, learn_lemmas
 from parser.training.run import train
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT, files_of, train_until_killed
 
 
@@ -53,7 +53,7 @@ def treebank(tmp_path_factory):
 
 def run(treebank, *overrides: str):
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return settings("treebank.name=toy", *files, *TEXT, *overrides)
+    return planned("treebank.name=toy", *files, *TEXT, *overrides)
 
 
 def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):

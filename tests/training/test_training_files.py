@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 
 from parser.commands.configs import HOME
-from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.model_folder import EXAMPLE, MODEL
-from parser.settings import vectors_to_train
-from parser.settings.planning import plan
+from parser.settings.files import make_absolute, name_treebank
 from parser.training.examples.corpus import prepare
 from parser.training.run import example_of, train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
 
@@ -77,7 +75,7 @@ def test_each_sentence_is_in_one_fold(files):
 
 def run(files: tuple[Path, Path], *overrides: str):
     listed = f"treebank.train=[{files[0]},{files[1]}]"
-    return settings(listed, "treebank.dev=null", "treebank.test=null", "treebank.held_out=0.2", *FEW, *overrides)
+    return planned(listed, "treebank.dev=null", "treebank.test=null", "treebank.held_out=0.2", *FEW, *overrides)
 
 
 def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
@@ -94,9 +92,9 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
     if overrides:
         files[0].write_text(f"word\n\n{files[0].read_text()}")
     made = run(files, *overrides)
-    alone = prepare(plan(made)).vectors
-    with background_vectors(vectors_to_train(made)) as background:
-        other = prepare(plan(made), background).vectors
+    alone = prepare(made).vectors
+    with background_vectors(made.vector_request) as background:
+        other = prepare(made, background).vectors
     assert alone is not None
     assert other is not None
     assert alone.vocabulary.symbols == other.vocabulary.symbols
@@ -104,7 +102,7 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
 
 
 def test_a_dev_part_that_is_given_goes_first(files):
-    corpus = prepare(plan(run(files, f"treebank.dev={files[1]}")))
+    corpus = prepare(run(files, f"treebank.dev={files[1]}"))
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
 
@@ -114,7 +112,7 @@ def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
         file.write_text(f"word\n\n{file.read_text()}")
     made = run(files, f"treebank.dev={files[1]}", "treebank.on_error=skip")
     with caplog.at_level(logging.WARNING):
-        corpus = prepare(plan(made))
+        corpus = prepare(made)
     assert corpus.train.summary["sentences_skipped"] == 2
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
@@ -125,25 +123,25 @@ def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
 
 def test_names_and_places(files, tmp_path):
     made = settings("treebank.train=[a.conllu,b.conllu]")
-    _name_treebank(made, ["treebank.train=[a.conllu,b.conllu]"])
-    _make_paths_absolute(made, tmp_path)
+    name_treebank(made.treebank, ["treebank.train=[a.conllu,b.conllu]"])
+    make_absolute(made, tmp_path)
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
     further = ["lattice.train=l.conllul", "vectors.file=v.vec", "distillation.teacher=runs/t", "start=runs/f"]
     others = settings("treebank.dev=d.conllu", *further)
-    _make_paths_absolute(others, tmp_path)
+    make_absolute(others, tmp_path)
     paths = others.treebank.dev, others.lattice.train, others.vectors.file, others.distillation.teacher, others.start
     assert paths == tuple(f"{tmp_path}/{name}" for name in ("d.conllu", "l.conllul", "v.vec", "runs/t", "runs/f"))
     assert others.lattice.dev is None
     taught = settings("distillation.teacher=[runs/t,runs/u]")
-    _make_paths_absolute(taught, tmp_path)
+    make_absolute(taught, tmp_path)
     assert list(taught.distillation.teacher) == [f"{tmp_path}/runs/t", f"{tmp_path}/runs/u"]
     for name, expected in (("a.conllu", f"{tmp_path}/a.conllu"), ("some/model", "some/model")):  # of the hub
         reading = settings("recipe=text", f"encoder.pretrained={name}")
-        _make_paths_absolute(reading, tmp_path)
+        make_absolute(reading, tmp_path)
         assert reading.encoder.pretrained == expected
     sample = settings()
-    _make_paths_absolute(sample, tmp_path)
+    make_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == HOME / "data" / "sample" / "sample-ud-train.conllu"
 
 
@@ -160,7 +158,7 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
         ("x/hu", tmp_path / "x" / "hu"),
     ):
         made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
-        _make_paths_absolute(made, tmp_path)
+        make_absolute(made, tmp_path)
         assert (made.start, list(made.distillation.teacher)) == (str(expected), [str(expected), str(fetched / "hu")])
 
 
@@ -210,6 +208,6 @@ def test_the_model_keeps_an_example_of_the_training_part(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text("".join(lines(f"{word} b c -.") for word in "xyzuvw"), encoding="utf-8")
     fold = ["treebank.folds=3", "treebank.fold=1"]
-    made = settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *fold, *FEW)
+    made = planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *fold, *FEW)
     train(made, tmp_path / "run")
     assert (tmp_path / "run" / MODEL / EXAMPLE).read_text(encoding="utf-8").startswith("# text = y b c.\n1\ty\tl\tX\t")

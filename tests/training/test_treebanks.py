@@ -14,7 +14,7 @@ from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.training.observers.console import final_table
 from parser.training.run import train
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT
 
 FEW = [*TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last", "optimizer.name=adam"]
@@ -42,7 +42,7 @@ def files(tmp_path_factory) -> tuple[Path, Path]:
 def wanted(files: tuple[Path, Path], *overrides: str):
     left, right = files
     parts = [f"treebank.{part}={{right: {right}, left: [{left}]}}" for part in ("train", "dev")]
-    return settings("treebank.name=both", *parts, "treebank.test=null", *FEW, *overrides)
+    return planned("treebank.name=both", *parts, "treebank.test=null", *FEW, *overrides)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_one_is_chosen(trained, files, tmp_path):
 
 def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
     train(
-        settings(f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null", *TEXT, "second_pass.epochs=1"),
+        planned(f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null", *TEXT, "second_pass.epochs=1"),
         tmp_path,
     )
     assert load(tmp_path).vocabularies.treebanks == []
@@ -103,7 +103,7 @@ def test_what_is_refused(files, tmp_path, overrides, message):
     overrides = [override for override in overrides if not override.startswith("treebank.")]
     named = [f"{key}={value}" for key, value in parts.items()]
     with pytest.raises(SettingsError, match=message):
-        train(settings("treebank.name=both", *named, "treebank.test=null", *chosen, *overrides), tmp_path)
+        train(planned("treebank.name=both", *named, "treebank.test=null", *chosen, *overrides), tmp_path)
 
 
 @pytest.mark.parametrize(("name", "taken"), [("left", "left"), ("elsewhere", "right")])
@@ -112,10 +112,10 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
     caplog.set_level("INFO")
     file = files[["left", "right"].index(taken)]
     part = [f"treebank.name={name}", f"treebank.train={file}", f"treebank.dev={file}", "treebank.test=null", *FEW]
-    metrics = train(settings(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
+    metrics = train(planned(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
     assert f"(right, left): these sentences are taken for {taken}; treebank.name=NAME" in caplog.text
     assert metrics["dev"]["uas"] > 90
-    train(settings(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
+    train(planned(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
     words = [["a", "b", "c", "d"]]
     for folder in (tmp_path / "first", tmp_path / "second"):
         assert {*load(folder).vocabularies.treebanks} == {"left", "right"}
@@ -126,7 +126,7 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
 def test_training_goes_on_with_several_under_other_names(trained, files, tmp_path):
     names = f"{{up: {files[1]}, left: {files[0]}}}"
     more = ["treebank.name=more", f"treebank.train={names}", f"treebank.dev={names}", "treebank.test=null", *FEW]
-    metrics = train(settings(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
+    metrics = train(planned(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
     assert load(tmp_path).vocabularies.treebanks == ["up", "left", "right"]
     assert metrics["dev"]["left/uas"] > 90
 
@@ -142,6 +142,6 @@ def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_p
     ]
     student += ["first_pass.epochs=1", "second_pass.epochs=1", f"distillation.teacher={trained[0]}"]
     parts = ["treebank.name=left", f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null"]
-    train(settings(*parts, *student), tmp_path)
+    train(planned(*parts, *student), tmp_path)
     assert "(right, left): these sentences are taken for left; treebank.name=NAME" in caplog.text
     assert load(tmp_path).vocabularies.treebanks == []

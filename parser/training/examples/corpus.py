@@ -38,7 +38,8 @@ from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
 from parser.network_spec import PretrainedSpec
 from parser.settings.choices import SettingsError, TrainingTrees
-from parser.settings.plan import NetworkPlan, Plan, VectorPlan
+from parser.settings.groups import VectorSettings
+from parser.settings.plan import NetworkPlan, Plan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead
 from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, slots_of
@@ -271,13 +272,13 @@ def _subwords(network: NetworkPlan, known: list[Sentence]) -> tuple[Subwords | N
 
 def _pretrained(network: NetworkPlan) -> tuple[Pieces | None, PretrainedSpec | None]:
     """How the pretrained encoder segments forms, and how it is read, if there is one."""
-    wanted = network.pretrained
-    if wanted is None or wanted.name is None:
+    name = network.pretrained_encoder
+    if name is None or network.pretrained is None:
         return None, None
-    log.info("%s: reading the tokenizer of the pretrained encoder", wanted.name)
-    pieces = Pieces.of(wanted.name, download=True)
+    log.info("%s: reading the tokenizer of the pretrained encoder", name)
+    pieces = Pieces.of(name, download=True)
     width, layers = pieces.sizes()
-    return pieces, PretrainedSpec(width, layers, _PRETRAINED_SIZE, wanted.tuned)
+    return pieces, PretrainedSpec(width, layers, _PRETRAINED_SIZE, network.pretrained.tune)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
@@ -377,7 +378,7 @@ def _gold_part(
     return gold
 
 
-def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
         of_training = set(chain.from_iterable(values))

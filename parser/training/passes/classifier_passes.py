@@ -314,7 +314,7 @@ class ExplorationPass(ExamplePass):
         return Teacher(self._teachers, encoded)
 
     def begin(self) -> None:
-        if self._plan.start_from_first_pass:
+        if self._plan.settings.start_from_first_pass:
             super().begin()
         else:
             examples = self._new_examples(0)  # what has been trained explores, before there are other weights
@@ -342,7 +342,7 @@ class ExplorationPass(ExamplePass):
         return super().state() | {"explored_with": self._explored_with}
 
     def _is_due(self, epoch: int) -> bool:
-        every = self._plan.explore_every
+        every = self._plan.settings.explore_every
         return epoch == 0 or (every > 0 and epoch % every == 0)
 
     def _new_examples(self, epoch: int) -> Examples:
@@ -354,13 +354,13 @@ class ExplorationPass(ExamplePass):
         return self._joined(examples)
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
-        plan, model, data = self._plan, self.model, self.data
+        how, model, data = self._plan.settings, self.model, self.data
         log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             scorer = _scorer(model, data)
-            exploration = Exploration(plan.policy, plan.exploration_probability)
-            arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
+            exploration = Exploration(how.policy, how.exploration_probability)
+            arguments = self._oracle, model.system, model.table, scorer, how.target, exploration, generator
             if (choices := self._choices) is None:
                 return explore(data, *arguments, soft_targets=self._teacher)
             choices.begin()
@@ -398,7 +398,7 @@ class GlobalPass(ClassifierPass):
             # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
             embedded.weight.data = embedded.weight.data.contiguous()
         reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
-        training = BeamTraining(self._plan.search.without_signatures(), self._plan.gold_size)
+        training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
 

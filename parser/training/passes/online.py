@@ -122,13 +122,13 @@ class OnlinePass(LinearPass):
         """Do nothing: the perceptron is new."""
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        plan, trained = self._plan, self._trained
-        explores = plan.mode is Mode.explore and epoch >= plan.explore_after
+        online, trained = self._plan.settings, self._trained
+        explores = online.mode is Mode.explore and epoch >= online.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
         generator = np.random.default_rng([self._context.seed, epoch])
-        probability = plan.exploration_probability if explores else 0.0
+        probability = online.exploration_probability if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
-            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.static, probability=probability)
+            wrong, report = iterate(*learned, generator, canonical=online.mode is Mode.static, probability=probability)
         fitted = self._fitted(wrong / max(1, report.steps), report.steps)
         if explores:
             self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, fitted.fit_seconds))
@@ -144,7 +144,8 @@ class StructuredPass(LinearPass):
 
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
         super().__init__(plan, trained, context, plan.search)
-        self._training = StructuredTraining(plan.search.without_signatures(), plan.update, plan.gold_size)
+        training = plan.training
+        self._training = StructuredTraining(plan.search.without_signatures(), training.update, training.gold_size)
         self._search = plan.search
 
     def begin(self) -> None:

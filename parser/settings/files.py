@@ -1,0 +1,186 @@
+"""The files and folders that settings name: where they are, to which part of a run they belong, and whether they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from parser.data.treebank import PartFiles, TrainingFiles
+from parser.model_folder import named_folder
+from parser.settings.choices import OnFault, PathKind, SettingsError
+from parser.settings.groups import Settings, TreebankFiles, path_settings
+from parser.settings.paths import escaped
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
+HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
+
+ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
+
+
+@dataclass(frozen=True)
+class FilesPlan:
+    """What a run reads.
+
+    Attributes:
+        train: the files of the training sentences, and which of these are held out.
+        dev, test: their files; None where there are none.
+        named: by setting, every file that is read, the lattices and word vectors, too.
+        models: by setting, the folder of each run or model that is read.
+        pretrained: by setting, the folder of each pretrained encoder, or its name on the Hugging Face hub.
+        treebanks: the folder of the treebanks known by name.
+    """
+
+    train: TrainingFiles
+    dev: PartFiles | None = None
+    test: PartFiles | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    pretrained: Mapping[str, str] = field(default_factory=dict)
+    treebanks: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings) -> FilesPlan:
+        """Return what settings name.
+
+        Raises:
+            SettingsError: there is no training part; or a value is no path, no share of sentences, or no number of a fold.
+        """
+        treebank = settings.treebank
+        train = part_files(treebank, "train")
+        if train is None:
+            raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+        return cls(
+            train=_training_files(treebank, train),
+            dev=part_files(treebank, "dev"),
+            test=part_files(treebank, "test"),
+            named=named_paths(settings, PathKind.FILE),
+            models=named_paths(settings, PathKind.MODEL),
+            pretrained=named_paths(settings, PathKind.PRETRAINED),
+            treebanks=settings.paths.treebanks,
+        )
+
+    def check(self) -> None:
+        """Refuse files that are not there.
+
+        Raises:
+            SettingsError: names the file, the key and what to set.
+        """
+        for key, name in self.named.items():
+            if Path(name).is_dir():
+                raise SettingsError(f"{key}={name}: this is a folder; name a file in it")
+            if not Path(name).is_file():
+                known = f"{Path(self.treebanks).as_posix()}/" in Path(name).as_posix()
+                fix = f"; paths.treebanks={self.treebanks} must be the folder that holds the treebanks known by name"
+                raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
+
+
+def named_paths(settings: Settings, kind: PathKind) -> dict[str, str]:
+    """Return, by setting, the files or folders of a kind; several of a setting are ``treebank.train.0`` and so on."""
+    found: dict[str, str] = {}
+    for key in (key for key, path in path_settings().items() if path.kind is kind):
+        group, _, name = key.rpartition(".")
+        holder = getattr(settings, group, None) if group else settings
+        found |= numbered(key, getattr(holder, name, None))
+    return found
+
+
+def numbered(key: str, value: Any) -> dict[str, str]:
+    """Return what a setting names: by the setting alone if it is one path, else by the setting and a number.
+
+    What a dictionary names is by the setting, the key and, if the key names several, a number.
+
+    Raises:
+        SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them, or a path is empty.
+    """
+    setting = path_settings().get(key)
+    if isinstance(value, Mapping) and setting is not None and setting.inside:
+        return {one: path for name, inner in value.items() for one, path in numbered(f"{key}.{name}", inner).items()}
+    named = [] if value is None else [value] if isinstance(value, str) else value
+    if isinstance(named, Sequence) and "" in named:
+        raise SettingsError(f"{key} is empty; write {key}=null for none")
+    if not isinstance(named, Sequence) or not all(isinstance(one, str) for one in named):
+        raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
+    return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": one for i, one in enumerate(named)}
+
+
+def part_files(treebank: TreebankFiles, part: str) -> PartFiles | None:
+    """Return the files of train, dev or test, and the treebanks that they belong to; None if there are none."""
+    key, value = f"treebank.{part}", getattr(treebank, part)
+    named = numbered(key, value)
+    names = [one.removeprefix(f"{key}.").partition(".")[0] for one in named] if isinstance(value, Mapping) else []
+    return PartFiles(tuple(named.values()), tuple(names)) if named else None
+
+
+def _training_files(treebank: TreebankFiles, files: PartFiles) -> TrainingFiles:
+    fold = None
+    if treebank.folds is not None and treebank.fold is not None:
+        if treebank.fold > treebank.folds:
+            raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
+        fold = (treebank.fold, treebank.folds)
+    skip = treebank.on_error == OnFault.skip
+    return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names, treebank.partial)
+
+
+def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
+    """Return the shares of the training sentences that are held out for dev and test; 0 where there is such a part already.
+
+    Raises:
+        SettingsError: treebank.held_out is not a share, nor two.
+    """
+    given, shares = treebank.held_out, shares_of(treebank)
+    in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
+    if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
+        what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
+        raise SettingsError(f"treebank.held_out={'null' if given is None else given} is out of range; {what}")
+    dev, test = (*shares, 0.0)[:2]
+    return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
+
+
+def shares_of(treebank: TreebankFiles) -> list[Any]:
+    """Return what treebank.held_out has, as a list, whatever it is."""
+    given = treebank.held_out
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def name_treebank(treebank: TreebankFiles, given: Iterable[str]) -> None:
+    """Take dev and test of the default treebank, and its name, away from files that are given without them.
+
+    Args:
+        treebank: as hydra composes it; changed in place.
+        given: the overrides, KEY=VALUE.
+    """
+    keys = {override.partition("=")[0].lstrip("+") for override in given}
+    if "treebank.train" in keys and "treebank" not in keys:
+        for part in {"dev", "test"} - {key.removeprefix("treebank.") for key in keys}:
+            setattr(treebank, part, None)
+    elif not OmegaConf.is_missing(treebank, "name"):
+        return
+    if "treebank.name" not in keys:
+        files = numbered("treebank.train", treebank.train).values()
+        treebank.name = escaped("+".join(Path(file).name.partition(".")[0] for file in files) or "unnamed")
+
+
+def make_absolute(settings: Settings, start: Path) -> None:
+    """Make paths absolute, in place: below ``start``, else in this package, else that of a fetched model."""
+    for key, setting in path_settings().items():
+        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(settings, key, default=None)) is not None:  # type: ignore[arg-type]
+            numbered(key, value)  # refuses what is no path
+            OmegaConf.update(settings, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
+
+
+def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _absolute(inner, key, kind, start) for name, inner in value.items()}
+    if not isinstance(value, str):
+        return [_absolute(one, key, kind, start) for one in value]
+    here, ours = start / value, HOME / value  # the sample treebank
+    found = ours if ours.exists() and not here.exists() else here
+    if kind is PathKind.MODEL and not found.exists():
+        found = start / named_folder(Path(value))
+    of_hub = key == ENCODER and not found.exists()
+    return escaped(value if of_hub else str(found))
