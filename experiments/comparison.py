@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,16 @@ from experiments.tables import NOT_RUN, Interval, Key, Row, chosen, grid, markdo
 from experiments.trainings import Training, folder_of, formatted, is_gone, run_training
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
-from parser.evaluation import NonprojectiveEdges, evaluate_files
+from parser.evaluation import evaluate_files, nonprojective_edges
 from parser.model import loading as models
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
-_EDGES = [count.name for count in fields(NonprojectiveEdges)]
+
+# What is counted of edges that are not projective, whatever their relations: those of the parser's trees, and of these the ones
+# with the gold head; those of the gold trees, and of these the ones that the parser has, too; and all trees, with those on
+# either side that have such an edge.
+_EDGES = ("predicted", "predicted_right", "gold", "gold_found", "trees", "predicted_trees", "gold_trees")
 
 
 @dataclass
@@ -170,9 +174,20 @@ def _model_name(options: dict[str, Any]) -> str:
     return " ".join([UDPIPE, *(str(value) for name, value in options.items() if name != "beam")])
 
 
+def count_edges(gold: Sequence[Sequence[int]], parsed: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Count what _EDGES names over sentences, each a list of heads [h_1, ..., h_n]."""
+    counts = dict.fromkeys(_EDGES, 0) | {"trees": len(gold)}
+    for theirs, ours in zip(gold, parsed, strict=True):
+        for edges, right, heads in (("predicted", "predicted_right", ours), ("gold", "gold_found", theirs)):
+            children = nonprojective_edges(heads)
+            counts[edges] += len(children)
+            counts[right] += sum(ours[child - 1] == theirs[child - 1] for child in children)
+            counts[f"{edges}_trees"] += bool(children)
+    return counts
+
+
 def _edges(gold: list[list[int]], parsed: list[list[int]]) -> dict[str, str]:
-    edges = NonprojectiveEdges.of(gold, parsed)
-    return {name: str(getattr(edges, name)) for name in _EDGES}
+    return {name: str(count) for name, count in count_edges(gold, parsed).items()}
 
 
 def student(differences: Sequence[float]) -> Interval:
@@ -226,10 +241,11 @@ def _summary(found: list[Row]) -> str:
 
 
 def _edges_of(found: list[Row]) -> str:
-    sums = NonprojectiveEdges(*(sum(int(row[name]) for row in found) for name in _EDGES))
-    ours, gold = sums.tree_percents
-    edges = f"{sums.precision:.1f} / {sums.recall:.1f} / {sums.f1:.1f}" if sums.predicted else "none"
-    return f"{edges}; {ours:.1f} of {gold:.1f}"
+    predicted, right, gold, there, trees, *of_trees = (sum(int(row[name]) for row in found) for name in _EDGES)
+    precision, recall = (100 * n / total if total else 0.0 for n, total in ((right, predicted), (there, gold)))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    ours, theirs = (100 * n / max(1, trees) for n in of_trees)
+    return f"{f'{precision:.1f} / {recall:.1f} / {f1:.1f}' if predicted else 'none'}; {ours:.1f} of {theirs:.1f}"
 
 
 def _claims(rows: list[Row], languages: list[str], wanted: VariantComparison) -> tuple[list[str], list[list[str]]]:

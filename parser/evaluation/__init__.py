@@ -2,11 +2,10 @@
 
 from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal
-from parser.evaluation.scores import NonprojectiveEdges, Score, attachment_scores, evaluate_files, nonprojective_edges
+from parser.evaluation.scores import Score, attachment_scores, evaluate_files, nonprojective_edges
 
 __all__ = [
     "Comparison",
-    "NonprojectiveEdges",
     "Score",
     "attachment_scores",
     "compare",

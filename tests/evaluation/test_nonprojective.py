@@ -7,7 +7,7 @@ import random
 import pytest
 
 from oracles import Trees
-from parser.evaluation import NonprojectiveEdges, nonprojective_edges
+from parser.evaluation import nonprojective_edges
 from tests.random_trees import random_mildly_nonprojective_tree
 
 
@@ -34,19 +34,3 @@ def test_a_tree_is_projective_if_it_has_no_such_edge():
     projective = Trees.from_heads(trees).projective.tolist()
     assert {True, False} == set(projective)
     assert [not nonprojective_edges(heads) for heads in trees] == projective
-
-
-def test_precision_and_recall():
-    gold = [[3, 0, 2], [3, 4, 0, 3], [2, 0], [3, 0, 2]]
-    found = NonprojectiveEdges.of(gold, [[3, 0, 2], [0, 1, 1, 2], [2, 0], [2, 0, 2]])
-    assert (found.predicted, found.predicted_right, found.gold, found.gold_found) == (2, 1, 3, 1)
-    assert (found.precision, found.recall, found.f1) == pytest.approx((50, 100 / 3, 40))
-    assert (found.trees, found.predicted_trees, found.gold_trees) == (4, 2, 3)
-    assert found.tree_percents == (50, 75)
-    nothing = NonprojectiveEdges.of([[0]], [[0]])
-    assert (nothing.precision, nothing.recall, nothing.f1, nothing.tree_percents) == (0, 0, 0, (0, 0))
-
-
-def test_other_words_are_refused():
-    with pytest.raises(ValueError, match=r"sentence 0 .* has 1 words"):
-        NonprojectiveEdges.of([[0]], [[0, 1]])

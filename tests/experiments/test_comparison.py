@@ -11,7 +11,17 @@ import pytest
 
 from experiments import comparison
 from experiments.command import settings_of
-from experiments.comparison import EXPERIMENT, Claim, VariantComparison, cells, differences, measure, shown, student
+from experiments.comparison import (
+    EXPERIMENT,
+    Claim,
+    VariantComparison,
+    cells,
+    count_edges,
+    differences,
+    measure,
+    shown,
+    student,
+)
 from experiments.engine import Cell
 from experiments.trainings import is_gone
 from parser.data.treebank import read_treebank
@@ -35,6 +45,15 @@ def row(variant: str, treebank: str, seed: int, las: float, seconds: float = 10.
     }
     edges = dict(zip(comparison._EDGES, ("4", "3", "10", "2", "20", "4", "8"), strict=True))
     return dict.fromkeys(EXPERIMENT.columns, "") | known | edges | {"cpu_seconds": f"{seconds:.1f}"}
+
+
+def test_edges_that_are_not_projective_are_counted():
+    gold = [[3, 0, 2], [3, 4, 0, 3], [2, 0], [3, 0, 2]]
+    found = count_edges(gold, [[3, 0, 2], [0, 1, 1, 2], [2, 0], [2, 0, 2]])
+    assert [*found.values()] == [2, 1, 3, 1, 4, 2, 3]
+    assert comparison._edges_of([{name: str(count) for name, count in found.items()}]) == "50.0 / 33.3 / 40.0; 50.0 of 75.0"
+    nothing = {name: str(count) for name, count in count_edges([[0]], [[0]]).items()}
+    assert comparison._edges_of([nothing]) == "none; 0.0 of 0.0"
 
 
 def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
