@@ -64,7 +64,7 @@ WAYS = (
     "--int8",
     "--tags overwrite",
     "--keep-heads",
-    "--single-root",
+    "--several-roots",
 )
 _FILES = {part: f"{part}.conllu" for part in ("train", "dev", "test")}
 _UNSTEADY = {"seconds", "cpu_seconds", "versions"}  # of metrics.json and settings.json
@@ -173,8 +173,6 @@ def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) ->
                     sep="\n",
                     flush=True,
                 )
-            elif found[0].startswith("refused"):
-                print(f"    both: {found[0]}", flush=True)
     return count
 
 
@@ -185,7 +183,7 @@ def _outcome(checkout: Path, model: Path, file: Path, options: str) -> str:
         try:
             command(checkout, Path(folder), "parse.py", str(model), str(file), "-o", str(output), *options.split())
         except CommandError as error:
-            return f"refused, {str(error).splitlines()[-1]}"
+            return f"refused: {str(error).splitlines()[-1].rpartition('error: ')[2]}"
         return _digest(output.read_bytes())
 
 
