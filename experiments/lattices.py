@@ -30,6 +30,8 @@ from parser.beam_settings import Beam
 from parser.conllu.files import open_input, open_output
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.lattice.parser import LatticeParser, parsed_texts
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
 from parser.lattices.conllul import read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
@@ -172,7 +174,7 @@ def pipeline(training: Training, runs: Path, model: Model, beam: Beam, parsed: P
             udpipe.train(stream.read().decode(), file, tagger, tagger=udpipe.TAGGER)
     tagged = udpipe.Udpipe(tagger).tag(tokenized(training, runs).decode()).encode()
     with replacing(parsed) as temporary, temporary.open("wb") as target:
-        parse_file(model, io.BytesIO(tagged), target, beam=beam)
+        parse_file(Predictor(model, ParseOptions(beam=beam)), io.BytesIO(tagged), target)
 
 
 def write(path: Path, text: str) -> None:

@@ -24,9 +24,10 @@ from experiments.trainings import Training, run_training
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_sentences
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import ParseOptions, predicted_tags
+from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
-from parser.model.loading import load_for_parsing
+from parser.model.loading import load
 from parser.model_folder import TOKENIZER
 from parser.settings.plan import plan
 from parser.storage.atomic import replacing
@@ -136,16 +137,16 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
     gold = training.part("test")
     for cell in group:
         system = cell.key[0]
-        model, beam = load_for_parsing(folder, **wanted.beams.get(system, {}))
+        model, beam = load(folder), dict(wanted.beams.get(system, {}))
+        options = ParseOptions(beam=beam.pop("size", None), tags=predicted_tags(model), **beam)
         own = Training.of(wanted, treebank, seed, wanted.all_systems[system]).settings()
         with open_input(gold) as stream:
             contents = {"words": stream.read(), "text": tokenized(training, runs, own.segmenter == "bilstm")}
         written = []
-        tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
         for name, content in contents.items():
             written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
             with replacing(written[-1]) as temporary, temporary.open("wb") as target:
-                parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
+                parse_file(Predictor(model, options), io.BytesIO(content), target)
         of_input: tuple[str, ...] = () if model.vocabularies.tags else _OF_TAGS
         of_input += () if model.vocabularies.lemmas else _OF_LEMMAS
         yield cell.key, _scores(gold, written, of_input, seconds)

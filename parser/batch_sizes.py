@@ -5,6 +5,9 @@ Sizes of parsing cost time or memory; no tree depends on them on a CPU. Those of
 
 # --- Parsing
 
+# Bytes of a file that are read at a time; a chunk is what of them are whole sentences.
+BYTES_PER_CHUNK = 2**18
+
 # Tokens whose sentences a thread parses together, unless a single one has more. What the words contribute to the hidden layer
 # is kept meanwhile: with an encoder, some kilobytes for a token and position.
 TOKENS_PER_SPAN = 4_000

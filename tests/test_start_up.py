@@ -80,14 +80,15 @@ def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, kind, man
 from pathlib import Path
 from parser.commands.parse import main
 from parser.text import udpipe
-from parser.text.shards import Options, Shard
+from parser.text.shards import Shard
+from parser.decoding.parse_options import ParseOptions
 from parser.text.worker import ShardParser
 from tests.text import fake_udpipe
 
 udpipe.package = lambda: fake_udpipe
 model, file, many = sys.argv[1:]
 if many == "True":
-    parser = ShardParser(Path(model), Options(text=True, allow_missing_columns=True))
+    parser = ShardParser(Path(model), ParseOptions(text=True, allow_missing_columns=True))
     parser.warm_up()
 else:
     sys.argv[1:] = [model, "--warm-up", "--text"]

@@ -24,8 +24,9 @@ from safetensors.numpy import load_file, save
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
 from parser.data.pretrained import HELD, files_of
-from parser.decoding.files.file_parsing import OnError, parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
+from parser.decoding.predictor import Predictor
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
@@ -114,19 +115,10 @@ def _halved(model: Path, dev: Path) -> bool:
 
 def _parsed(folder: Path, file: Path) -> bytes:
     model, written = load(folder), io.BytesIO()
-    tags = TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
-    with open_input(file) as read:  # sentences that training left out are none here, either
-        parse_file(
-            model,
-            read,
-            written,
-            str(file),
-            on_error=OnError.SKIP,
-            report=lambda error: None,
-            allow_missing_columns=True,
-            beam=model.beam,
-            tags=tags,
-        )
+    # Sentences that training left out are none here, either.
+    options = ParseOptions(on_error=OnError.SKIP, allow_missing_columns=True, tags=predicted_tags(model))
+    with open_input(file) as read:
+        parse_file(Predictor(model, options), read, written, str(file))
     return written.getvalue()
 
 

@@ -38,28 +38,18 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from parser.beam_settings import Beam, searching
-from parser.commands.command_line import check_output, number_of_threads, positive
-from parser.commands.parsing_options import (
-    add_file_options,
-    add_search_options,
-    check_text_options,
-    note_slow_int8,
-    short_switch_interval,
-    text_options,
-    write_bytecode,
-)
+from parser.commands.command_line import check_output, number_of_threads
+from parser.commands.parsing_options import add_options, note_slow_int8, options_of, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, describe_file
 from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output, open_input
-from parser.data.lemmas import LemmaLexicon
-from parser.decoding.files.file_parsing import FileCounts, Keep, parse_file, warm_up
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly
 from parser.kernels.compilation import time_without_compiling
 from parser.lattices.conllul import is_named_lattices
-from parser.model.loading import AnyModel, load_for_parsing
-from parser.model.model import Model
-from parser.text.tokenizer import SentenceEnds, as_stream, model_tokenizer
+from parser.model.loading import AnyModel
+from parser.text.tokenizer import conllu_source, model_tokenizer
 
 
 @short_switch_interval()
@@ -70,21 +60,7 @@ def main() -> int:
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
-    add_file_options(arguments)
-    add_search_options(arguments)
-    arguments.add_argument(
-        "--device", default="cpu", help="where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU"
-    )
-    arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
-    arguments.add_argument("--keep-heads", action="store_true", help="keep the input's arcs, where HEAD is not _")
-    arguments.add_argument("--keep-relations", action="store_true", help="keep the relations of these arcs, too")
-    arguments.add_argument(
-        "--probabilities", action="store_true", help="write into MISC how probable each arc is to be right (Prob=0.87)"
-    )
-    arguments.add_argument(
-        "--lattice", action="store_true", help="INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)"
-    )
-    arguments.add_argument("--max-arcs", type=positive, metavar="N", help="with --lattice: refuse sentences with more arcs")
+    add_options(arguments, "parse")
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
@@ -93,51 +69,33 @@ def main() -> int:
         several = "; parse_many parses several files" if not any(word.startswith("-") for word in more) else ""
         arguments.error(f"unrecognized arguments: {' '.join(more)}{several}")
     if given.model is None:
-        how, text = ("recipe=text tokenizer=udpipe", " --text") if given.text else ("recipe=accurate", "")
+        how, text = ("recipe=text tokenizer=udpipe", " --text") if "text" in given else ("recipe=accurate", "")
         raise ValueError(
             f"MODEL_DIR is missing: train a model with optimal-step train treebank.train=FILE treebank.dev=FILE {how} "
             f"hydra.run.dir=my-parser (treebank=sample has files to try), then give its folder: parse my-parser INPUT{text}"
         )
-    _check(given)
+    options = options_of(given, "parse", is_named_lattices(given.input))
+    check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
-    if given.int8:
+    if options.int8:
         note_slow_int8()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge, given.device, given.int8, given.rerank, given.treebank)
-    if given.device != "cpu" and not (isinstance(model, Model) and model.spec.pretrained):
-        raise ValueError(f"--device {given.device}: the model reads no pretrained encoder, and all else is done on the CPU")
-    tokenizer = model_tokenizer(given.model, given.tokenizer, given.tokens) if given.text else None
-    tags = TagUse.OVERWRITE if given.text and model.vocabularies.predicted else given.tags or TagUse.KEEP
+    model = load_model(given.model, options)
+    if options.lattice and not given.warm_up:
+        return _parse_lattices(model, options, given)
+    predictor = Predictor(model, options)
+    tokenizer = model_tokenizer(given.model, options.tokenizer, options.tokens) if options.text else None
     if given.warm_up:
-        warm_up(model, beam, tags)
+        warm_up(predictor)
         if tokenizer is not None:
             tokenizer.warm_up()
         write_bytecode()
         return 0
-    if given.lattice:
-        return _parse_lattices(model, beam, given)
-    lexicon = None if given.lexicon is None else LemmaLexicon.read(given.lexicon)
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
-        presegmented = given.sentences is SentenceEnds.LINE
-        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input, presegmented, given.ranges))
-        with with_progress(target, given.input, given.output, comparable=not given.text and given.k_best is None) as shown:
-            parsed = parse_file(
-                model,
-                source,
-                shown,
-                given.input,
-                single_root=not given.several_roots,
-                threads=given.threads,
-                on_error=given.on_error,
-                report=_warn,
-                allow_missing_columns=given.allow_missing_columns,
-                beam=beam,
-                k_best=given.k_best,
-                tags=tags,
-                lexicon=lexicon,
-                keep=Keep.RELATIONS if given.keep_relations else Keep.HEADS if given.keep_heads else Keep.NOTHING,
-                probabilities=given.probabilities,
-            )
+        source = conllu_source(tokenizer, read, given.input, options)
+        comparable = not options.text and options.k_best is None
+        with with_progress(target, given.input, given.output, comparable) as shown:
+            parsed = parse_file(predictor, source, shown, given.input, threads=given.threads, report=_warn)
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
@@ -161,55 +119,12 @@ def with_progress(target: BinaryIO, read: str, written: str, comparable: bool) -
     return bar
 
 
-def _check(given: argparse.Namespace) -> None:
-    """Refuses options that the input has no use for, and to write over the input."""
-    given.lattice |= is_named_lattices(given.input)
-    kind = "lattices" if given.lattice else "text" if given.text else "CoNLL-U"
-    unread = {
-        "--text": given.text and given.lattice,
-        "--allow-missing-columns": given.allow_missing_columns and given.lattice,
-        "--rerank": given.rerank and given.lattice,
-        "--probabilities": given.probabilities and given.lattice,
-        f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
-        f"--lexicon {given.lexicon}": given.lexicon is not None and given.lattice,
-        "--keep-heads": given.keep_heads and kind != "CoNLL-U",
-        "--keep-relations": given.keep_relations and kind != "CoNLL-U",
-        f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
-        **dict.fromkeys(text_options(given), not given.text),
-    }
-    for option, there in unread.items():
-        if there:
-            raise ValueError(f"{option} is not supported with {kind}; leave it out")
-    if given.keep_relations and not given.keep_heads:
-        raise ValueError("--keep-relations keeps the relations of arcs that are kept; add --keep-heads")
-    if given.keep_heads and given.k_best is not None:
-        raise ValueError(f"--k-best {given.k_best} is not supported with --keep-heads; leave one of them out")
-    if given.probabilities and given.k_best is not None:
-        raise ValueError(f"--k-best {given.k_best} is not supported with --probabilities; leave one of them out")
-    check_text_options(given)
-    check_output(given.output, given.input, given.lexicon, given.tokenizer)
-
-
-def _parse_lattices(model: AnyModel, beam: Beam | None, given: argparse.Namespace) -> int:
-    if isinstance(model, Model) and model.lattice_beam is not None:
-        beam = searching(model.lattice_beam, given.beam, given.merge)
+def _parse_lattices(model: AnyModel, options: ParseOptions, given: argparse.Namespace) -> int:
     from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
 
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
-        parsed = parse_lattice_file(
-            model,
-            read,
-            target,
-            given.input,
-            beam=beam,
-            single_root=not given.several_roots,
-            threads=given.threads,
-            on_error=given.on_error,
-            report=_warn,
-            max_arcs=given.max_arcs,
-            k_best=given.k_best,
-        )
+        parsed = parse_lattice_file(model, options, read, target, given.input, threads=given.threads, report=_warn)
     return _told(parsed, given.input, time_without_compiling() - start)
 
 

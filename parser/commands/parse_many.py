@@ -17,10 +17,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads
-from parser.commands.parsing_options import add_file_options, add_search_options, check_text_options, note_slow_int8
+from parser.commands.parsing_options import add_options, note_slow_int8, options_of
 from parser.conllu.checks import counted
-from parser.decoding.files.tag_writing import TagUse
-from parser.text.shards import Options, Refusals, claim, has_changed, shards_of, undone
+from parser.text.shards import Refusals, claim, has_changed, shards_of, undone
 
 
 def main() -> int:
@@ -38,10 +37,9 @@ def main() -> int:
         default="local",
         help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) that has the same paths",
     )
-    add_file_options(arguments)
-    add_search_options(arguments)
+    add_options(arguments, "parse_many")
     given = arguments.parse_intermixed_args()
-    check_text_options(given)
+    options = options_of(given, "parse_many")
 
     from parser.model_folder import find_model
     from parser.text.worker import ShardParser
@@ -52,27 +50,10 @@ def main() -> int:
         from parser.text.local_engine import parse_shards
 
     folder = find_model(given.model)
-    options = Options(
-        single_root=not given.several_roots,
-        tags=given.tags or TagUse.KEEP,
-        on_error=given.on_error,
-        allow_missing_columns=given.allow_missing_columns,
-        text=given.text,
-        tokenizer=None if given.tokenizer is None else str(given.tokenizer),
-        sentences=given.sentences,
-        tokens=given.tokens,
-        beam=given.beam,
-        merge=given.merge,
-        int8=given.int8,
-        rerank=given.rerank,
-        treebank=given.treebank,
-        lexicon=None if given.lexicon is None else str(given.lexicon),
-        ranges=given.ranges,
-    )
-    if given.int8:
+    if options.int8:
         note_slow_int8()
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
-    shards = shards_of(given.input, given.output, given.text)
+    shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)
     left = undone(shards)
     if left:

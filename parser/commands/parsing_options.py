@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterator
 from compileall import compile_dir
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 import oracles
-from parser.beam_settings import Merge
 from parser.commands.command_line import member_of, positive
-from parser.decoding.files.file_parsing import OnError
-from parser.decoding.files.tag_writing import TagUse
-from parser.text.tokenizer import SentenceEnds, TokenEnds
+from parser.decoding.parse_options import Input, ParseOptions, TagUse, flags
 
 _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 
@@ -22,32 +20,51 @@ _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 _SWITCH_INTERVAL = 0.0001
 
 
-def add_search_options(parser: ArgumentParser) -> None:
-    """How trees are searched: ``beam``, ``merge``, ``rerank``, ``int8`` and ``treebank``, as load_for_parsing() takes them."""
-    parser.add_argument(
-        "--treebank",
-        metavar="NAME",
-        help="of a model of several treebanks, that which the input is like (default: the first of treebank.train)",
-    )
-    parser.add_argument(
-        "--beam",
-        type=positive,
-        metavar="N",
-        help="search with a beam of N items (default: the model's own, or 1)",
-    )
-    parser.add_argument(
-        "--merge", choices=[*Merge], type=member_of(Merge), help="which items of the beam are merged (default: configuration)"
-    )
-    parser.add_argument(
-        "--rerank",
-        action="store_true",
-        help="choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text)",
-    )
-    parser.add_argument(
-        "--int8",
-        action="store_true",
-        help="with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI",
-    )
+def add_options(parser: ArgumentParser, command: str) -> None:
+    """Adds the flags of ParseOptions that a command has; in what is parsed, there is an attribute for those that are given."""
+    for name, (kind, flag) in flags().items():
+        if command not in flag.commands:
+            continue
+        if kind is bool:
+            parser.add_argument(_flag(name), action="store_true", default=SUPPRESS, help=flag.help)
+        elif issubclass(kind, StrEnum):
+            choices = [*kind]
+            parser.add_argument(_flag(name), choices=choices, type=member_of(kind), default=SUPPRESS, help=flag.help)
+        else:
+            reads = positive if kind is int else kind
+            parser.add_argument(_flag(name), type=reads, metavar=flag.metavar, default=SUPPRESS, help=flag.help)
+
+
+def options_of(given: Namespace, command: str, named_lattices: bool = False) -> ParseOptions:
+    """The options that add_options() has read.
+
+    Args:
+        given: what argparse has read.
+        command: whose options they are.
+        named_lattices: whether the input is named as lattices are.
+
+    Raises:
+        ValueError: the input has no use for one, or two of them exclude one another.
+    """
+    known = {name: flag for name, (_, flag) in flags().items() if command in flag.commands}
+    values = {name: value for name, value in vars(given).items() if name in known}
+    if named_lattices:
+        values["lattice"] = True
+    kind = ParseOptions(text=values.get("text", False), lattice=values.get("lattice", False)).input
+    for name, value in values.items():
+        if kind not in known[name].input:
+            shown = _flag(name) if value is True else f"{_flag(name)} {value}"
+            raise ValueError(f"{shown} is not supported with {kind}; leave it out")
+    if "tags" in known and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
+        raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
+    options = ParseOptions(**values)
+    if "tags" in known and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
+        raise ValueError(f"--lexicon {options.lexicon} is read where lemmas are written; add --tags=fill, or leave it out")
+    return options
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def note_slow_int8() -> None:
@@ -56,90 +73,6 @@ def note_slow_int8() -> None:
 
     if not INT8_IS_FASTER:
         print("note: without VNNI instructions, this processor is no faster with --int8 than without", file=sys.stderr)
-
-
-def add_file_options(parser: ArgumentParser) -> None:
-    """Options for input and output files; ``tags`` is None where the option is not given."""
-    parser.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    parser.add_argument(
-        "--on-error",
-        choices=[*OnError],
-        default=OnError.STOP,
-        type=member_of(OnError),
-        help="what to do with a sentence that is not CoNLL-U (default: stop)",
-    )
-    parser.add_argument(
-        "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
-    )
-    parser.add_argument(
-        "--tags",
-        choices=[*TagUse],
-        type=member_of(TagUse),
-        help="what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those "
-        "that are _ throughout a sentence, or overwrite",
-    )
-    add_lexicon_option(parser)
-    parser.add_argument(
-        "--text",
-        action="store_true",
-        help="the input is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
-    )
-    parser.add_argument(
-        "--tokenizer",
-        type=Path,
-        metavar="FILE",
-        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
-    )
-    parser.add_argument(
-        "--sentences",
-        choices=[*SentenceEnds],
-        type=member_of(SentenceEnds),
-        help="with --text: where sentences end, as the model finds them (default) or at each line",
-    )
-    parser.add_argument(
-        "--tokens",
-        choices=[*TokenEnds],
-        type=member_of(TokenEnds),
-        help="with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer",
-    )
-    parser.add_argument(
-        "--ranges", action="store_true", help="with --text: write where each token stands in the text (TokenRange in MISC)"
-    )
-
-
-def text_options(given: Namespace) -> list[str]:
-    """The options given that are only for text, with their values."""
-    values = ((option, getattr(given, option)) for option in ("tokenizer", "sentences", "tokens"))
-    found = [f"--{option} {value}" for option, value in values if value is not None]
-    return [*found, "--ranges"] if given.ranges else found
-
-
-def check_text_options(given: Namespace) -> None:
-    """Refuses options about text and lemmas that would not be read.
-
-    Raises:
-        ValueError: which, and what to do.
-    """
-    for option in text_options(given):
-        if not given.text:
-            raise ValueError(f"{option} is only for text; leave it out, or give --text")
-    if given.tags is TagUse.KEEP and given.text:
-        raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
-    if given.tokens is TokenEnds.SPACE and given.tokenizer is not None:
-        raise ValueError(f"--tokenizer {given.tokenizer} would not be read with --tokens space; leave one of them out")
-    if given.lexicon is not None and not given.text and given.tags in (None, TagUse.KEEP):
-        raise ValueError(f"--lexicon {given.lexicon} is read where lemmas are written; add --tags=fill, or leave it out")
-
-
-def add_lexicon_option(parser: ArgumentParser) -> None:
-    """A lexicon of lemmas."""
-    parser.add_argument(
-        "--lexicon",
-        type=Path,
-        metavar="FILE",
-        help="lemmas that come before predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, with tabs "
-        "between them",
-    )
 
 
 def write_bytecode() -> None:

@@ -18,10 +18,9 @@ from errno import ECONNREFUSED
 from pathlib import Path
 
 from parser.commands.command_line import positive
-from parser.commands.parsing_options import add_lexicon_option, add_search_options, note_slow_int8
-from parser.data.lemmas import LemmaLexicon
+from parser.commands.parsing_options import add_options, note_slow_int8, options_of
+from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
-from parser.model.loading import load_for_parsing
 from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model, named_folder
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
@@ -47,9 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
     )
-    add_search_options(parser)
-    add_lexicon_option(parser)
-    parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
+    add_options(parser, "serve")
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="per request (default: %(default)s)")
     parser.add_argument("--max-seconds", type=positive, default=30, help="per request (default: %(default)s)")
     parser.add_argument("--max-requests", type=positive, default=200, help="number at a time (default: %(default)s)")
@@ -68,18 +65,15 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
+    options = options_of(given, "serve")
     load_kernels_directly()
-    if given.int8:
+    if options.int8:
         note_slow_int8()
-    model, beam = load_for_parsing(
-        given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank, treebank=given.treebank
-    )
-    lexicon = None if given.lexicon is None else LemmaLexicon.read(given.lexicon)
-    name = given.name or name_of(given.model)
+    model, name = load_model(given.model, options), given.name or name_of(given.model)
     place = find_model(given.model) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
-    service = Service(model, name, _tokenizer(given), beam, given.allow_missing_columns, lexicon, example)
+    service = Service(model, name, options, _tokenizer(given), example)
     warm_up(service)
     limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
     app, protocol = create_app(service, limits, given.root_path), closing(AutoHTTPProtocol, limits)

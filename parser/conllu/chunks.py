@@ -18,12 +18,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from parser import batch_sizes
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_file
 from parser.conllu.formats import ColumnOrder
 from parser.kernels import kernel
-
-# Of the input, read at a time; a chunk is what of it are whole sentences.
-CHUNK_BYTES = 2**18
 
 # Bytes of a sentence: some 500,000 words. What has no blank lines, such as text, would be held as a whole.
 LONGEST_SENTENCE = 2**25
@@ -60,7 +58,9 @@ class Chunk:
     layout: ColumnOrder | None = None
 
 
-def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, name: str = "-") -> Iterator[Chunk]:
+def read_chunks(
+    stream: BinaryIO, size: int = batch_sizes.BYTES_PER_CHUNK, threads: int = 1, name: str = "-"
+) -> Iterator[Chunk]:
     """The bytes of a file cut after blank lines.
 
     Args:

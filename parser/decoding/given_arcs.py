@@ -3,13 +3,14 @@
 The given arcs are the gold tree of an exact oracle, one that is known in part (oracles/trees.py), and of the transitions only
 those may be taken that are optimal by it: they lose none of the arcs, or the fewest. Among these the classifier chooses, with a
 beam or without. So a system that can make any tree keeps all of them, and what nobody gave goes well with them. Where all arcs
-are given, there is nothing to choose but the way: so the computations of whole trees are made again (probabilities.py).
+are given, there is nothing to choose but the way: so the computations of whole trees are made again, see replay().
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, is_greedy
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
 from parser.data.sentences import NO_NODE, Parses, Sentences
-from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -35,27 +35,33 @@ class GivenArcsError(ValueError):
     """Arcs cannot be kept with this model, or with this search; the message says the fix."""
 
 
-def given_arcs(
-    heads: Sequence[Sequence[int]], deprels: Sequence[Sequence[str]] | None, relations: Sequence[str], offsets: np.ndarray
-) -> Parses:
-    """The arcs of sentences, NO_NODE where none is given.
+class GivenArcs(NamedTuple):
+    """The arcs that are given of some sentences.
 
-    Args:
+    Attributes:
         heads: of the words of each sentence, UNKNOWN_HEAD where none is given.
-        deprels: relations of the words; those of given arcs count, and of these those that the parser knows. None: none counts.
-        relations: those that the parser knows.
-        offsets: where the sentences begin.
+        deprels: relations of the words, of which those of given arcs count; ``_`` where none is given. None: none counts.
     """
-    given = Parses.allocate(offsets)
-    numbers = {relation: number for number, relation in enumerate(relations)}
-    for start, own in zip(offsets.tolist(), heads, strict=False):
-        given.heads[start + 1 : start + 1 + len(own)] = own
-    if deprels is not None:
-        for start, own_deprels in zip(offsets.tolist(), deprels, strict=False):
-            words = slice(start + 1, start + 1 + len(own_deprels))
-            given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
-        given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
-    return given
+
+    heads: Sequence[Sequence[int]]
+    deprels: Sequence[Sequence[str]] | None = None
+
+    def span(self, first: int, last: int) -> GivenArcs:
+        """Those of the sentences from number ``first`` to before ``last``."""
+        return GivenArcs(self.heads[first:last], None if self.deprels is None else self.deprels[first:last])
+
+    def numbered(self, relations: Sequence[str], offsets: np.ndarray) -> Parses:
+        """Return them in the layout of ``Sentences`` with these offsets, NO_NODE where none is given, or no known relation."""
+        given = Parses.allocate(offsets)
+        numbers = {relation: number for number, relation in enumerate(relations)}
+        for start, own in zip(offsets.tolist(), self.heads, strict=False):
+            given.heads[start + 1 : start + 1 + len(own)] = own
+        if self.deprels is not None:
+            for start, own_deprels in zip(offsets.tolist(), self.deprels, strict=False):
+                words = slice(start + 1, start + 1 + len(own_deprels))
+                given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
+            given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
+        return given
 
 
 def kept_relations(found: Sequence[str], heads: Sequence[int], deprels: Sequence[str], given_heads: Sequence[int]) -> list[str]:
@@ -116,55 +122,64 @@ def _keeps_arcs(system: TransitionSystem | type[TransitionSystem]) -> bool:
     return oracles.oracle_class(system.oracles[0]).takes_partial_gold
 
 
-class KeepingParser:
-    """Parses sentences with given arcs, greedily or with a beam.
-
-    Args:
-        model: the model, with its weights as they are now.
-        search: how to search; None: greedily.
+def check_keeps_arcs(model: AnyModel, search: Beam, sentences: Sentences | None = None) -> None:
+    """Refuse a model, a search or sentences with which given arcs cannot be kept.
 
     Raises:
-        GivenArcsError: the model or the search is not supported.
+        GivenArcsError: the model is linear, or its transition system has no exact oracle; or a sentence is longer than
+            MOST_WORDS.
+        BeamError: the beam merges by signature, or reranks.
     """
+    system = model.system
+    if not _keeps_arcs(system):
+        able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
+        raise GivenArcsError(f"system={system.name} has no exact oracle, so given arcs cannot be kept; those that can: {able}")
+    if not isinstance(model, Model):
+        raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
+    if not is_greedy(search) and (search.rerank or search.merge is Merge.SIGNATURE):
+        raise BeamError(
+            "given arcs are kept greedily or with a beam, not with merge=signature or with rerank; "
+            f"search with a beam of another kind, such as --beam 8 --merge {Merge.CONFIGURATION}"
+        )
+    longest = 0 if sentences is None else int(sentences.lengths.max(initial=0))
+    if longest > MOST_WORDS:
+        raise GivenArcsError(
+            f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
+            "give no arcs"
+        )
 
-    def __init__(self, model: AnyModel, search: Beam | None = None) -> None:
-        system = model.system
-        if not _keeps_arcs(system):
-            able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
-            raise GivenArcsError(
-                f"system={system.name} has no exact oracle, so given arcs cannot be kept; those that can: {able}"
-            )
-        if not isinstance(model, Model):
-            raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
-        self._system = system
-        self._parser: BatchedParser | BatchedBeamParser = BatchedParser(model.weights(), system, model.table)
-        if search is not None and not is_greedy(search):
-            if search.rerank or search.merge is Merge.SIGNATURE:
-                raise BeamError(
-                    "given arcs are kept greedily or with a beam, not with merge=signature or with rerank; "
-                    f"search with a beam of another kind, such as --beam 8 --merge {Merge.CONFIGURATION}"
-                )
-            self._parser = BatchedBeamParser.of_weights(model.weights(), system, model.table, search)
 
-    def parse(
-        self,
-        sentences: Sentences,
-        given: Parses,
-        *,
-        single_root: bool = True,
-        probabilities: StepProbabilities | None = None,
-    ) -> Parses:
-        """Parses sentences; ``probabilities``: filled in by greedy parsing, see parse_batched.
+def replay(
+    parses: Parses,
+    sentences: Sentences,
+    parser: BatchedParser | None,
+    system: TransitionSystem,
+    probabilities: StepProbabilities,
+    single_root: bool = True,
+) -> None:
+    """Replay the computations of trees, and record the probabilities of their steps.
 
-        Raises:
-            GivenArcsError: one has more than MOST_WORDS.
-        """
-        if (longest := int(np.diff(sentences.offsets).max(initial=1)) - 1) > MOST_WORDS:
-            raise GivenArcsError(
-                f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
-                "give no arcs"
-            )
-        kept = steps_keeping(given, self._system, single_root)
-        if isinstance(self._parser, BatchedBeamParser):
-            return self._parser.parse(sentences, single_root=single_root, restriction_of=kept)
-        return self._parser.parse(sentences, single_root=single_root, restriction_of=kept, probabilities=probabilities)
+    A beam keeps no steps, and what it merges was made in several ways. So its trees are made once more, by the highest-scoring
+    steps among those that lead to the tree, as an exact oracle says (Nederhof 2019, Section 4: those that lose none of its
+    arcs). Of a tree that was parsed greedily these are the parser's own.
+
+    Args:
+        parses: the trees.
+        sentences: their sentences.
+        parser: scores the steps; None: the model is linear, and its scores are no probabilities.
+        system: its transition system.
+        probabilities: filled in; NaN of a linear model, and where a sentence is longer than oracles can say how its tree is
+            made (MOST_WORDS).
+        single_root: whether the trees have one root each.
+    """
+    short = np.flatnonzero(np.diff(sentences.offsets) <= MOST_WORDS + 1)
+    if parser is None or len(short) < len(sentences):
+        probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
+    if parser is None or not len(short):
+        return
+    some, places = sentences.take(short), sentences.places(short)
+    trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
+    found = StepProbabilities.allocate(some)
+    made_again = steps_keeping(trees, system, single_root)
+    parser.parse(some, single_root=single_root, probabilities=found, restriction_of=made_again)
+    probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees

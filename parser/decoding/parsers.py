@@ -26,8 +26,6 @@ from parser.model.model import Model
 from parser.transitions.attardi import Attardi
 from parser.transitions.system import behaves_as
 
-_NO_HEADS = "reranking needs an encoder that predicts heads (recipe=text), and this model has none; parse without --rerank"
-
 
 @singledispatch
 def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
@@ -71,29 +69,46 @@ def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> Se
     return parser_of(model, threads) if beam is None or is_greedy(beam) else beam_parser_of(model, beam, threads)
 
 
+def check_search(model: AnyModel, beam: Beam) -> None:
+    """Refuse a beam that a model cannot be searched with.
+
+    Raises:
+        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
+            transition system another than arc-standard; or its trees are to be reranked, and the model predicts no heads.
+    """
+    if is_greedy(beam):
+        return
+    if not isinstance(model, Model | LinearModel):
+        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
+    if beam.rerank and (isinstance(model, LinearModel) or model.biaffine_scorer() is None):
+        raise BeamError(
+            "reranking needs an encoder that predicts heads (recipe=text), and this model has none; parse without --rerank"
+        )
+    if beam.merge is Merge.SIGNATURE:
+        if isinstance(model, LinearModel):
+            raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
+        from parser.decoding.beam.signature import arc_standard_alone
+
+        arc_standard_alone(model.system)
+
+
 def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
     """A parser that searches with a beam of any size; see parser_with_beam().
 
     Raises:
-        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
-            transition system another than arc-standard; or its trees are to be reranked, and it predicts no heads.
+        BeamError: see check_search().
     """
+    check_search(model, beam)
     if isinstance(model, LinearModel):
         from parser.decoding.beam.batched import BatchedBeamParser
 
-        if beam.rerank:
-            raise BeamError(_NO_HEADS)
-        if beam.merge is Merge.SIGNATURE:
-            raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
         weights = model.weights
         return BatchedBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
-    if not isinstance(model, Model):
-        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
+    assert isinstance(model, Model), "others have no beam"
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
-    if (heads := model.biaffine_scorer()) is None:
-        raise BeamError(_NO_HEADS)
-    classifier = model.weights()
+    heads, classifier = model.biaffine_scorer(), model.weights()
+    assert heads is not None, "which is checked"
     assert classifier.encoder is not None, "only an encoder predicts heads"
     return RerankingParser(_search(model, beam, 1, classifier), classifier.encoder, heads, beam, threads)
 

@@ -3,8 +3,8 @@
 from parser.beam_settings import BeamError as BeamError
 from parser.conllu.checks import ConlluError as ConlluError
 from parser.decoding.files.missing_columns import MissingColumnsError as MissingColumnsError
-from parser.decoding.files.tag_writing import NoTagsError as NoTagsError
 from parser.decoding.given_arcs import GivenArcsError as GivenArcsError
+from parser.decoding.parse_options import NoTagsError as NoTagsError
 from parser.inference.weights import Int8Error as Int8Error
 from parser.library.parsed_sentence import InputError as InputError
 from parser.library.parsed_sentence import ParsedSentence as ParsedSentence

@@ -28,11 +28,11 @@ from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Parses, Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import check_columns
-from parser.decoding.files.tag_writing import TagPredictor
-from parser.decoding.given_arcs import given_arcs, kept_relations
-from parser.decoding.probabilities import ProbabilityParser
+from parser.decoding.given_arcs import GivenArcs
+from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags
+from parser.decoding.predictor import Predictor, load_model
 from parser.kernels.compilation import show_compilation
 from parser.library.parsed_sentence import (
     InputError,
@@ -44,10 +44,9 @@ from parser.library.parsed_sentence import (
     read_arcs,
     read_words,
 )
-from parser.model.loading import AnyModel, load_for_parsing
-from parser.model.model import Model
+from parser.model.loading import AnyModel
 from parser.model_folder import named_folder
-from parser.text.tokenizer import SentenceEnds, SpaceTokenizer, TextSplitter, TokenEnds, Tokenizer, model_tokenizer
+from parser.text.tokenizer import SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, add_misc, spans
 
 
@@ -81,10 +80,9 @@ class Parser:
         self.model = model
         self._splitters: dict[str, TextSplitter] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
         self._folder = folder
-        frozen = model.frozen()
-        self._parser = ProbabilityParser(frozen, beam or model.beam)
-        predicts = bool(model.vocabularies.predicted) or lexicon is not None
-        self._predict_tags = TagPredictor(frozen, lexicon) if predicts else None
+        options = ParseOptions(beam=beam, tags=predicted_tags(model), lexicon=lexicon)
+        self._predictor = Predictor(model, options, steps=True)
+        self._predictor.prepare()
         self._encoding = Lock()  # vocabularies remember what they have looked up
         self._options: tuple[Any, ...] | None = None  # those of load()
 
@@ -123,10 +121,18 @@ class Parser:
             ConlluError: the lexicon cannot be read.
             NoTagsError: there is a lexicon, and the model predicts no lemmas.
         """
-        of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
-        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank, treebank)
+        options = ParseOptions(
+            treebank=treebank,
+            beam=beam,
+            merge=cast(Merge | None, merge),  # which the beam makes of a str, or refuses
+            rerank=rerank,
+            int8=int8,
+            device=device,
+        )
+        model = load_model(Path(folder), options)
         lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
-        loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search, lemmas)
+        splitter = None if tokenizer is None else Tokenizer(Path(tokenizer))
+        loaded = cls(model, splitter, Path(folder), options.search(model), lemmas)
         tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
         named = named_folder(Path(folder)).absolute()
         loaded._options = (named, device, tokenizer, beam, merge, int8, rerank, treebank, lexicon)
@@ -181,42 +187,31 @@ class Parser:
             self._check_columns(read)
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
-        given = of_deprels = None
-        if heads is not None or deprels is not None:
-            of_heads, of_deprels = read_arcs(read, heads, deprels, single_root)
-            given = given_arcs(of_heads, of_deprels, self.model.relations.symbols, encoded.offsets)
-        parsed = ParsedSentences(
+        given = None if heads is None and deprels is None else GivenArcs(*read_arcs(read, heads, deprels, single_root))
+        return ParsedSentences(
             sentence
             for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
             for sentence in self._parsed(
                 read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
             )
         )
-        if of_deprels is not None:
-            for sentence, own_heads, own in zip(parsed, of_heads, of_deprels, strict=True):
-                sentence.deprels[:] = kept_relations(sentence.deprels, sentence.heads, own, own_heads)
-        return parsed
 
     def _parsed(
-        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: Parses | None
+        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None
     ) -> Iterator[ParsedSentence]:
         """The sentences with their trees, as they were read and encoded, with the arcs that are given."""
-        tags: dict[str, list[str]] = {}
         own = [{name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in read]
-        if self._predict_tags is not None:
-            encoded, tags = self._predict_tags(encoded, [columns.forms for columns in read], own)
-        parses, probabilities = self._parser.parse(encoded, single_root=single_root, given=given)
-        of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
-        relations = self.model.relations.symbols
-        for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):
+        found = self._predictor.predict(encoded, [columns.forms for columns in read], given, own, single_root=single_root)
+        assert found.steps is not None, "which the predictor was asked for"
+        for s, (start, end) in enumerate(pairwise(found.parses.offsets.tolist())):
             words = slice(start + 1, end)
             yield ParsedSentence(
                 forms=read[s].forms,
-                heads=parses.heads[words].tolist(),
-                deprels=[relations[relation] for relation in parses.relations[words].tolist()],
-                probabilities=of_arcs[words].tolist(),
-                probability=float(np.exp(probabilities.trees[s])),
-                tags={column: values[words] for column, values in tags.items()},
+                heads=found.parses.heads[words].tolist(),
+                deprels=found.deprels[words],
+                probabilities=found.probabilities[words].tolist(),
+                probability=float(np.exp(found.steps.trees[s])),
+                tags={column: values[words] for column, values in found.tags.values.items()},
                 given=own[s],
                 text=read[s].text,
             )

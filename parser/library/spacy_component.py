@@ -37,7 +37,7 @@ from spacy.util import minibatch
 from parser.conllu.checks import shortened
 from parser.data.pretrained import HELD
 from parser.data.vocabularies import UD_ROOT
-from parser.decoding.files.tag_writing import NoTagsError, TagUse
+from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
 from parser.model_folder import ModelError, find_model

@@ -6,7 +6,7 @@ import reprlib
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from parser.beam_settings import Beam, Merge, searching
+from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
@@ -79,40 +79,3 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
     raise ModelError(
         f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; use the version that wrote it"
     )
-
-
-def load_for_parsing(
-    folder: Path,
-    size: int | None = None,
-    merge: Merge | None = None,
-    device: str = "cpu",
-    int8: bool = False,
-    rerank: bool = False,
-    treebank: str | None = None,
-) -> tuple[AnyModel, Beam | None]:
-    """A model, and how to search: as it remembers, except for what is given here.
-
-    Args:
-        folder: see load().
-        size: items of the beam; 1: parse greedily.
-        merge: which items become one.
-        device: see load().
-        int8: see load().
-        rerank: whether the trees of the beam are reranked.
-        treebank: of a model of several, that which the input is like; None: the first one.
-
-    Returns:
-        The model and the search; without one, the parser is greedy.
-
-    Raises:
-        ModelError: see load(); or the model is not of this treebank.
-        BeamError: there is no such search.
-        Int8Error: see load().
-    """
-    model = load(folder, device, int8)
-    if treebank is not None:
-        if treebank not in (known := model.vocabularies.treebanks):
-            of = f"its treebanks are {', '.join(known)}" if known else "it tells no treebanks apart; leave the treebank out"
-            raise ModelError(f"{folder}: the model knows no treebank {treebank!r}; {of}")
-        model.vocabularies.treebank = treebank
-    return model, searching(model.beam, size, merge, rerank)

@@ -16,13 +16,14 @@ import numpy as np
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import ParseOptions, predicted_tags
+from parser.decoding.predictor import Predictor
 from parser.drawing.drawn_tree import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
 from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
-from parser.model.loading import load_for_parsing
+from parser.model.loading import load
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 # By what a model may predict besides trees, its score.
@@ -103,12 +104,10 @@ def _shown_folder(run: Path) -> str:
 
 
 def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
-    target = BytesIO()
+    model, target = load(run), BytesIO()
     with open_input(gold) as source:
-        model, beam = load_for_parsing(run)
-        predicted = model.vocabularies.predicted
-        tags = TagUse.OVERWRITE if predicted else TagUse.KEEP
-        parse_file(model, source, target, str(gold), allow_missing_columns=True, beam=beam, tags=tags)
+        options = ParseOptions(allow_missing_columns=True, tags=predicted_tags(model))
+        parse_file(Predictor(model, options), source, target, str(gold))
     output.write_bytes(target.getvalue())
     metrics, made_from = (
         json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -116,7 +115,7 @@ def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
     )
     settings = dict(_flat(made_from.get("settings", {})))
     scores, comparison = evaluate_files(gold, output), compare(gold, output)
-    return Parsed(name, _shown_folder(run), metrics, settings, scores, comparison, predicted)
+    return Parsed(name, _shown_folder(run), metrics, settings, scores, comparison, model.vocabularies.predicted)
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 
-from parser.beam_settings import Beam, BeamError
+from parser.beam_settings import BeamError
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
-from parser.data.lemmas import LemmaLexicon
-from parser.decoding.files.file_parsing import ChunkParser, Keep, OnError, RawColumns
+from parser.decoding.files.file_parsing import ChunkParser, RawColumns, tags_to_write
 from parser.decoding.files.missing_columns import refuse_missing_columns
-from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
-from parser.decoding.given_arcs import GivenArcsError, KeepingParser
+from parser.decoding.given_arcs import GivenArcsError
+from parser.decoding.parse_options import OnError, ParseOptions, TagUse, predicted_tags, refuse
+from parser.decoding.predictor import Predictor
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import words_at_spaces
@@ -136,38 +136,36 @@ class Service:
     Args:
         model: the model.
         name: what requests call it.
+        options: how to parse; tags are written where a request asks for them.
         tokenizer: for text, if there is one.
-        beam: how to search; None: greedily.
-        allow_missing_columns: parse also where a column that the model reads is empty.
-        lexicon: lemmas that come before those that the model predicts.
         example: CoNLL-U of a sentence to try the model with, if there is one.
+
+    Raises:
+        ValueError: the model cannot do it, see Predictor.
     """
 
     def __init__(
         self,
         model: AnyModel,
         name: str,
+        options: ParseOptions | None = None,
         tokenizer: TextSplitter | None = None,
-        beam: Beam | None = None,
-        allow_missing_columns: bool = False,
-        lexicon: LemmaLexicon | None = None,
         example: str | None = None,
     ) -> None:
         self.model = model
         self.name = name
         self.example = example
         self.tokenizer = tokenizer
-        self.beam = beam
-        self._allow_missing_columns = allow_missing_columns
+        options = ParseOptions() if options is None else options
         self._tags = bool(model.vocabularies.predicted)
-        frozen = model.frozen()
-        self._parser = ChunkParser(frozen, beam=beam)
-        self._parser.prepare()  # a model that cannot be searched with this beam is refused here
-        self._predict_tags, self._tagging_parser = None, self._parser
-        if self._tags or lexicon is not None:
-            self._predict_tags = TagPredictor(frozen, lexicon)
-            self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE, lexicon=lexicon)
-        self._frozen, self._lexicon = frozen, lexicon
+        self._frozen = model.frozen()
+        self._tagger = plain = Predictor(self._frozen, replace(options, lexicon=None))
+        if self._tags or options.lexicon is not None:
+            self._tagger = Predictor(self._frozen, replace(options, tags=TagUse.OVERWRITE))
+        for predictor in (plain, self._tagger):
+            predictor.prepare()
+        self._options = replace(options, lexicon=self._tagger.lexicon)
+        self._parser, self._tagging_parser = ChunkParser(plain), ChunkParser(self._tagger)
 
     @property
     def steps(self) -> list[str]:
@@ -179,16 +177,19 @@ class Service:
     def keeps_heads(self) -> bool:
         """Whether heads can be given, with this model and this beam."""
         try:
-            KeepingParser(self._frozen, self.beam)
+            refuse(self.model, self._keeping)
         except (GivenArcsError, BeamError):
             return False
         return True
 
+    @property
+    def _keeping(self) -> ParseOptions:
+        tags = predicted_tags(self.model)
+        return replace(self._options, tags=tags, keep_heads=True, keep_relations=True, on_error=OnError.KEEP)
+
     @cached_property
     def _keeping_parser(self) -> ChunkParser:
-        tags = TagUse.OVERWRITE if self._tags else TagUse.KEEP
-        how = self._frozen, True, OnError.KEEP
-        return ChunkParser(*how, beam=self.beam, tags=tags, lexicon=self._lexicon, keep=Keep.RELATIONS)
+        return ChunkParser(Predictor(self._frozen, self._keeping))
 
     @property
     def relations(self) -> list[str]:
@@ -243,7 +244,7 @@ class Service:
         if request.tagger and not self._tags:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
         content = self._conllu(request, deadline).encode()
-        if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
+        if request.parser and not (self._options.allow_missing_columns or request.allow_missing_columns):
             known = self.model.vocabularies.by_attribute
             refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
@@ -310,16 +311,14 @@ class Service:
     def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
         if parser:
             return (self._tagging_parser if tagger else self._parser).texts(sentences)
-        assert self._predict_tags is not None
         read = [RawColumns(sentence) for sentence in sentences]
-        encoded = self.model.vocabularies.encode(read)
-        _, predicted = self._predict_tags(encoded, [columns.forms for columns in read])
+        encoded, tags = self._tagger.tag(self.model.vocabularies.encode(read), [columns.forms for columns in read])
         texts = []
         for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):
-            tags = {column: values[end - len(sentence) : end] for column, values in predicted.items()}
+            words = slice(end - len(sentence), end)
             kept = {column: sentence.column(column) for column in (HEAD, DEPREL, DEPS)}
-            blank = [0] * len(sentence)
-            texts.append(rewrite(sentence, blank, kept[DEPREL], others=kept | tags_to_write(sentence, tags, TagUse.OVERWRITE)))
+            others = kept | tags_to_write(sentence, tags.values, words, TagUse.OVERWRITE)
+            texts.append(rewrite(sentence, [0] * len(sentence), kept[DEPREL], others=others))
         return texts
 
     def _written(self, result: str | ValueError, job: TimedRequest) -> str | ValueError:

@@ -18,12 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from parser.text.shards import Options, Outcome, Shard, remove_half_files
+from parser.decoding.parse_options import ParseOptions
+from parser.text.shards import Outcome, Shard, remove_half_files
 from parser.text.worker import PARSING, Work, begin_child, parse_in_child
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: Options, workers: int, work: Work = PARSING
+    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = PARSING
 ) -> Generator[Outcome, None, None]:
     """Parses files by processes of this machine; an outcome for each file, in the order in which they end.
 
@@ -54,7 +55,7 @@ class _Pool:
         under_way: the files that they are at, or were when one died.
     """
 
-    def __init__(self, workers: int, work: Work, model_folder: Path, options: Options) -> None:
+    def __init__(self, workers: int, work: Work, model_folder: Path, options: ParseOptions) -> None:
         # Not forked: threads of the libraries that are loaded here would be missing there.
         context = multiprocessing.get_context("spawn")
         self._executor = ProcessPoolExecutor(workers, context, begin_child, (work, model_folder, options))

@@ -16,7 +16,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from parser.text.shards import BulkError, Options, Outcome, Shard, remove_half_files
+from parser.decoding.parse_options import ParseOptions
+from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
 from parser.text.worker import PARSING, Work
 
 # Room that Ray Data reserves for what a file gives: an outcome, which is short.
@@ -28,7 +29,7 @@ _TRIES = 3
 class _Worker:
     """What lives in a process of the cluster."""
 
-    def __init__(self, model_folder: str, options: Options, work: Work) -> None:
+    def __init__(self, model_folder: str, options: ParseOptions, work: Work) -> None:
         work.begin(Path(model_folder), options)
         self._parse = work.parse
 
@@ -46,10 +47,14 @@ class _Worker:
         return {"outcome": json.dumps(asdict(outcome))}
 
 
-def _anywhere(options: Options) -> Options:
+def _anywhere(options: ParseOptions) -> ParseOptions:
     """The same, whatever folder one stands in."""
-    tokenizer, lexicon = (None if name is None else os.path.abspath(name) for name in (options.tokenizer, options.lexicon))
-    return replace(options, tokenizer=tokenizer, lexicon=lexicon)
+    tokenizer, lexicon = options.tokenizer, options.lexicon
+    return replace(
+        options,
+        tokenizer=None if tokenizer is None else tokenizer.absolute(),
+        lexicon=lexicon.absolute() if isinstance(lexicon, Path) else lexicon,
+    )
 
 
 def _tries(shard: Shard) -> Path:
@@ -59,7 +64,7 @@ def _tries(shard: Shard) -> Path:
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: Options, workers: int, work: Work = PARSING
+    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = PARSING
 ) -> Generator[Outcome, None, None]:
     """As that of local_engine.py; ``workers`` is how many there are at most.
 

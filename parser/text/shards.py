@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from parser.decoding.parse_options import ParseOptions, changed
 from parser.storage.atomic import remove_temporaries, write_json
 from parser.storage.versions import sha256_of
 
@@ -23,6 +24,9 @@ NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"
 
 _WILDCARDS = "*?["
+_OF_SEARCH = "beam", "merge", "rerank", "treebank"
+# Options that a note names always. Of the others it names those that are given, so that one which is new changes no note.
+_NOTED = "several_roots", "tags", "on_error", "allow_missing_columns", "text", "sentences", "tokens", *_OF_SEARCH
 # The parts of a model's folder that trees depend on.
 _PARTS = (".json", ".safetensors")
 
@@ -37,37 +41,6 @@ class Shard:
 
     source: str
     target: str
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the files are parsed; see parse_file().
-
-    Attributes:
-        single_root, tags, on_error, allow_missing_columns: see parse_file().
-        text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
-        tokenizer: of text: a file of UDPipe 1's.
-        sentences, tokens: of text: members of SentenceEnds and TokenEnds, or None.
-        ranges: of text: write TokenRange.
-        beam, merge, int8, rerank, treebank: see load_for_parsing().
-        lexicon: a file of lemmas.
-    """
-
-    single_root: bool = True
-    tags: str = "keep"
-    on_error: str = "stop"
-    allow_missing_columns: bool = False
-    text: bool = False
-    tokenizer: str | None = None
-    sentences: str | None = None
-    tokens: str | None = None
-    beam: int | None = None
-    merge: str | None = None
-    int8: bool = False
-    rerank: bool = False
-    treebank: str | None = None
-    lexicon: str | None = None
-    ranges: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,7 +110,7 @@ def _name_of_trees(name: str, text: bool) -> str:
     return f"{base.removesuffix('.txt')}.conllu{dot}{compression}"
 
 
-def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = None) -> None:
+def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None) -> None:
     """Notes in the folder of the output what its files are made with. To be called when all else has been checked.
 
     Args:
@@ -150,13 +123,12 @@ def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = 
         BulkError: those that are there were made otherwise.
     """
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
-    made_with: dict[str, Any] = {"model": parts, "options": asdict(options)}
-    made_with["options"]["tokenizer"] = None if tokenizer is None else sha256_of(tokenizer)
-    for option in ("int8", "ranges"):  # absent from the notes of versions without them
-        if not made_with["options"][option]:
-            del made_with["options"][option]
-    if (lexicon := made_with["options"].pop("lexicon")) is not None:
-        made_with["options"]["lexicon"] = sha256_of(Path(lexicon))
+    given = changed(options)
+    how = {name: value for name, value in asdict(options).items() if name in _NOTED} | given
+    how |= {"single_root": not how.pop("several_roots"), "tokenizer": None if tokenizer is None else sha256_of(tokenizer)}
+    if isinstance(options.lexicon, Path):
+        how["lexicon"] = sha256_of(options.lexicon)
+    made_with: dict[str, Any] = {"model": parts, "options": how}
     note = output / NOTE
     if note.exists():
         if _read(note) != made_with:

@@ -15,12 +15,12 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model_folder import SEGMENTER, TOKENIZER, named_folder
 from parser.text import udpipe
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, add_misc, conllu_lines, spans, text_of, words_at_spaces
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
-
-
-class SentenceEnds(StrEnum):
-    """Where the sentences of a text end."""
-
-    MODEL = "model"
-    LINE = "line"
-
-
-class TokenEnds(StrEnum):
-    """Where the tokens of a text end."""
-
-    MODEL = "model"
-    SPACE = "space"
 
 
 class TextSplitter(ABC):
@@ -249,6 +235,23 @@ class _Stream(io.RawIOBase):
 def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
     """Pieces, each made when it is read, as a stream."""
     return io.BufferedReader(_Stream(pieces))
+
+
+def conllu_source(tokenizer: TextSplitter | None, source: BinaryIO, name: str, options: ParseOptions) -> BinaryIO:
+    """What a file parser reads: a stream as it is, or the CoNLL-U of its text, each sentence made when it is read.
+
+    Args:
+        tokenizer: what splits the text; None: the stream is no text.
+        source: the stream.
+        name: what errors call it.
+        options: where sentences end, and whether to write where tokens stand.
+
+    Raises:
+        TokenizerError: see TextSplitter.conllu(), when it is read.
+    """
+    if tokenizer is None:
+        return source
+    return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.ranges))
 
 
 def _tokens(sentence: Any) -> list[Token]:

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from parser.conllu.files import open_binary_output, open_input
-from parser.text.shards import BulkError, Options, Outcome, Shard, remove_half_files
+from parser.decoding.parse_options import ParseOptions
+from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
 
 # The parser of a worker process, or why there is none.
 _parser: ShardParser | Exception | None = None
@@ -22,7 +22,7 @@ _work: Work
 _under_way: Shard | None = None
 
 
-def begin_parser(model_folder: Path, options: Options) -> None:
+def begin_parser(model_folder: Path, options: ParseOptions) -> None:
     """What a process does at first. Errors are reported for each file: a process that fails here looks like a dead one."""
     global _parser
     try:
@@ -41,14 +41,14 @@ def parse_shard(shard: Shard) -> Outcome:
 class Work:
     """What a process does at first, and with each file."""
 
-    begin: Callable[[Path, Options], None] = begin_parser
+    begin: Callable[[Path, ParseOptions], None] = begin_parser
     parse: Callable[[Shard], Outcome] = parse_shard
 
 
 PARSING = Work()
 
 
-def begin_child(work: Work, model_folder: Path, options: Options) -> None:
+def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
     """What a process of local_engine.py does at first. It ends with the one that started it, which alone hears Ctrl-C."""
     global _work
     _work = work
@@ -83,30 +83,17 @@ class ShardParser:
         options: how.
 
     Raises:
-        ModelError, BeamError, TokenizerError, NoTagsError, Int8Error: the model cannot parse so.
+        ModelError, TokenizerError: the model or the tokenizer cannot be loaded.
+        ValueError: the model cannot parse so, see Predictor.
     """
 
-    def __init__(self, model_folder: Path, options: Options) -> None:
-        from parser.beam_settings import Merge
-        from parser.data.lemmas import LemmaLexicon
-        from parser.decoding.files.tag_writing import TagPredictor, TagUse
-        from parser.decoding.parsers import parser_with_beam
-        from parser.model.loading import load_for_parsing
+    def __init__(self, model_folder: Path, options: ParseOptions) -> None:
+        from parser.decoding.predictor import Predictor, load_model
         from parser.text.tokenizer import model_tokenizer
 
-        merge = None if options.merge is None else Merge(options.merge)
-        self._model, self._beam = load_for_parsing(
-            model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank, treebank=options.treebank
-        )
-        if self._beam is not None:
-            parser_with_beam(self._model, self._beam)  # refuses a search that the model does not have
         self._options = options
-        self._tags = TagUse.OVERWRITE if options.text and self._model.vocabularies.predicted else TagUse(options.tags)
-        self._lexicon = None if options.lexicon is None else LemmaLexicon.read(Path(options.lexicon))
-        if self._tags is not TagUse.KEEP or self._lexicon is not None:
-            TagPredictor(self._model, self._lexicon)  # refuses a model that predicts none
-        path = None if options.tokenizer is None else Path(options.tokenizer)
-        self._tokenizer = model_tokenizer(model_folder, path, options.tokens) if options.text else None
+        self._predictor = Predictor(load_model(model_folder, options), options)
+        self._tokenizer = model_tokenizer(model_folder, options.tokenizer, options.tokens) if options.text else None
 
     @property
     def tokenizer_path(self) -> Path | None:
@@ -117,36 +104,23 @@ class ShardParser:
         """Compiles what parsing needs, for other processes, too, or loads it where it has been compiled before."""
         from parser.decoding.files.file_parsing import warm_up
 
-        warm_up(self._model, self._beam, self._tags)
+        warm_up(self._predictor)
         if self._tokenizer is not None:
             self._tokenizer.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
-        from parser.decoding.files.file_parsing import OnError, parse_file
-        from parser.text.tokenizer import SentenceEnds, as_stream
+        from parser.decoding.files.file_parsing import parse_file
+        from parser.text.tokenizer import conllu_source
 
-        options, found = self._options, []
+        found: list[str] = []
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as read:
                 begun = _state(shard.source)
-                source: BinaryIO = read
-                if self._tokenizer is not None:
-                    presegmented = options.sentences == SentenceEnds.LINE
-                    source = as_stream(self._tokenizer.conllu(read, shard.source, presegmented, options.ranges))
+                source = conllu_source(self._tokenizer, read, shard.source, self._options)
                 parsed = parse_file(
-                    self._model,
-                    source,
-                    target,
-                    shard.source,
-                    single_root=options.single_root,
-                    on_error=OnError(options.on_error),
-                    report=lambda error: found.append(str(error)),
-                    allow_missing_columns=options.allow_missing_columns,
-                    beam=self._beam,
-                    tags=self._tags,
-                    lexicon=self._lexicon,
+                    self._predictor, source, target, shard.source, report=lambda error: found.append(str(error))
                 )
                 if _state(shard.source) != begun:  # its trees would be newer, and so taken for those of what is there now
                     raise BulkError(f"{shard.source}: it has changed while it was parsed; parse it again")

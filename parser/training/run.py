@@ -19,30 +19,28 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 from unicodedata import category
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from parser.batch_sizes import TOKENS_PER_SPAN
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
-from parser.data.sentences import NO_NODE, Sentences
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Treebank, read_again
 from parser.decoding.files.missing_columns import tags_read
-from parser.decoding.parsers import parser_with_beam
-from parser.decoding.probabilities import ProbabilityParser
+from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags
+from parser.decoding.predictor import Prediction, Predictor
 from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
-from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
@@ -367,18 +365,14 @@ class Evaluation:
         gold: GoldPart | None = getattr(self._corpus, part)
         if gold is None:
             return None
-        model, sentences = self._model, gold.sentences
-        tags: dict[str, np.ndarray] = {}
-        if isinstance(model, Model) and model.vocabularies.tags:
-            model = model.frozen()
-            sentences, tags = _encoded_with_tags(model, sentences)
-        parses = parser_with_beam(model, search).parse(sentences, single_root=self._single_root)
-        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(tags)
+        found = self._predicted(gold, search, predicted_tags(self._model))
+        parses = found.parses
+        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(found.tags.numbers)
         if not isinstance(self._model, Model) or part not in self._corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
-        found = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
-        return found | {"gold_path_las": scores["las"]}
+        of_lattices = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
+        return of_lattices | {"gold_path_las": scores["las"]}
 
     def lemma_score(self, part: str) -> float:
         """The percentage of words of a part whose lemma is right, with the tags that the model predicts."""
@@ -420,18 +414,15 @@ class Evaluation:
 
     def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
-        parses, probabilities = ProbabilityParser(model, model.beam).parse(gold.sentences, single_root=self._single_root)
-        return probabilities.arcs[parses.heads != NO_NODE][gold.labelled], gold.correct(parses)[1][gold.labelled]
+        found = self._predicted(gold, model.beam, steps=True)
+        assert found.steps is not None, "which were asked for"
+        right = gold.correct(found.parses)[1][gold.labelled]
+        return found.steps.arcs[found.parses.heads != NO_NODE][gold.labelled], right
 
-
-def _encoded_with_tags(model: Model, sentences: Sentences) -> tuple[Sentences, dict[str, np.ndarray]]:
-    """The sentences with the vectors that a parser reads, and by column the numbers of the values that their tokens get."""
-    encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
-    spans = [sentences.span(*span) for span in sentences.spans(TOKENS_PER_SPAN)]
-    vectors, tags, _ = zip(*map(encoder.encode_with_tags, spans), strict=True)
-    return replace(sentences, vectors=np.concatenate(vectors)), {
-        column: np.concatenate([of_span[column] for of_span in tags]) for column in tags[0]
-    }
+    def _predicted(self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, steps: bool = False) -> Prediction:
+        """What the model predicts of a part now, searched like this; without lemmas."""
+        predictor = Predictor(self._model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
+        return predictor.predict(gold.sentences, single_root=self._single_root)
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:

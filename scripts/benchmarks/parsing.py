@@ -46,7 +46,9 @@ from parser.decoding.beam.signature import merges_by_signature
 from parser.decoding.files.file_parsing import RawColumns, parse_file
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.greedy.compiled import CompiledParser
+from parser.decoding.parse_options import ParseOptions
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.predictor import Predictor
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -153,8 +155,8 @@ def run(
     if len(set(names)) < len(names):
         raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
     text = b"".join(map(_read, files))
-    parser, _ = models.load_for_parsing(model, int8=int8)
-    others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
+    parser = models.load(model, int8=int8)
+    others = [(name, folder, models.load(folder, int8=int8)) for name, folder in over]
     sentences = [RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
@@ -251,7 +253,7 @@ def _decode(model: AnyModel, sentences: Sentences, threads: int, beam: Beam | No
 
 def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
     target = io.BytesIO()
-    parse_file(model, io.BytesIO(text), target, threads=threads, beam=beam)
+    parse_file(Predictor(model, ParseOptions(beam=beam or 1)), io.BytesIO(text), target, threads=threads)
     return target.getvalue()
 
 
@@ -260,7 +262,7 @@ def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool = F
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
-            fresh, _ = models.load_for_parsing(job.model or model, int8=int8)  # which remembers nothing of the round before
+            fresh = models.load(job.model or model, int8=int8)  # which remembers nothing of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:

@@ -28,6 +28,7 @@ from urllib.parse import urlencode, urlsplit
 from parser.commands.command_line import number_of_threads
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.predictor import Predictor
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.storage.versions import versions
@@ -126,7 +127,7 @@ def make_documents(model: AnyModel, file: Path) -> list[Document]:
         size = 1 + len(documents) % _SENTENCES
         text, texts = "".join(texts[:size]), texts[size:]
         target = io.BytesIO()
-        parsed = parse_file(model, io.BytesIO(text.encode()), target, str(file))
+        parsed = parse_file(Predictor(model), io.BytesIO(text.encode()), target, str(file))
         documents.append(Document(urlencode({"data": text, "parser": ""}), target.getvalue().decode(), parsed.words))
     return documents
 

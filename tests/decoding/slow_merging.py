@@ -14,7 +14,7 @@ import numpy as np
 from parser.beam_settings import Beam, Scores
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
-from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, join
+from parser.decoding.beam.derivations import Backpointer, Item, Node, PredictorState, best_trees, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import arc_standard_alone, visible_parts
 from parser.decoding.sentence_parser import Tree, distinct
@@ -40,7 +40,7 @@ class MergedItem(Item):
     front: int
     size: int
     stack: tuple[Node, ...]
-    predictors: list[Predictor] = field(default_factory=list)
+    predictors: list[PredictorState] = field(default_factory=list)
     rank: int = 0
 
 
@@ -103,7 +103,7 @@ class MergingSearch:
                     front=item.front + 1,
                     size=item.size + 1,
                     stack=(Node(item.front), *item.stack)[: len(self._visible)],
-                    predictors=[Predictor(item, score)],
+                    predictors=[PredictorState(item, score)],
                 )
                 yield _NextItem(-made.prefix, -made.inside, item.rank, 0, output, made)
                 continue

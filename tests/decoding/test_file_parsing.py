@@ -19,12 +19,15 @@ from parser.conllu.chunks import Chunk
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import ChunkParser, FileCounts, OnError, parse_file
+from parser.decoding.files.file_parsing import ChunkParser, FileCounts
 from parser.decoding.files.word_cache import WordCache
+from parser.decoding.parse_options import OnError, ParseOptions
+from parser.decoding.predictor import Predictor
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
+from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
 FORMS = ["_", "a", "\u00e9", "\udcc3", ""]
@@ -45,13 +48,15 @@ def nothing(model: Model) -> FileCounts:
 
 
 def slowly(model: Model, content: bytes, single_root: bool = True):
-    text, parsed = ChunkParser(model, single_root).parse_faulty(Chunk(content, True), "file", nothing(model))
+    text, parsed = ChunkParser(Predictor(model, ParseOptions(several_roots=not single_root))).parse_faulty(
+        Chunk(content, True), "file", nothing(model)
+    )
     return bytes(text), parsed
 
 
 def in_chunks(model: Model, content: bytes, single_root: bool = True, **options):
     target = io.BytesIO()
-    options = {"single_root": single_root, "allow_missing_columns": True} | options
+    options = {"several_roots": not single_root, "allow_missing_columns": True} | options
     parsed = parse_file(model, io.BytesIO(content), target, "file", **options)
     return target.getvalue(), parsed
 

@@ -10,12 +10,11 @@ import pytest
 from parser import Parser
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, FEATS, FORM, HEAD, MISC, UPOS, XPOS
-from parser.decoding.files.file_parsing import Keep, OnError, parse_file
-from parser.decoding.files.tag_writing import TagUse
-from parser.decoding.probabilities import ProbabilityError
+from parser.decoding.parse_options import OnError, ProbabilityError, TagUse
 from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from tests.forgery import small_linear_model, small_model
+from tests.parsed_files import parse_file
 from tests.random_models import random_text_model, with_random_weights
 
 CALIBRATION = Calibration((-3.0, 3.0), (0.2, 0.9), 0.95)
@@ -67,14 +66,14 @@ def test_any_chunks_and_threads_give_the_same(model, options):
     assert parsed(model, TEXT * 5, **options) == parsed(model, TEXT * 5)
 
 
-@pytest.mark.parametrize("keep", [Keep.HEADS, Keep.RELATIONS])
-def test_given_arcs_have_none(model, keep):
+@pytest.mark.parametrize("relations", [False, True])
+def test_given_arcs_have_none(model, relations):
     given = TEXT.replace("_\t_\t_\tProb=0.5", "1\tx\t_\tProb=0.5")
-    rows = words(parsed(model, given, keep=keep))
+    rows = words(parsed(model, given, keep_heads=True, keep_relations=relations))
     assert (rows[3][HEAD], rows[3][MISC]) == ("1", EMPTY)
     assert all("Prob=" in row[MISC] for row in rows[:3])
     crossing = TEXT.replace("_\t_\t_\tSpace", "3\tx\t_\tSpace").replace("_\t_\t_\t_\n", "4\tx\t_\t_\n")
-    kept = parsed(model, crossing, keep=keep, on_error=OnError.KEEP)
+    kept = parsed(model, crossing, keep_heads=True, keep_relations=relations, on_error=OnError.KEEP)
     assert kept.split("\n\n")[0] == crossing.split("\n\n")[0]  # as it is
 
 

@@ -20,9 +20,9 @@ from parser.data.sentences import Parses, Sentences
 from parser.decoding import given_arcs as given_arcs_module
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import Keep, OnError, parse_file
-from parser.decoding.given_arcs import GivenArcsError, KeepingParser, given_arcs, lost_arcs, steps_keeping
+from parser.decoding.given_arcs import GivenArcs, GivenArcsError, check_keeps_arcs, lost_arcs, steps_keeping
 from parser.decoding.greedy.batched import parse_batched
+from parser.decoding.parse_options import OnError
 from parser.library.parsed_sentence import InputError
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot
@@ -30,6 +30,7 @@ from tests import brute_force, random_trees
 from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force
+from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
 PROJECTIVE = ["arc_standard", "arc_hybrid", "arc_eager", "arc_eager nonmonotonic=1", "lr_spine"]
@@ -95,7 +96,7 @@ def sentences_of(lengths: np.ndarray) -> Sentences:
 
 
 def parses_of(given: np.ndarray, offsets: np.ndarray) -> Parses:
-    return given_arcs(given.tolist(), None, [], offsets)
+    return GivenArcs(given.tolist()).numbered([], offsets)
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -164,7 +165,7 @@ def model():
 def parsed(model, text: str, **options) -> tuple[list[str], list[str], list[str]]:
     """Of the words that come out, HEAD and DEPREL; and what was reported."""
     target, told = BytesIO(), []
-    kind = {"keep": Keep.HEADS, **options}
+    kind = {"keep_heads": True, **options}
     parse_file(model, BytesIO(text.encode()), target, "a.conllu", report=lambda error: told.append(str(error)), **kind)
     columns = [line.split("\t") for line in target.getvalue().decode().splitlines() if line]
     return [line[6] for line in columns], [line[7] for line in columns], told
@@ -184,19 +185,19 @@ def test_a_file_keeps_its_arcs_and_where_none_is_given_it_is_parsed_as_always(mo
 
 def test_relations_of_given_arcs_are_kept_as_they_stand(model):
     known = model.relations.symbols[-1]
-    heads, deprels, _ = parsed(model, conllu("2 _ 4 _", f"new:label obj {known} _"), keep=Keep.RELATIONS)
+    heads, deprels, _ = parsed(model, conllu("2 _ 4 _", f"new:label obj {known} _"), keep_relations=True)
     assert (heads[0], heads[2], deprels[0], deprels[2]) == ("2", "4", "new:label", known)
     assert deprels[1] in model.relations
     assert parsed(model, conllu("2 _ 4 _", f"new:label _ {known} _"))[1][0] in model.relations
 
 
-@pytest.mark.parametrize("keep", [Keep.HEADS, Keep.RELATIONS])
-def test_any_chunks_and_threads_keep_the_same(model, keep):
+@pytest.mark.parametrize("relations", [False, True])
+def test_any_chunks_and_threads_keep_the_same(model, relations):
     rng, labels = random.Random(1), [*model.relations.symbols, "_", "new:label"]
     trees = [tree for tree in brute_force.projective_trees(4) if list(tree).count(0) == 1] + [[3, 4, 0, 3]]
     parts = [" ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees * 3]
     text = "".join(conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in [*parts, CROSSING, *parts])
-    how = {"keep": keep, "on_error": OnError.KEEP, "allow_missing_columns": True}
+    how = {"keep_relations": relations, "on_error": OnError.KEEP, "allow_missing_columns": True}
     found = parsed(model, text, **how)
     for threads, chunk_bytes in ((1, 1), (1, 300), (3, 100)):
         assert parsed(model, text, threads=threads, chunk_bytes=chunk_bytes, **how) == found
@@ -237,7 +238,7 @@ def test_given_heads_that_are_no_part_of_a_tree_are_named(model, heads, message)
     assert re.search(message, told[0])
     assert parsed(model, text, on_error=OnError.KEEP)[0][4:8] == heads.split()
     if "several roots" in message:
-        assert parsed(model, text, single_root=False)[0][4:8:2] == ["0", "0"]
+        assert parsed(model, text, several_roots=True)[0][4:8:2] == ["0", "0"]
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 2**18])
@@ -308,7 +309,7 @@ def test_the_library_names_what_is_wrong(model, heads, deprels, message):
 
 def test_what_cannot_keep_them_says_so(model):
     with pytest.raises(BeamError, match="merge=signature"):
-        KeepingParser(model, Beam(4, Merge.SIGNATURE))
+        check_keeps_arcs(model, Beam(4, Merge.SIGNATURE))
     swap = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "swap")
     with pytest.raises(GivenArcsError, match=r"system=swap .*covington"):
-        KeepingParser(swap)
+        check_keeps_arcs(swap, Beam(1))

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
@@ -21,6 +20,7 @@ from tests.decoding.single_paths import parse_as_paths
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
+from tests.parsed_files import parse_file
 from tests.random_models import random_static_model
 from tests.toy import sentence
 

@@ -15,7 +15,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.decoding.probabilities import ProbabilityParser
+from parser.decoding.predictor import Predictor
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer
@@ -109,7 +109,8 @@ def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
     explore.begin(np.arange(len(encoded)))
     np.testing.assert_allclose(score(rows), explore(rows), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(score(rows[3:4]), score(rows)[3:4])  # whatever is scored along
-    parses, probabilities = ProbabilityParser(model).parse(encoded)
+    found = Predictor(model, steps=True).predict(encoded)
+    parses, probabilities = found.parses, found.steps
     np.testing.assert_array_equal(parses.heads, parser_of(model).parse(encoded).heads)
     assert (probabilities.trees <= 0).all()
     assert (probabilities.trees < 0).any()

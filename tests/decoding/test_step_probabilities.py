@@ -13,10 +13,12 @@ from parser import transitions
 from parser.beam_settings import Beam, Merge
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence
-from parser.decoding import probabilities as module
+from parser.decoding import given_arcs as module
+from parser.decoding.given_arcs import steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched
+from parser.decoding.parse_options import ParseOptions
 from parser.decoding.parsers import parser_with_beam
-from parser.decoding.probabilities import ProbabilityParser, replay
+from parser.decoding.predictor import Predictor
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.model import Model
 from parser.transitions.decisions import best
@@ -103,7 +105,8 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
     parser = BatchedParser(model.weights(), model.system, model.table)
     expected, found = StepProbabilities.allocate(encoded), StepProbabilities.allocate(encoded)
     parses = parser.parse(encoded, single_root=single_root, probabilities=expected)
-    again = replay(parses, encoded, parser, model.system, found, single_root)
+    kept = steps_keeping(parses, model.system, single_root)
+    again = parser.parse(encoded, single_root=single_root, probabilities=found, restriction_of=kept)
     np.testing.assert_array_equal(again.heads, parses.heads)
     np.testing.assert_array_equal(again.relations, parses.relations)
     if system != "swap":  # whose oracle is exact on gold computations alone: other orders of swaps make the same tree
@@ -120,10 +123,13 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     model = small_model(kind)
     encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 7, 3, 0)])
     beam = Beam(4, merge)
-    parses, probabilities = ProbabilityParser(model, beam).parse(encoded)
+    found = Predictor(model, ParseOptions(beam=beam), steps=True).predict(encoded)
+    parses, probabilities = found.parses, found.steps
     np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
     parser, again = BatchedParser(model.weights(), model.system, model.table), StepProbabilities.allocate(encoded)
-    np.testing.assert_array_equal(replay(parses, encoded, parser, model.system, again).heads, parses.heads)
+    kept = steps_keeping(parses, model.system, True)
+    made_again = parser.parse(encoded, probabilities=again, restriction_of=kept)
+    np.testing.assert_array_equal(made_again.heads, parses.heads)
     assert (probabilities.arcs[parses.heads >= 0] < 0).any()
     assert (probabilities.trees <= 0).all()
     assert probabilities.trees[-1] == 0
@@ -133,11 +139,12 @@ def test_a_sentence_too_long_for_oracles_takes_no_probabilities_from_the_others(
     rng = random.Random(3)
     model = small_model(KINDS[0])
     encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (3, 9, 1, 5)])
-    parser = ProbabilityParser(model, Beam(4))
-    parses, expected = parser.parse(encoded)
+    predictor = Predictor(model, ParseOptions(beam=Beam(4)), steps=True)
+    before = predictor.predict(encoded)
     monkeypatch.setattr(module, "MOST_WORDS", 7)
-    again, found = parser.parse(encoded)
-    np.testing.assert_array_equal(again.heads, parses.heads)
+    after = predictor.predict(encoded)
+    expected, found = before.steps, after.steps
+    np.testing.assert_array_equal(after.parses.heads, before.parses.heads)
     long = np.zeros(len(found.arcs), bool)
     long[encoded.offsets[1] : encoded.offsets[2]] = True
     assert np.isnan(found.arcs[long]).all()

@@ -9,13 +9,14 @@ import pytest
 
 from parser import Parser, batch_sizes
 from parser.data.lemmas import LemmaLexicon
-from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
-from parser.decoding.files.tag_writing import NoTagsError, TagUse
+from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse
+from parser.decoding.predictor import Predictor
 from parser.inference.encoder import FrozenEncoder
 from parser.model.model import Model
 from parser.networks import bilstm
 from parser.serving.service import Service
 from tests.forgery import SEEN, small_model
+from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
 from tests.toy import sentence
 
@@ -90,7 +91,7 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 
     monkeypatch.setattr(bilstm, "FrozenEncoder", Counted)
     model = random_text_model()
-    ChunkParser(model, tags=TagUse.OVERWRITE)
+    Predictor(model, ParseOptions(tags=TagUse.OVERWRITE)).prepare()
     assert len(made) == 1
     Parser(model)
     assert len(made) == 2

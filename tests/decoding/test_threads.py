@@ -7,7 +7,7 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
-from parser.decoding.files.file_parsing import Later, parallel_map
+from parser.decoding.threads import Lazy, parallel_map
 
 
 def test_it_is_made_once_by_the_first_that_begins():
@@ -17,7 +17,7 @@ def test_it_is_made_once_by_the_first_that_begins():
         made.append(object())
         return made[-1]
 
-    later = Later(make)
+    later = Lazy(make)
     assert not made
     later.begin()
     later.begin()
@@ -33,7 +33,7 @@ def test_others_do_not_wait_until_they_need_it():
         assert go_on.wait(60)
         return 5
 
-    later = Later(make)
+    later = Lazy(make)
     maker = Thread(target=later.begin)
     maker.start()
     assert begun.wait(60)
@@ -47,7 +47,7 @@ def test_an_error_comes_to_all_that_need_it():
     def make():
         raise ValueError("no weights")
 
-    later = Later(make)
+    later = Lazy(make)
     later.begin()
     both = Barrier(2)
     found = []
@@ -70,7 +70,7 @@ def test_an_interrupt_comes_at_once():
     def make():
         raise KeyboardInterrupt
 
-    later = Later(make)
+    later = Lazy(make)
     with pytest.raises(KeyboardInterrupt):
         later.begin()
     with pytest.raises(KeyboardInterrupt):

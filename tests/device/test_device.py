@@ -11,10 +11,9 @@ import torch
 from safetensors.numpy import load_file
 
 from parser.data.treebank import read_treebank
-from parser.decoding.files.tag_writing import TagPredictor
-from parser.decoding.parsers import parser_with_beam
+from parser.decoding.parse_options import ParseOptions, predicted_tags
+from parser.decoding.predictor import Predictor, load_model
 from parser.library import Parser
-from parser.model.loading import load_for_parsing
 from parser.model.model import Model
 from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device
@@ -75,7 +74,7 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
         pretrained.append(f"pretrained.cache={tmp_path / 'cache'}")
     check_run(treebank, tmp_path, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}")
     with fake_device():
-        model, _ = load_for_parsing(tmp_path / "whole", device=NAME)
+        model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
         assert isinstance(model, Model)
         read_by = model.pretrained_encoder()
         assert read_by is not None
@@ -93,14 +92,14 @@ def check_run(treebank: Path, tmp_path: Path, *overrides: str) -> None:
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "killed")
 
     sentences = read_treebank(treebank).sentences
-    on_cpu, beam = load_for_parsing(tmp_path / "whole")
+    on_cpu = load_model(tmp_path / "whole", ParseOptions())
     encoded = on_cpu.vocabularies.encode(sentences)
-    expected = parser_with_beam(on_cpu, beam).parse(encoded)
+    expected = Predictor(on_cpu).predict(encoded).parses
     with fake_device():
-        model, beam = load_for_parsing(tmp_path / "whole", device=NAME)
+        model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
         assert isinstance(model, Model)
         assert model.classifier.output.weight.device.type == NAME
-        found = parser_with_beam(model, beam).parse(encoded)
+        found = Predictor(model).predict(encoded).parses
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
 
@@ -130,12 +129,13 @@ def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     on_cpu = Model.load(tmp_path)
     encoded = on_cpu.vocabularies.encode(sentences)
     every = [one.forms for one in sentences]
-    expected = TagPredictor(on_cpu)(encoded, every)[1]
+    options = ParseOptions(tags=predicted_tags(on_cpu))
+    expected = Predictor(on_cpu, options).tag(encoded, every)[1].values
     forms = every[:4]
     trees = Parser(on_cpu).parse(forms)
     with fake_device():
         model = Model.load(tmp_path, NAME)
-        found = TagPredictor(model)(encoded, every)[1]
+        found = Predictor(model, options).tag(encoded, every)[1].values
         others = Parser(model).parse(forms)
     assert list(found) == list(expected)
     for column, values in expected.items():

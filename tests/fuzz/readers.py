@@ -8,15 +8,13 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from random import Random
-from typing import Any
 from unittest import mock
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.conllu.checks import DEPREL, FORM, ConlluError
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.decoding.files.file_parsing import OnError, parse_file
-from parser.decoding.files.tag_writing import TagUse
 from parser.decoding.lattice.parser import parse_lattice_file
+from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
@@ -28,6 +26,7 @@ from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.outputs import hostile_model, make_hostile
 from tests.lattices.made import drawn_lattice
+from tests.parsed_files import parse_file
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import train_tiny_tokenizer
 
@@ -60,7 +59,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
         with mock.patch.object(tokenizer_module, "_READ_BYTES", size):
             try:
-                tags = TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
+                tags = predicted_tags(model)
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
             except TokenizerError as error:
                 assert str(error).startswith("file: not UTF-8 at byte ")
@@ -86,11 +85,10 @@ def fuzz_lattice(rng: Random, folder: Path) -> None:
     most = rng.choice([None, None, 5])
     model = hostile_model(rng.choice(["arc_standard", "attardi"]))
     make_hostile(model, rng)
-    options: dict[str, Any] = {"beam": rng.choice([None, beam]), "threads": rng.choice([1, 2]), "max_arcs": most}
+    options = ParseOptions(beam=rng.choice([None, beam]), max_arcs=most, on_error=on_error)
+    threads = rng.choice([1, 2])
     try:
-        parsed = parse_lattice_file(
-            model, io.BytesIO(content), target, "file", report=errors.append, on_error=on_error, **options
-        )
+        parsed = parse_lattice_file(model, options, io.BytesIO(content), target, "file", threads=threads, report=errors.append)
     except ConlluError as error:
         assert on_error is OnError.STOP or "UTF-8" in str(error)
         assert str(error).startswith("file, line ")
@@ -172,4 +170,4 @@ def compile_kernels() -> None:
     lattice = text_of(drawn_lattice(Random(0), 3, 1)).encode()
     for kind in ("static", "attardi"):
         for beam in (None, *(Beam(2, merge, scores) for merge in (Merge.NONE, Merge.CONFIGURATION) for scores in Scores)):
-            parse_lattice_file(_model(kind), io.BytesIO(lattice), io.BytesIO(), "file", beam=beam)
+            parse_lattice_file(_model(kind), ParseOptions(beam=beam), io.BytesIO(lattice), io.BytesIO(), "file")

@@ -20,13 +20,14 @@ from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, X
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import TreebankError, read_treebank
-from parser.decoding.files.file_parsing import OnError, parse_file
 from parser.decoding.files.missing_columns import MissingColumnsError
+from parser.decoding.parse_options import OnError
 from parser.decoding.parsers import parse
 from parser.model.model import Model, ModelError
 from tests.forgery import KINDS, small_model
 from tests.fuzz import outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
+from tests.parsed_files import parse_file
 from tests.toy import sentence
 
 SEEDS = [

@@ -20,7 +20,7 @@ from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePreci
 from parser.inference.encoder import FrozenEncoder, FrozenLSTM, tanh
 from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
-from parser.model.loading import load_for_parsing
+from parser.model.loading import load
 from parser.model.model import Model
 from tests.forgery import small_model
 from tests.random_models import random_bilstm_model, random_lemma_model, random_text_model
@@ -200,7 +200,7 @@ def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, m
 def test_8_bits_are_refused_without_an_encoder(tmp_path):
     small_model("static").save(tmp_path / "static")
     with pytest.raises(Int8Error, match=r"\(model=bilstm\).* --int8"):
-        load_for_parsing(tmp_path / "static", int8=True)
+        load(tmp_path / "static", int8=True)
     with pytest.raises(Int8Error, match="; parse without --int8"):
         small_model("static").classifier.weights(int8=True)
 

@@ -93,11 +93,12 @@ from numba.core import event
 import oracles
 from parser import Parser
 from parser.decoding.files.file_parsing import warm_up
+from parser.decoding.predictor import Predictor
 with event.install_recorder("numba:compile") as compiled:
     for _ in range(2):
         parser = Parser.load(sys.argv[1])
         parser.parse([["a", "b", "c"]], allow_missing_columns=True)
-    warm_up(parser.model)
+    warm_up(Predictor(parser.model))
     assert oracles.create("context_rows").step_scores([2, 0, 2], [0, 1], [2, 3]) == (3, 2, None)
 names = {one.data["dispatcher"].py_func.__qualname__ for _, one in compiled.buffer}
 assert not [name for name in names if "shape" in name], names

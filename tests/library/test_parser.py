@@ -17,11 +17,10 @@ import parser as package
 from parser import InputError, Parser, library
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.conllu.checks import check_tree
-from parser.decoding import probabilities
+from parser.decoding import predictor
 from parser.decoding.files import missing_columns
-from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.missing_columns import MissingColumnsError
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.inference.weights import Int8Error
 from parser.library import parsed_sentence
@@ -29,6 +28,7 @@ from parser.library.parsed_sentence import read_words
 from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
+from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
 from tests.text import fake_udpipe
 from tests.toy import ROOT, sentence
@@ -108,7 +108,7 @@ def asked(monkeypatch):
         beams.append(beam)
         return parser_with_beam(model, beam)
 
-    monkeypatch.setattr(probabilities, "parser_with_beam", note)
+    monkeypatch.setattr(predictor, "parser_with_beam", note)
     return beams
 
 

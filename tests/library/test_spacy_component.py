@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from parser import Parser
 from parser.beam_settings import BeamError
 from parser.decoding.files.missing_columns import MissingColumnsError
-from parser.decoding.files.tag_writing import NoTagsError
+from parser.decoding.parse_options import NoTagsError
 from parser.model_folder import ModelError
 from tests.forgery import small_model
 from tests.random_models import random_lemma_model, random_text_model

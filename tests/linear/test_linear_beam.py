@@ -51,9 +51,9 @@ def test_a_linear_model_remembers_its_beam(tmp_path):
     model, sentences = trained("arc_standard", {}, "context_rows")
     model.beam = Beam(4, Merge.NONE)
     model.save(tmp_path / "model")
-    loaded, beam = models.load_for_parsing(tmp_path / "model")
-    assert beam == model.beam
+    loaded = models.load(tmp_path / "model")
+    assert loaded.beam == model.beam
     expected = beam_parser_of(model, model.beam).parse(sentences)
-    np.testing.assert_array_equal(beam_parser_of(loaded, beam).parse(sentences).heads, expected.heads)
+    np.testing.assert_array_equal(beam_parser_of(loaded, model.beam).parse(sentences).heads, expected.heads)
     with pytest.raises(BeamError, match="use merge=configuration"):
         beam_parser_of(model, Beam(4, Merge.SIGNATURE))

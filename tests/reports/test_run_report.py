@@ -13,8 +13,7 @@ import torch
 
 from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies, Vocabulary
-from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import TagUse
 from parser.drawing.html import table
 from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import compare
@@ -24,6 +23,7 @@ from parser.network_spec import ClassifierSpec
 from parser.reports.run_report import Parsed, ReportError, _histogram, gold_file, report
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
+from tests.parsed_files import parse_file
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
 

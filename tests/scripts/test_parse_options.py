@@ -58,7 +58,7 @@ def test_more_than_one_input_leads_to_the_command_for_many(monkeypatch, capsys, 
     assert capsys.readouterr().err.endswith(told)
 
 
-@pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--max-arcs=0", "--max-arcs=x"])
+@pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--beam=0", "--max-arcs=0", "--max-arcs=x"])
 def test_numbers_are_positive(monkeypatch, capsys, option):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
     with pytest.raises(SystemExit):
@@ -83,7 +83,7 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(monkey
 
 def test_a_gpu_is_only_for_a_pretrained_encoder(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["parse.py", "a-model", "in.conllu", "--device=cuda"])
-    monkeypatch.setattr(parse, "load_for_parsing", lambda *arguments: (small_model("text"), None))
+    monkeypatch.setattr(parse, "load_model", lambda *arguments: small_model("text"))
     with pytest.raises(ValueError, match="--device cuda: the model reads no pretrained encoder, and all else is done on"):
         parse.main()
 

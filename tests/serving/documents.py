@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import random
 
-from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import TagUse
 from parser.model.model import Model
 from parser.serving.service import Request, TimedRequest
 from tests.forgery import small_model
+from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
 WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"

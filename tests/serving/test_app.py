@@ -22,6 +22,7 @@ from urllib.parse import quote
 import pytest
 
 from parser.commands import serve
+from parser.decoding.parse_options import ParseOptions
 from parser.serving.limits import Limits, closing
 from parser.serving.service import Service
 from tests.serving.browser import Browser
@@ -39,7 +40,7 @@ from parser.serving.app import create_app
 
 @pytest.fixture(scope="module")
 def service() -> Service:
-    service = Service(model_of_kind(), "toy", allow_missing_columns=True)
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True))
     page.warm_up(service)
     return service
 

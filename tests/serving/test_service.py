@@ -12,7 +12,7 @@ from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
 from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.missing_columns import MissingColumnsError
-from parser.decoding.files.tag_writing import NoTagsError, TagUse
+from parser.decoding.parse_options import NoTagsError, ParseOptions, TagUse
 from parser.serving import page
 from parser.serving import service as module
 from parser.serving.page import page_request
@@ -25,12 +25,12 @@ from tests.text import fake_udpipe
 
 @pytest.fixture(scope="module")
 def service() -> Service:
-    return Service(model_of_kind(), "toy-small", allow_missing_columns=True)
+    return Service(model_of_kind(), "toy-small", ParseOptions(allow_missing_columns=True))
 
 
 @pytest.fixture(scope="module")
 def tagging() -> Service:
-    return Service(model_of_kind("text"), "text", allow_missing_columns=True)
+    return Service(model_of_kind("text"), "text", ParseOptions(allow_missing_columns=True))
 
 
 @pytest.mark.parametrize("share", [1, 7, 4000])
@@ -77,7 +77,7 @@ def test_what_nobody_waits_for_any_more_is_not_tokenized(service, monkeypatch):
                 yield b""
 
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    reading = Service(service.model, "toy", Pieces(None))
+    reading = Service(service.model, "toy", tokenizer=Pieces(None))
     [late] = reading.answers([TimedRequest(Request.of({"data": "a", "tokenizer": ""}), 1.5)])
     assert isinstance(late, TooLateError)
     assert taken == [0, 1]
@@ -106,7 +106,7 @@ def test_lemmas_are_written_with_the_tags():
     model, text = model_of_kind("lemmas"), document(2)
     lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
     for given in (None, lexicon):
-        service = Service(model, "lemmas", allow_missing_columns=True, lexicon=given)
+        service = Service(model, "lemmas", ParseOptions(allow_missing_columns=True, lexicon=given))
         everything, tags = service.answers([job(data=text, tagger="", parser=""), job(data=text, tagger="")])
         of_all, of_tags, of_none = map(columns_of, (everything, tags, text))
         assert of_tags == [a[:6] + n[6:] for a, n in zip(of_all, of_none, strict=True)]
@@ -114,7 +114,7 @@ def test_lemmas_are_written_with_the_tags():
         assert (("b", "written") in lemmas) == (given is not None)
         assert "_" not in {lemma for _, lemma in lemmas}
     with pytest.raises(NoTagsError, match="predicts no lemmas"):
-        Service(model_of_kind("text"), "text", lexicon=lexicon)
+        Service(model_of_kind("text"), "text", ParseOptions(lexicon=lexicon))
 
 
 def test_simple_formats(service):
@@ -178,7 +178,7 @@ def test_what_cannot_be_asked(fields, told):
 def test_what_clients_of_udpipe_send(tmp_path, monkeypatch):
     monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
-    service = Service(model_of_kind(), "toy", Tokenizer(tmp_path / "tokenizer"), allow_missing_columns=True)
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), Tokenizer(tmp_path / "tokenizer"))
     with pytest.raises(RequestError, match="send tokenizer= for text, or input=horizontal"):
         service.read(Request.of({"data": "A dog."}))
     text = "1  du a.  b."

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from parser.text.shards import Options, Outcome, Shard
+from parser.decoding.parse_options import ParseOptions
+from parser.text.shards import Outcome, Shard
 
 
-def begin_nothing(folder: Path, options: Options) -> None:
+def begin_nothing(folder: Path, options: ParseOptions) -> None:
     """In place of loading a model."""
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from parser.conllu.files import open_binary_output
-from parser.text.shards import Options, Outcome, Shard
+from parser.decoding.parse_options import ParseOptions
+from parser.text.shards import Outcome, Shard
 from parser.text.worker import Work
 from tests.text.dying import begin_nothing
 
@@ -29,21 +30,21 @@ def say_and_stay(word: str) -> NoReturn:
         signal.pause()
 
 
-def begin_alone(folder: Path, options: Options) -> None:
+def begin_alone(folder: Path, options: ParseOptions) -> None:
     go_on_alone(folder)
 
 
 class BegunAlone:
     """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
 
-    def __call__(self, folder: Path, options: Options) -> None:
+    def __call__(self, folder: Path, options: ParseOptions) -> None:
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Callable[[Path], Any], tuple[Path]]:
         return found_alone, (Path(sys.argv[1]),)
 
 
-def found_alone(folder: Path) -> Callable[[Path, Options], None]:
+def found_alone(folder: Path) -> Callable[[Path, ParseOptions], None]:
     go_on_alone(folder)
     return begin_nothing
 

@@ -16,6 +16,8 @@ import pytest
 from parser.beam_settings import Beam, Merge
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts, parse_file
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import Predictor
 from parser.model.model import Model
 from parser.text import local_engine, ray_engine, worker
 from parser.text.local_engine import parse_shards
@@ -23,7 +25,6 @@ from parser.text.shards import (
     NOTE,
     REFUSALS,
     BulkError,
-    Options,
     Outcome,
     Refusals,
     Shard,
@@ -93,7 +94,7 @@ def test_text_becomes_conllu(tmp_path, name, expected):
 def test_trees_of_compression_that_is_not_written_are_not_compressed(folders):
     (folders / "in" / "h.conllu.bz2").write_bytes(bz2.compress(WORDS.encode()))
     (shard,) = shards_of([f"{folders}/in/*.bz2"], folders / "out")
-    assert ShardParser(folders / "model", Options(allow_missing_columns=True))(shard).error is None
+    assert ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))(shard).error is None
     assert len((folders / "out" / "h.conllu").read_text().splitlines()) == 3
 
 
@@ -135,7 +136,7 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
         read = gzip.decompress if name.endswith(".gz") else bytes
         target = io.BytesIO()
         source = io.BytesIO(read((folders / "in" / name).read_bytes()))
-        parse_file(model, source, target, allow_missing_columns=True)
+        parse_file(Predictor(model, ParseOptions(allow_missing_columns=True)), source, target)
         assert read((folders / "out" / name).read_bytes()) == target.getvalue()
     (folders / "in" / "bad.conllu").write_text(WORDS)
     kept = (folders / "out" / "a.conllu").stat().st_mtime_ns
@@ -163,13 +164,13 @@ def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
 def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatch):
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu")
 
-    def slow(model, source, *others, **options):
-        counts = parse_file(model, source, *others, **options)
+    def slow(*arguments, **options):
+        counts = parse_file(*arguments, **options)
         Path(shard.source).write_text(WORDS)
         return counts
 
     monkeypatch.setattr(file_parsing, "parse_file", slow)
-    outcome = ShardParser(folders / "model", Options(allow_missing_columns=True))(shard)
+    outcome = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))(shard)
     assert outcome.error == f"{shard.source}: it has changed while it was parsed; parse it again"
     assert not Path(shard.target).exists()
 
@@ -253,14 +254,14 @@ def test_the_beam_of_a_model_is_used(folders, monkeypatch):
     model.save(folders / "model")
     asked = []
 
-    def note(*arguments, beam, **options):
-        asked.append(beam)
-        return parse_file(*arguments, beam=beam, **options)
+    def note(predictor, *arguments, **options):
+        asked.append(predictor.options.search(predictor.model))
+        return parse_file(predictor, *arguments, **options)
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/a.conllu")
     for beam, merge in ((None, None), (1, None), (4, "none")):
-        parser = ShardParser(folders / "model", Options(allow_missing_columns=True, beam=beam, merge=merge))
+        parser = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True, beam=beam, merge=merge))
         assert parser(shard).error is None
     assert asked == [Beam(8), Beam(1), Beam(4, Merge.NONE)]
 
@@ -270,14 +271,14 @@ def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypa
     (tmp_path / "a.conllu").touch()
     asked = []
 
-    def note(model, *arguments, **options):
-        asked.append(model.int8)
+    def note(predictor, *arguments, **options):
+        asked.append(predictor.model.int8)
         return FileCounts(0, 0, 0, {})
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
     monkeypatch.setattr(worker, "_parser", None)
     for int8 in (False, True):
-        begin_parser(tmp_path / "model", Options(int8=int8))
+        begin_parser(tmp_path / "model", ParseOptions(int8=int8))
         assert parse_shard(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
     assert asked == [False, True]
 
@@ -287,17 +288,19 @@ def test_files_of_8_bits_are_those_of_parse_file(tmp_path):
     model.save(tmp_path / "model")
     model.int8 = True
     (tmp_path / "a.conllu").write_text(WORDS * 50)
-    options = Options(allow_missing_columns=True, int8=True)
+    options = ParseOptions(allow_missing_columns=True, int8=True)
     assert ShardParser(tmp_path / "model", options)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
     target = io.BytesIO()
-    parse_file(model, io.BytesIO((WORDS * 50).encode()), target, allow_missing_columns=True)
+    parse_file(Predictor(model, options), io.BytesIO((WORDS * 50).encode()), target)
     assert (tmp_path / "b").read_bytes() == target.getvalue()
 
 
 def test_linear_models_parse_files(tmp_path):
     small_linear_model().save(tmp_path / "model")
     (tmp_path / "a.conllu").write_text(WORDS)
-    found = ShardParser(tmp_path / "model", Options(allow_missing_columns=True))(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b"))
+    found = ShardParser(tmp_path / "model", ParseOptions(allow_missing_columns=True))(
+        Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")
+    )
     assert (found.words, found.error) == (2, None)
 
 
@@ -305,7 +308,7 @@ def test_linear_models_parse_files(tmp_path):
     ("options", "message"),
     [
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
-        (["--tokenizer", "nothing.udpipe"], "is only for text"),
+        (["--tokenizer", "nothing.udpipe"], "is not supported with CoNLL-U"),
         (["--text", "--tags", "keep"], "text has none"),
         (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
@@ -324,14 +327,14 @@ def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, 
 
 def test_a_process_that_cannot_begin_says_why(folders, monkeypatch):
     monkeypatch.setattr(worker, "_parser", None)
-    begin_parser(folders / "model", Options(text=True))
+    begin_parser(folders / "model", ParseOptions(text=True))
     found = parse_shard(Shard("a", "b"))
     assert "a: " in str(found.error)
     assert "there is no tokenizer" in str(found.error)
 
 
 def test_want_of_memory_is_an_outcome(folders, monkeypatch):
-    parser = ShardParser(folders / "model", Options(allow_missing_columns=True))
+    parser = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))
 
     def parse_file_without_memory(*arguments, **options):
         raise MemoryError
@@ -346,26 +349,26 @@ def test_another_tokenizer_makes_other_files(folders):
     one, other = folders / "one.udpipe", folders / "other.udpipe"
     one.write_text("1")
     other.write_text("2")
-    claim(folders / "out", folders / "model", Options(tokenizer=str(one)), one)
+    claim(folders / "out", folders / "model", ParseOptions(tokenizer=one), one)
     one.rename(folders / "elsewhere.udpipe")
-    claim(folders / "out", folders / "model", Options(tokenizer="elsewhere.udpipe"), folders / "elsewhere.udpipe")
+    claim(folders / "out", folders / "model", ParseOptions(tokenizer=Path("elsewhere.udpipe")), folders / "elsewhere.udpipe")
     with pytest.raises(BulkError, match="another tokenizer"):
-        claim(folders / "out", folders / "model", Options(tokenizer=str(other)), other)
+        claim(folders / "out", folders / "model", ParseOptions(tokenizer=other), other)
     (folders / "out" / NOTE).write_text("{")
     with pytest.raises(BulkError, match="another model"):
-        claim(folders / "out", folders / "model", Options())
+        claim(folders / "out", folders / "model", ParseOptions())
 
 
 def test_other_options_are_refused_in_the_same_folder(folders):
-    claim(folders / "out", folders / "model", Options())
-    claim(folders / "out", folders / "model", Options())
+    claim(folders / "out", folders / "model", ParseOptions())
+    claim(folders / "out", folders / "model", ParseOptions())
     with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", Options(single_root=False))
+        claim(folders / "out", folders / "model", ParseOptions(several_roots=True))
     with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", Options(int8=True))
+        claim(folders / "out", folders / "model", ParseOptions(int8=True))
     (folders / "lemmas.tsv").write_text("a\t_\tb\n")
     with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", Options(lexicon=str(folders / "lemmas.tsv")))
+        claim(folders / "out", folders / "model", ParseOptions(lexicon=folders / "lemmas.tsv"))
     noted = json.loads((folders / "out" / NOTE).read_text())
     assert not {"int8", "lexicon"} & {*noted["options"]}  # as before they were options, for folders that were begun then
 
@@ -373,7 +376,7 @@ def test_other_options_are_refused_in_the_same_folder(folders):
 def test_files_are_written_with_the_lemmas_of_a_lexicon(folders):
     small_model("lemmas").save(folders / "lemmas")
     (folders / "lemmas.tsv").write_text("a\t_\twritten\n")
-    options = Options(allow_missing_columns=True, tags="overwrite", lexicon=str(folders / "lemmas.tsv"))
+    options = ParseOptions(allow_missing_columns=True, tags="overwrite", lexicon=folders / "lemmas.tsv")
     (folders / "words.conllu").write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
     shard = Shard(f"{folders}/words.conllu", f"{folders}/out.conllu")
     assert ShardParser(folders / "lemmas", options)(shard).error is None
@@ -390,7 +393,7 @@ def test_files_of_processes_that_died_are_tried_again(tmp_path, workers, request
         request.getfixturevalue("forked")
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, Options(), workers, Work(begin_nothing, die_at_times)))
+    found = list(parse_shards(tmp_path, shards, ParseOptions(), workers, Work(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from parser.conllu.files import open_binary_output
+from parser.decoding.parse_options import ParseOptions
 from parser.text.local_engine import parse_shards
-from parser.text.shards import NOTE, Options, Outcome, Shard
+from parser.text.shards import NOTE, Outcome, Shard
 from parser.text.worker import Work
 from tests.text.dying import begin_nothing
 
@@ -91,6 +92,6 @@ def test_what_a_process_that_died_had_half_written_is_removed(tmp_path, monkeypa
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
     shard, other = Shard(str(tmp_path / "a"), str(tmp_path / "b")), tmp_path / ".c.0123456789abcdef.tmp"
     other.touch()
-    (found,) = parse_shards(tmp_path, [shard], Options(), 1, Work(begin_nothing, die_half_way))
+    (found,) = parse_shards(tmp_path, [shard], ParseOptions(), 1, Work(begin_nothing, die_half_way))
     assert "died twice" in str(found.error)
     assert list(tmp_path.iterdir()) == [other]

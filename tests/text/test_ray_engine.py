@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
-from parser.text.shards import Options, Shard, undone
+from parser.text.shards import Shard, undone
 from parser.text.worker import Work
 from tests.forgery import small_model
+from tests.parsed_files import parse_file
 from tests.text.bulk import WORDS, run_command
 from tests.text.dying import begin_nothing, die_at_times
 
@@ -54,7 +55,7 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
 def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, Options(), 2, Work(begin_nothing, die_at_times)))
+    found = list(parse_shards(tmp_path, shards, ParseOptions(), 2, Work(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]

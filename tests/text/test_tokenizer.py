@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from parser import InputError, Parser
 from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
+from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
 from parser.serving.service import Request, Service, TimedRequest
 from parser.text import udpipe
-from parser.text.shards import Options, Shard
+from parser.text.shards import Shard
 from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
 from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
 from parser.text.worker import ShardParser
@@ -70,7 +71,7 @@ def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
 def test_the_command_for_many_files_writes_the_same(folder, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "text.txt").write_text(TEXT)
     expected = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
-    parser = ShardParser(folder, Options(text=True))
+    parser = ShardParser(folder, ParseOptions(text=True))
     assert parser.tokenizer_path == folder / TOKENIZER
     assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
     assert (tmp_path / "trees.conllu").read_text() == expected
@@ -221,7 +222,7 @@ def test_ranges_are_those_of_the_library(folder, tmp_path, monkeypatch, capsysbi
     (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
     options = ["--text", "--allow-missing-columns", "--ranges", "--threads", "2"]
     found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), *options)
-    how = Options(text=True, allow_missing_columns=True, ranges=True)
+    how = ParseOptions(text=True, allow_missing_columns=True, ranges=True)
     assert ShardParser(folder, how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
     assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
     sentences = Parser.load(folder)(text, allow_missing_columns=True)
@@ -310,7 +311,7 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
     assert [line for line in found.splitlines() if line.startswith("# text")] == [f"# text = {' '.join(s)}" for s in expected]
     assert found.count("# newpar") == 3
 
-    how = Options(text=True, tokens="space", sentences="line", allow_missing_columns=True)
+    how = ParseOptions(text=True, tokens="space", sentences="line", allow_missing_columns=True)
     assert ShardParser(tmp_path / "model", how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
     assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
 
@@ -476,7 +477,7 @@ def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
 def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "text.txt").write_text(TEXT)
     of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
-    service = Service(Model.load(folder), "hu", model_tokenizer(folder))
+    service = Service(Model.load(folder), "hu", tokenizer=model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers(
         [TimedRequest(Request.of({"data": TEXT, **steps})), TimedRequest(Request.of({"data": TEXT, "tokenizer": ""}))]

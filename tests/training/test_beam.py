@@ -8,7 +8,7 @@ from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
-from parser.model.loading import load_for_parsing
+from parser.model.loading import load
 from parser.model.model import Model
 from parser.training.run import train
 from tests.training.small_runs import files_of, run
@@ -37,7 +37,7 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):
 
 def test_a_linear_model_has_a_local_beam(treebank, tmp_path):
     metrics = train(run(treebank, "model=linear", "online.iterations=2", "beam=local", "beam.size=3"), tmp_path)
-    model, beam = load_for_parsing(tmp_path)
-    assert (metrics["beam"], beam) == ("local", Beam(3))
+    model = load(tmp_path)
+    assert (metrics["beam"], model.beam) == ("local", Beam(3))
     gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
-    assert metrics["dev"] == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))
+    assert metrics["dev"] == gold.scores(parser_with_beam(model, model.beam).parse(gold.sentences))

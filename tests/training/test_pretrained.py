@@ -19,8 +19,7 @@ from parser import Parser
 from parser.commands import get, pack
 from parser.data.pretrained import CONFIG, HELD, PretrainedError, sums_of
 from parser.data.subwords import TOKENIZER, WEIGHTS
-from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import TagUse
 from parser.model.model import TRANSFORMER, Model
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, ModelError, read_header
 from parser.network_spec import PretrainedSpec
@@ -31,6 +30,7 @@ from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.forgery import change, set_at
+from tests.parsed_files import parse_file
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import train_until_killed

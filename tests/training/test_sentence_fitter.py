@@ -12,7 +12,6 @@ from omegaconf import OmegaConf
 import oracles
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import N_RESERVED
-from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span, plan
 from parser.training.compiled.gradients import set_loss
@@ -22,6 +21,7 @@ from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.training.run import train
 from parser.transitions.features import TOKEN
+from tests.parsed_files import parse_file
 from tests.random_models import random_bilstm_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import planned, sentence, settings, write_conllu

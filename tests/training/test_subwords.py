@@ -17,7 +17,6 @@ from parser.commands import get, pack
 from parser.data.attributes import SUBWORDS
 from parser.data.subwords import WEIGHTS, SubwordError, Subwords, read_pretrained
 from parser.data.vocabularies import N_RESERVED
-from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.model_folder import MODEL, SUBWORD_TOKENIZER, TENSORS, VOCABULARIES, ModelError, read_header, read_tensors
@@ -27,6 +26,7 @@ from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.forgery import change, set_at
+from tests.parsed_files import parse_file
 from tests.pretrained import tokenizers, write_encoder
 from tests.toy import planned, sentence, write_conllu
 

@@ -15,6 +15,7 @@ from parser.beam_settings import Beam
 from parser.commands import report
 from parser.data.treebank import read_treebank
 from parser.decoding.greedy.batched import parse_batched
+from parser.decoding.parse_options import ParseOptions
 from parser.decoding.parsers import beam_parser_of, parse
 from parser.model.model import Model
 from parser.reports.trace import GoldTree, model_trace
@@ -91,7 +92,9 @@ def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
     assert model.system.name in (tmp_path / "report.html").read_text()
     assert list(trained.rglob("events.out.tfevents.*"))
     text = document(1)
-    assert Service(model, "toy", allow_missing_columns=True).answers([job(data=text, parser="")]) == [parsed(model, text)]
+    assert Service(model, "toy", ParseOptions(allow_missing_columns=True)).answers([job(data=text, parser="")]) == [
+        parsed(model, text)
+    ]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -18,8 +18,7 @@ from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import N_RESERVED
-from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.parse_options import TagUse
 from parser.model.model import Model
 from parser.model_folder import read_tensors
 from parser.networks.layers import Grid
@@ -28,6 +27,7 @@ from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
 from parser.training.lemma_training import _Outcomes, learn_lemmas
 from parser.training.run import train
+from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import planned, sentence, write_conllu

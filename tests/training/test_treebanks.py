@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from parser import Parser
-from parser.decoding.files.file_parsing import parse_file
-from parser.model.loading import load, load_for_parsing
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import load_model
+from parser.model.loading import load
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.training.observers.console import final_table
 from parser.training.run import train
+from tests.parsed_files import parse_file
 from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT
 
@@ -66,14 +68,14 @@ def test_one_is_chosen(trained, files, tmp_path):
     assert found == {"left": to_the_left(4), "right": to_the_right(4)}
     assert Parser.load(folder).parse(words)[0].heads == found["right"]  # the first one
     for name, file in zip(("left", "right"), files, strict=True):
-        model, _ = load_for_parsing(folder, treebank=name)
+        model = load_model(folder, ParseOptions(treebank=name))
         with file.open("rb") as read, (tmp_path / name).open("wb") as written:
             parse_file(model, read, written)
         parsed, gold = ((one.read_text(encoding="utf-8")).splitlines() for one in (tmp_path / name, file))
         right = [line.split("\t")[6] == other.split("\t")[6] for line, other in zip(parsed, gold, strict=True) if line]
         assert sum(right) > 0.9 * len(right)
     with pytest.raises(ModelError, match="its treebanks are right, left"):
-        load_for_parsing(folder, treebank="el")
+        load_model(folder, ParseOptions(treebank="el"))
 
 
 def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
@@ -82,8 +84,8 @@ def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
         tmp_path,
     )
     assert load(tmp_path).vocabularies.treebanks == []
-    with pytest.raises(ModelError, match="no treebanks apart"):
-        load_for_parsing(tmp_path, treebank="left")
+    with pytest.raises(ModelError, match="only one treebank; omit"):
+        load_model(tmp_path, ParseOptions(treebank="left"))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class Item:
     backpointers: list[Backpointer] = field(default_factory=list)
 
 
-class Predictor(NamedTuple):
+class PredictorState(NamedTuple):
     """An item, and the score of the shift out of it."""
 
     item: Item
@@ -85,7 +85,7 @@ class Backpointer(NamedTuple):
     arc."""
 
     item: Item
-    below: Predictor
+    below: PredictorState
     score: float
     left: bool  # s0 becomes a child of s1 (reduce_left)
     relation: int

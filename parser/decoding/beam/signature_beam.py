@@ -29,7 +29,7 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
-from parser.decoding.beam.derivations import Backpointer, Item, Predictor, best_trees
+from parser.decoding.beam.derivations import Backpointer, Item, PredictorState, best_trees
 from parser.decoding.beam.signature import Parts, describe_transition, find_same, read_after, step_of_predictors
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
@@ -538,7 +538,7 @@ class SignatureSearch(BeamSearch):
         item = Item(prefix=prefix, inside=inside, began=int(items.begins[m, k]))
         for above, below, output, cost in ways:
             column, relation = transition_of(output, self.rules.n_relations)
-            predictor = Predictor(known[below], float(items.shifts[below]))
+            predictor = PredictorState(known[below], float(items.shifts[below]))
             item.backpointers.append(Backpointer(known[above], predictor, cost, column == 1, relation))
         return item
 

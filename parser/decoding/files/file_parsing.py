@@ -1,73 +1,52 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (word_cache.py), parses (greedy/compiled.py), and puts the trees between the other
-bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names the
-line.
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (predictor.py), and puts the trees between the other bytes.
+Chunks are written in their order. Where more is to be written than trees, or given arcs are read, a thread goes through a chunk
+line by line instead (conllu/stream.py). A chunk in which something is wrong is read again once it is known how many lines came
+before it, so that errors name the line.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum
 from io import BytesIO
 from itertools import pairwise, takewhile
-from threading import Barrier, Lock
-from typing import BinaryIO, Final, Generic, NamedTuple, TypeVar
+from math import isnan
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import Beam
+from parser import batch_sizes
 from parser.conllu.checks import (
     DEPREL,
     EMPTY,
     FEATS,
     FORM,
+    HEAD,
     LEMMA,
     MISC,
-    UNKNOWN_HEAD,
     UPOS,
     XPOS,
     ConlluError,
     counted,
     is_blank,
 )
-from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
+from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
-from parser.data.attributes import ATTRIBUTES
-from parser.data.lemmas import LemmaLexicon
-from parser.data.sentences import Parses, Sentences
+from parser.data.attributes import ATTRIBUTES, PREDICTED
+from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
-from parser.decoding.files.tag_writing import TagPredictor, TagUse, given_tags, tags_to_write
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import MOST_WORDS, KeepingParser, given_arcs, kept_relations, lost_arcs
-from parser.decoding.parsers import beam_parser_of, parser_with_beam
-from parser.decoding.probabilities import CalibratedParser
-from parser.decoding.sentence_parser import KBestParser
-from parser.model.loading import AnyModel
-from parser.model.model import Model
+from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
+from parser.decoding.parse_options import OnError, TagUse
+from parser.decoding.predictor import Prediction, Predictor
+from parser.decoding.threads import parallel_map
 
-# Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
+# Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
-
-
-class OnError(StrEnum):
-    """How a sentence that is not valid CoNLL-U is handled."""
-
-    STOP = "stop"  # it is an error, and nothing behind it is parsed
-    SKIP = "skip"  # it is left out
-    KEEP = "keep"  # it passes through as it is
-
-
-class Keep(StrEnum):
-    """What of the input's trees is kept; HEAD is ``_`` where nothing is given."""
-
-    NOTHING = "nothing"
-    HEADS = "heads"  # the arcs
-    RELATIONS = "relations"  # the arcs with their relations, but for those that are ``_``
 
 
 @dataclass
@@ -140,79 +119,55 @@ class RawColumns:
         self.feats = sentence.column(FEATS)
 
 
+def _ignore(error: ConlluError) -> None:
+    """Says nothing of it."""
+
+
 def parse_file(
-    model: AnyModel,
+    predictor: Predictor,
     source: BinaryIO,
     target: BinaryIO,
     name: str = "-",
     *,
-    single_root: bool = True,
     threads: int = 1,
-    on_error: OnError = OnError.STOP,
-    report: Callable[[ConlluError], None] = lambda error: None,
-    allow_missing_columns: bool = False,
-    beam: Beam | None = None,
-    k_best: int | None = None,
-    tags: TagUse = TagUse.KEEP,
-    lexicon: LemmaLexicon | None = None,
-    keep: Keep = Keep.NOTHING,
-    probabilities: bool = False,
-    chunk_bytes: int = CHUNK_BYTES,
+    report: Callable[[ConlluError], None] = _ignore,
 ) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
 
-    With another ``tags`` than KEEP, tags that the model predicts are written, too.
+    What else is written, the predictor's options say: tags, several trees of a sentence, Prob in MISC.
 
     Args:
-        model: the parser.
+        predictor: the model, and how to parse.
         source: the input.
         target: where to write; nothing is held back beyond a few chunks per thread.
         name: what errors call the input.
-        single_root: make valid UD trees with exactly one child of the root.
         threads: how many chunks are parsed side by side; the output is the same for any number.
-        on_error: how a sentence that is not valid CoNLL-U is handled.
-        report: called with each of them, unless the first one is the end.
-        allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
-        beam: how to search; None: greedily.
-        k_best: write this many trees of each sentence, or as many as the beam has found, the best first, one after the other:
-            each a copy of the sentence with its rank and its score in comments.
-        tags: whether predicted LEMMA, UPOS, XPOS and FEATS are written.
-        lexicon: lemmas that come before those that the model predicts.
-        keep: what of the input's trees is kept. Where the system cannot make all given arcs of a sentence together, it is
-            handled as ``on_error`` says.
-        probabilities: write into MISC how probable it is that head and relation are right, as Prob=0.87, in place of a former
-            Prob. Given arcs have none: a former one is removed, for the parser did not choose them.
-        chunk_bytes: how much is read at a time; the output is the same for any number.
+        report: called with each sentence that is not valid CoNLL-U, unless the first one is the end.
 
     Raises:
-        NoTagsError: tags are asked for of a model that predicts none, or lemmas.
         ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
-        BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
-        Int8Error: 8-bit products are requested of the model, and not available.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
-        ProbabilityError: probabilities are asked for of a model that is not calibrated.
     """
-    if k_best is not None:
-        (beam or Beam(1)).check_k_best(k_best)
-    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags, lexicon, keep, probabilities)
-    chunks = read_chunks(source, chunk_bytes, threads, name)
-    if not allow_missing_columns:
-        chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
-    parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
+    parser = ChunkParser(predictor, report)
+    known = predictor.model.vocabularies.by_attribute
+    chunks = read_chunks(source, batch_sizes.BYTES_PER_CHUNK, threads, name)
+    if not predictor.options.allow_missing_columns:
+        chunks = refuse_missing_columns(chunks, known, name)
+    parsed = FileCounts(0, 0, 0, dict.fromkeys(known, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
         text, part = parser.parse_faulty(chunk, name, parsed) if result is FAULTY else result
         target.write(text)
         parsed.add(part)
-    parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
+    predictor.prepare()  # where there was no chunk to do so: an empty file has the same errors
     parsed.not_utf8 = parser.not_utf8
-    parsed.unused_lexicon = lexicon is not None and not lexicon.applied
+    parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed
 
 
-def warm_up(model: AnyModel, beam: Beam | None = None, tags: TagUse = TagUse.KEEP) -> None:
-    """Compiles all that parse_file() needs for such a call, or loads it where it has been compiled before."""
-    lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
-    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam, tags=tags)
+def warm_up(predictor: Predictor) -> None:
+    """Compiles all that parse_file() needs with this predictor, or loads it where it has been compiled before."""
+    lines = "".join(f"{word}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for word in range(1, 4))
+    ChunkParser(predictor).parse(Chunk(f"{lines}\n".encode(), first=True))
 
 
 Parsed = tuple[bytes | memoryview, FileCounts]
@@ -240,65 +195,30 @@ class ChunkParser:
     """Parses chunks of a file; threads may parse side by side.
 
     Args:
-        model: the parser.
-        single_root: make valid UD trees with exactly one child of the root.
-        on_error, report, beam, k_best, tags, lexicon, keep, probabilities: see parse_file().
+        predictor: the model, and how to parse.
+        report: see parse_file().
     """
 
-    def __init__(
-        self,
-        model: AnyModel,
-        single_root: bool = True,
-        on_error: OnError = OnError.STOP,
-        report: Callable[[ConlluError], None] = lambda error: None,
-        beam: Beam | None = None,
-        k_best: int | None = None,
-        tags: TagUse = TagUse.KEEP,
-        lexicon: LemmaLexicon | None = None,
-        keep: Keep = Keep.NOTHING,
-        probabilities: bool = False,
-    ) -> None:
-        self._tag_use = tags
-        self._keep = keep
-        self._model = model
-        self._single_root = single_root
-        self._on_error = on_error
+    def __init__(self, predictor: Predictor, report: Callable[[ConlluError], None] = _ignore) -> None:
+        self._predictor = predictor
+        self._options = predictor.options
+        self._vocabularies = predictor.model.vocabularies
         self._report = report
-        self._word_cache = WordCache(model.vocabularies)
-        if tags is not TagUse.KEEP or lexicon is not None:
-            model = model.frozen()
-        self._parser = Later(lambda: parser_with_beam(model, beam))
-        self._probable = CalibratedParser(model, beam) if probabilities else None
-        self._keeping = None if keep is Keep.NOTHING else KeepingParser(model, beam)
-        self._predict_tags = None
-        if tags is not TagUse.KEEP or lexicon is not None:
-            self._predict_tags = TagPredictor(model, lexicon)
-            self.prepare()
-        elif beam is not None or (isinstance(model, Model) and model.int8):
-            self.prepare()  # where there may be no such parser, it is refused before anything is read
-        self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
-        self._writer = TreeWriter(model.relations.symbols)
+        self._word_cache = WordCache(self._vocabularies)
+        self._writer = TreeWriter(predictor.model.relations.symbols)
 
     @property
     def not_utf8(self) -> str | None:
         """The first value of a column that the model reads which is not UTF-8; None: there is none."""
         return self._word_cache.not_utf8
 
-    def prepare(self) -> None:
-        """Lays the weights out now; otherwise, the thread that parses the first chunk does so, and others begin meanwhile.
-
-        Raises:
-            BeamError: see parsers.parser_with_beam().
-            Int8Error: 8-bit products are requested, and not available.
-        """
-        self._parser.get()
-
     def parse(self, chunk: Chunk) -> Parsed | Faulty:
         """The chunk with trees, and what it holds; FAULTY, where something is wrong in it: see parse_faulty()."""
-        self._parser.begin()
-        if self._k_best is None and self._predict_tags is None and self._probable is None:
+        self._predictor.begin()
+        options = self._options
+        if not (self._predictor.tags or options.probabilities or options.k_best):  # which only trees are written of
             words = find_words(chunk)
-            if words is not None and not (self._keeping is not None and _may_be_given(words)):
+            if words is not None and not (options.keep_heads and _may_be_given(words)):
                 return self._parse_words(words)
         try:
             return self._parse_lines(chunk, _Place("-", lines=int(not chunk.first), sentences=0), strict=True)
@@ -317,96 +237,93 @@ class ChunkParser:
             ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and that is the end.
         """
         place = _Place(name, before.lines, before.sentences + before.refused)
-        return self._parse_lines(chunk, place, strict=self._on_error is OnError.STOP)
+        return self._parse_lines(chunk, place, strict=self._options.on_error is OnError.STOP)
 
     def _parse_words(self, words: WordPositions) -> Parsed:
         """In compiled code."""
         encoded = self._word_cache.encode(words)
-        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        parses = self._predictor.predict(encoded, single_root=self._options.single_root).parses
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
-        unknown = self._model.vocabularies.unknown_counts(encoded)
+        unknown = self._vocabularies.unknown_counts(encoded)
         return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
 
     def _parse_lines(self, chunk: Chunk, place: _Place, strict: bool) -> Parsed:
-        """Line by line."""
-        lines = BytesIO(chunk.content)
+        """Line by line; ``strict``: the first error is the end."""
         sentences = list(
-            read_raw_sentences(lines, place.name, place.lines, place.sentences, strict=strict, layout=chunk.layout)
+            read_raw_sentences(
+                BytesIO(chunk.content), place.name, place.lines, place.sentences, strict=strict, layout=chunk.layout
+            )
         )
-        if self._keeping is not None:
+        if self._options.keep_heads:
             for sentence in sentences:
                 self._check_given(sentence, strict)
         for sentence in sentences:
             for error in filter(None, (sentence.error, sentence.glued)):
                 self._report(error)
-        encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
-        encoded, tags = self._tagged(sentences, encoded)
-        texts = [
-            *(
-                self._best_texts(sentences, encoded, tags, strict)
-                if self._k_best is None
-                else self._k_best_texts(sentences, encoded, tags, *self._k_best)
-            )
-        ]
+        encoded = self._encoded(sentences)
+        texts = (
+            self._best_texts(sentences, encoded, strict)
+            if self._options.k_best is None
+            else self._k_best_texts(sentences, encoded)
+        )
+        skipped = self._options.on_error is OnError.SKIP
         text = "".join(
-            (_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
+            (_beginning(sentence) if sentence.error and skipped else text)
             + ("" if sentence.glued is None else _missing_end(sentence))
-            for sentence, text in zip(sentences, texts, strict=True)
+            for sentence, text in zip(sentences, [*texts], strict=True)
         )
         part = FileCounts(
             lines=sum(len(sentence.lines) for sentence in sentences),
             sentences=sum(len(sentence) > 0 and sentence.error is None for sentence in sentences),
             words=sum(len(sentence) for sentence in sentences if sentence.error is None),
-            unknown=self._model.vocabularies.unknown_counts(encoded),
+            unknown=self._vocabularies.unknown_counts(encoded),
             refused=sum(sentence.error is not None for sentence in sentences),
         )
         return text.encode("utf-8", "surrogateescape"), part
 
     def texts(self, sentences: list[RawSentence]) -> list[str]:
         """The text of each sentence with its tree; they may be of several files."""
-        encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
-        return [*self._best_texts(sentences, *self._tagged(sentences, encoded), strict=False)]
+        return [*self._best_texts(sentences, self._encoded(sentences), strict=False)]
 
-    def _tagged(self, sentences: list[RawSentence], encoded: Sentences) -> tuple[Sentences, list[dict[int, list[str]]]]:
-        """The encoded sentences; and for each, by column that is written, the tags of its words."""
-        if self._predict_tags is None:
-            return encoded, [{}] * len(sentences)
-        given = [given_tags(sentence) for sentence in sentences] if self._tag_use is TagUse.FILL else []
-        encoded, predicted = self._predict_tags(encoded, [sentence.column(FORM) for sentence in sentences], given)
-        tags = []
-        for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
-            of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}
-            tags.append(tags_to_write(sentence, of_sentence, self._tag_use))
-        return encoded, tags
+    def _encoded(self, sentences: list[RawSentence]) -> Sentences:
+        return self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
 
-    def _best_texts(
-        self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]], strict: bool
-    ) -> Iterator[str]:
+    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, strict: bool) -> Iterator[str]:
         """The text of each sentence with its tree; ``strict``: an arc that is lost is an error."""
-        given = None if self._keeping is None else self._given(sentences, encoded)
-        probabilities = None
-        if self._probable is not None:
-            parses, probabilities = self._probable.parse(encoded, given, self._single_root)
-        elif self._keeping is None or given is None:
-            parses = self._parser.get().parse(encoded, single_root=self._single_root)
-        else:
-            parses = self._keeping.parse(encoded, given, single_root=self._single_root)
-        deprels = self._deprels(parses.relations)
-        if given is not None:
-            self._keep_relations(sentences, given, parses, deprels)
-            self._refuse_lost(sentences, given, parses, strict)
-        heads = parses.heads.tolist()
-        for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
+        found = self._predictor.predict(
+            encoded,
+            [sentence.column(FORM) for sentence in sentences],
+            self._given(sentences),
+            self._given_tags(sentences),
+            single_root=self._options.single_root,
+        )
+        self._refuse_lost(sentences, found, strict)
+        heads = found.parses.heads.tolist()
+        for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
             words = slice(start + 1, end)
             if sentence.error is not None:
                 yield "".join(sentence.lines)
                 continue
             misc = None
-            if probabilities is not None:
-                is_given = None if given is None else given.heads[words] != UNKNOWN_HEAD
-                misc = _with_probabilities(sentence.column(MISC), probabilities[words], is_given)
-            yield rewrite(sentence, heads[words], deprels[words], others=written, misc=misc)
+            if self._options.probabilities:
+                misc = _with_probabilities(sentence, found.probabilities[words], self._options.keep_heads)
+            tags = tags_to_write(sentence, found.tags.values, words, self._predictor.tag_use)
+            yield rewrite(sentence, heads[words], found.deprels[words], others=tags, misc=misc)
+
+    def _given(self, sentences: list[RawSentence]) -> GivenArcs | None:
+        """The arcs that are kept; None where they are not."""
+        if not self._options.keep_heads:
+            return None
+        heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
+        return GivenArcs(heads, [sentence.column(DEPREL) for sentence in sentences] if self._options.keep_relations else None)
+
+    def _given_tags(self, sentences: list[RawSentence]) -> list[dict[str, list[str]]]:
+        """Of each sentence, the columns that the input fills in for at least one word; none where they are not written."""
+        if self._predictor.tag_use is not TagUse.FILL:
+            return []
+        columns = [{name: sentence.column(number) for name, number in PREDICTED.items()} for sentence in sentences]
+        return [{name: values for name, values in own.items() if {*values} - {EMPTY}} for own in columns]
 
     def _check_given(self, sentence: RawSentence, strict: bool) -> None:
         """Refuses given heads that are no part of a tree, or cannot be kept, as what is not CoNLL-U."""
@@ -415,58 +332,43 @@ class ChunkParser:
                 told = f"{len(sentence):,} words; given heads are kept in sentences of up to {MOST_WORDS:,}; split it"
                 raise ConlluError(f"{sentence.place()}: {told}")
             if sentence.error is None:
-                sentence.heads(several_roots=not self._single_root, partial=True)
+                sentence.heads(several_roots=self._options.several_roots, partial=True)
         except ConlluError as error:
             if strict:
                 raise
             sentence.refuse(error)
 
-    def _given(self, sentences: list[RawSentence], encoded: Sentences) -> Parses:
-        """The arcs that are given."""
-        heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
-        deprels = [sentence.column(DEPREL) for sentence in sentences] if self._keep is Keep.RELATIONS else None
-        return given_arcs(heads, deprels, self._model.relations.symbols, encoded.offsets)
-
-    def _keep_relations(self, sentences: list[RawSentence], given: Parses, parses: Parses, deprels: list[str]) -> None:
-        """Puts the given relations of arcs that are kept into ``deprels``, also those that the model does not know."""
-        if self._keep is Keep.RELATIONS:
-            for sentence, (start, end) in zip(sentences, pairwise(given.offsets.tolist()), strict=True):
-                words = slice(start + 1, end)
-                heads = parses.heads[words].tolist(), given.heads[words].tolist()
-                deprels[words] = kept_relations(deprels[words], heads[0], sentence.column(DEPREL), heads[1])
-
-    def _refuse_lost(self, sentences: list[RawSentence], given: Parses, parses: Parses, strict: bool) -> None:
+    def _refuse_lost(self, sentences: list[RawSentence], found: Prediction, strict: bool) -> None:
         """Refuses sentences of whose given arcs one is lost; the first one at once, if ``strict``."""
-        for place in lost_arcs(given, parses).tolist():
-            number = int(np.searchsorted(given.offsets, place, side="right")) - 1
-            sentence, word = sentences[number], place - int(given.offsets[number])
+        offsets = found.parses.offsets
+        for place in found.lost.tolist():
+            number = int(np.searchsorted(offsets, place, side="right")) - 1
+            sentence, word = sentences[number], place - int(offsets[number])
             where = sentence.place(sentence.word_lines[word - 1])
-            why = f"system={self._model.system.name} cannot make it together with the other given arcs"
-            error = ConlluError(f"{where}: the arc from {given.heads[place]} to {word} is lost: {why}")
+            lost = f"the arc from {sentence.columns[word - 1][HEAD]} to {word} is lost"
+            why = f"system={self._predictor.model.system.name} cannot make it together with the other given arcs"
+            error = ConlluError(f"{where}: {lost}: {why}")
             if strict:
                 raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
             self._report(error)
             sentence.error = error
 
-    def _k_best_texts(
-        self,
-        sentences: list[RawSentence],
-        encoded: Sentences,
-        tags: list[dict[int, list[str]]],
-        parser: KBestParser,
-        k: int,
-    ) -> Iterator[str]:
+    def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
         """The text of each sentence with each of its best trees, one after the other; without words it comes once."""
-        found = parser.k_best(encoded, k, single_root=self._single_root)
-        for sentence, trees, written in zip(sentences, found, tags, strict=True):
+        forms = [sentence.column(FORM) for sentence in sentences]
+        encoded, tags = self._predictor.tag(encoded, forms, self._given_tags(sentences))
+        found = self._predictor.k_best(encoded, single_root=self._options.single_root)
+        symbols = self._predictor.model.relations.symbols
+        for sentence, trees, (start, end) in zip(sentences, found, pairwise(encoded.offsets.tolist()), strict=True):
             if len(sentence) == 0:
                 yield "".join(sentence.lines)
                 continue
+            written = tags_to_write(sentence, tags.values, slice(start + 1, end), self._predictor.tag_use)
             copies = [
                 rewrite(
                     sentence,
                     tree.heads.tolist(),
-                    self._deprels(tree.relations),
+                    [symbols[relation] for relation in tree.relations.tolist()],
                     [("beam_rank", str(rank)), ("beam_score", f"{tree.score:.6f}")],
                     written,
                 )
@@ -476,29 +378,45 @@ class ChunkParser:
             between = _missing_end(sentence)
             yield between.join([first, *(copy.removeprefix(sentence.head_of_file) for copy in others)])
 
-    def _deprels(self, relations: np.ndarray) -> list[str]:
-        return [self._model.relations.symbols[relation] for relation in relations.tolist()]
+
+def tags_to_write(
+    sentence: RawSentence, predicted: Mapping[str, Sequence[str]], words: slice, use: TagUse
+) -> dict[int, Sequence[str]]:
+    """By number of the column, the values of the words 1..n that take the place of those that are there.
+
+    Args:
+        sentence: as it was read.
+        predicted: by column, the values of all words.
+        words: which of them are its own.
+        use: which columns are written.
+    """
+    if use is TagUse.KEEP:
+        return {}
+    written = {PREDICTED[column]: values[words] for column, values in predicted.items()}
+    if use is TagUse.OVERWRITE:
+        return written
+    return {column: values for column, values in written.items() if set(sentence.column(column)) <= {EMPTY}}
+
+
+def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_heads: bool) -> list[str]:
+    """MISC of the words of a sentence.
+
+    Args:
+        sentence: as it was read.
+        probabilities: float64[n], 0 to 1; NaN where none is known.
+        keep_heads: whether the arcs that it has are kept; these have no probability.
+    """
+    written = []
+    for columns, probability in zip(sentence.columns, probabilities.tolist(), strict=True):
+        said = [one for one in columns[MISC].split("|") if one != EMPTY and not one.startswith("Prob=")]
+        is_known = not isnan(probability) and not (keep_heads and columns[HEAD] != EMPTY)
+        written.append("|".join([*said, f"Prob={probability:.2f}"] if is_known else said) or EMPTY)
+    return written
 
 
 def _may_be_given(words: WordPositions) -> bool:
     """Whether some head is given, or a sentence is longer than those that heads are kept in."""
     return has_heads(words) or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
-
-
-def _with_probabilities(misc: list[str], probabilities: np.ndarray, is_given: np.ndarray | None) -> list[str]:
-    """MISC of the words of a sentence.
-
-    Args:
-        misc: as it was.
-        probabilities: float64[n], 0 to 1; NaN where none is known.
-        is_given: bool[n], whose arcs are given; None: nobody's.
-    """
-    hidden = np.isnan(probabilities) if is_given is None else np.isnan(probabilities) | is_given
-    written = []
-    for before, probability, is_hidden in zip(misc, probabilities.tolist(), hidden.tolist(), strict=True):
-        said = [one for one in before.split("|") if one != EMPTY and not one.startswith("Prob=")]
-        written.append("|".join(said if is_hidden else [*said, f"Prob={probability:.2f}"]) or EMPTY)
-    return written
 
 
 def _missing_end(sentence: RawSentence) -> str:
@@ -516,83 +434,3 @@ def _beginning(sentence: RawSentence) -> str:
     """
     columns = "" if sentence.layout is None else sentence.head_of_file
     return columns + "".join(takewhile(is_blank, sentence.lines))
-
-
-Made = TypeVar("Made")
-
-
-class Later(Generic[Made]):
-    """Made once, by the thread that is the first to begin.
-
-    Args:
-        make: makes it; what it raises, get() raises.
-    """
-
-    def __init__(self, make: Callable[[], Made]) -> None:
-        self._make = make
-        self._begun = Lock()  # never released
-        self._made: Future[Made] = Future()
-
-    def begin(self) -> None:
-        """Makes it, unless another thread does or has done so: does not wait for that one. Errors are kept for get()."""
-        if self._begun.acquire(blocking=False):
-            try:
-                made = self._make()
-            except BaseException as error:
-                self._made.set_exception(error)
-                if not isinstance(error, Exception):  # an interrupt
-                    raise
-            else:
-                self._made.set_result(made)
-
-    def get(self) -> Made:
-        """Waits until it is made."""
-        self.begin()
-        return self._made.result()
-
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-# Items begun, or done and not yet asked for, per thread: enough to keep all threads busy while one item takes longer.
-_AHEAD = 3
-
-
-def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
-    """Yields every item with what the function makes of it, in the order of the items; with one thread, without any other.
-
-    Memory is that of a few items per thread. An error, of the function or of the items, is raised where its item would come,
-    after all results before it, whatever the number of threads.
-    """
-    if threads == 1:
-        for item in items:
-            yield item, function(item)
-        return
-    waiting: deque[tuple[Item, Future[Result]]] = deque()
-    reader = iter(items)
-    failure: Exception | None = None
-    with ThreadPoolExecutor(threads) as pool:
-        all_there = Barrier(threads)
-        try:
-            # All begin now: a thread that begins while another one runs Python code waits for it several times.
-            wait([pool.submit(all_there.wait) for _ in range(threads)])
-            reading = True
-            while reading or waiting:
-                if reading and len(waiting) < _AHEAD * threads:
-                    try:
-                        item = next(reader)
-                    except StopIteration:
-                        reading = False
-                    except Exception as error:
-                        reading, failure = False, error
-                    else:
-                        waiting.append((item, pool.submit(function, item)))
-                else:
-                    item, future = waiting.popleft()
-                    yield item, future.result()
-        finally:
-            all_there.abort()  # those that wait, if not all could begin
-            for _, future in waiting:
-                future.cancel()
-    if failure is not None:
-        raise failure

@@ -16,8 +16,9 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.files.file_parsing import FileCounts, OnError
+from parser.decoding.files.file_parsing import FileCounts
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
+from parser.decoding.parse_options import OnError, ParseOptions, refuse
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
@@ -158,32 +159,24 @@ def _text(model: Model, lattice: Lattice, parse: LatticeParse, comments: Sequenc
 
 def parse_lattice_file(
     model: AnyModel,
+    options: ParseOptions,
     source: BinaryIO,
     target: BinaryIO,
-    path: str,
+    name: str,
     *,
-    beam: Beam | None = None,
-    single_root: bool = True,
     threads: int = 1,
-    on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
-    max_arcs: int | None = None,
-    k_best: int | None = None,
 ) -> FileCounts:
     """Parses the lattices of a stream.
 
     Args:
         model: the model.
+        options: how to parse.
         source: CoNLL-UL.
         target: where the CoNLL-U goes.
-        path: the name for error messages.
-        beam: how to search; None: greedily.
-        single_root: see parse_batched.
+        name: what errors call the input.
         threads: sentences parsed side by side.
-        on_error: how a sentence that is not a valid lattice is handled.
-        report: called for each such sentence if it is left out.
-        max_arcs: a sentence with more arcs is refused; None: there is no limit.
-        k_best: write this many parses of each sentence, as parse_file() does.
+        report: called for each sentence that is not a valid lattice, if it is left out.
 
     Raises:
         BeamError: the model, or the beam, cannot parse lattices, or find that many parses.
@@ -191,20 +184,19 @@ def parse_lattice_file(
     """
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} do not parse lattices; use one that was trained with model=mlp")
-    if on_error is OnError.KEEP:
-        raise ConlluError(f"{path}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
-    if k_best is not None:
-        (beam or Beam(1)).check_k_best(k_best)
-    parser = LatticeParser(model, beam or Beam(1), threads=threads)
+    if options.on_error is OnError.KEEP:
+        raise ConlluError(f"{name}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
+    refuse(model, options)
+    parser = LatticeParser(model, options.search(model), threads=threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
-    strict = on_error is OnError.STOP
+    strict, single_root = options.on_error is OnError.STOP, options.single_root
     stream = _counted(source, parsed)
-    lattices = _readable(stream_lattices(stream, path, max_arcs, strict=strict), parsed, report)
+    lattices = _readable(stream_lattices(stream, name, options.max_arcs, strict=strict), parsed, report)
     while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
         texts = (
             parsed_texts(parser, model, part, single_root=single_root)
-            if k_best is None
-            else _k_best_texts(parser, model, part, k_best, single_root=single_root)
+            if options.k_best is None
+            else _k_best_texts(parser, model, part, options.k_best, single_root=single_root)
         )
         for (text, arcs), lattice in zip(texts, part, strict=True):
             target.write(text.encode("utf-8"))

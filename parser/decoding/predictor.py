@@ -1,0 +1,290 @@
+"""One way to predict: a model and how to parse, made into what takes encoded sentences to trees, tags and probabilities.
+
+Files, the library, the server, processes of many files and training's own evaluation hold a ``Predictor`` each. It refuses
+once, by name, what the model cannot do (parse_options.py); then it tags, if tags are wanted, and parses with the vectors that
+tagging has made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from parser import batch_sizes
+from parser.beam_settings import is_greedy
+from parser.conllu.checks import EMPTY
+from parser.data.lemmas import LemmaLexicon, Lemmatizer, tokens_of
+from parser.data.sentences import Parses, Sentences
+from parser.decoding.beam.batched import BatchedBeamParser
+from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, kept_relations, lost_arcs, replay, steps_keeping
+from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
+from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
+from parser.decoding.parsers import beam_parser_of, parser_with_beam
+from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
+from parser.decoding.threads import Lazy
+from parser.inference.weights import TaggingEncoder
+from parser.model.loading import AnyModel, load
+from parser.model.model import Model
+from parser.model_folder import ModelError
+
+GivenTags = Mapping[str, Sequence[str]]
+"""By column (upos, xpos, feats, lemma), the values of the words of a sentence that are given; ``_`` for none."""
+
+
+def load_model(folder: Path, options: ParseOptions) -> AnyModel:
+    """Read a model to parse with.
+
+    Raises:
+        ModelError: see load(); or the model is not of this treebank.
+        Int8Error: see load().
+    """
+    model = load(folder, options.device, options.int8)
+    if (treebank := options.treebank) is not None:
+        if treebank not in (known := model.vocabularies.treebanks):
+            of = f"its treebanks are {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
+            raise ModelError(f"{folder}: the model knows no treebank {treebank!r}; {of}")
+        model.vocabularies.treebank = treebank
+    return model
+
+
+class Tags(NamedTuple):
+    """What a model predicts of words, in the layout of ``Sentences``; of roots it means nothing.
+
+    Attributes:
+        numbers: by column that is predicted but for lemmas, int32[total], the numbers of the values.
+        values: by column, lemmas among them, the values.
+    """
+
+    numbers: dict[str, np.ndarray]
+    values: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is predicted of encoded sentences.
+
+    Attributes:
+        parses: the trees.
+        tags: the tags; none where they are not wanted.
+        symbols: the relations, in the order of their numbers.
+        given: the arcs that were given, if any.
+        lost: int64[m], the places of words whose given arc is lost.
+        steps: the probabilities of the steps that made the trees, if they are wanted.
+        probabilities: float64[total], 0 to 1, how probable it is that arcs are right, head and relation, as far as the model is
+            calibrated; NaN where that is not known. Empty where it is not wanted.
+    """
+
+    parses: Parses
+    tags: Tags
+    symbols: Sequence[str]
+    given: GivenArcs | None
+    lost: np.ndarray
+    steps: StepProbabilities | None
+    probabilities: np.ndarray
+
+    @cached_property
+    def deprels(self) -> list[str]:
+        """The relations in the layout of ``Sentences``; with a given arc, the given one, also if the model does not know it."""
+        found = [self.symbols[relation] for relation in self.parses.relations.tolist()]
+        if self.given is not None and self.given.deprels is not None:
+            spans = pairwise(self.parses.offsets.tolist())
+            for (start, end), heads, deprels in zip(spans, self.given.heads, self.given.deprels, strict=True):
+                words = slice(start + 1, end)
+                found[words] = kept_relations(found[words], self.parses.heads[words].tolist(), deprels, heads)
+        return found
+
+
+class _Parts(NamedTuple):
+    """What a Predictor is made of, all with the same weights."""
+
+    model: AnyModel
+    parser: SentenceParser
+    tagger: Tagger | None
+
+
+class Predictor:
+    """A model at work, with its weights as they are when it first predicts. Threads may share it.
+
+    Args:
+        model: the model.
+        options: how to parse.
+        steps: whether predictions have the probabilities of steps, also of a model that is not calibrated.
+
+    Raises:
+        ValueError: the model cannot do it, see refuse().
+        Int8Error: 8-bit products are requested of the model, and not available.
+        ConlluError: the lexicon cannot be read.
+    """
+
+    def __init__(self, model: AnyModel, options: ParseOptions | None = None, *, steps: bool = False) -> None:
+        options = ParseOptions() if options is None else options
+        lexicon = options.lexicon
+        self.lexicon = LemmaLexicon.read(lexicon) if isinstance(lexicon, Path) else lexicon
+        refuse(model, options)
+        self.model, self.options = model, options
+        written = predicted_tags(model) if options.text else TagUse.KEEP
+        self.tag_use = options.tags if written is TagUse.KEEP else written
+        self._steps = steps or options.probabilities
+        self._beam = options.search(model)
+        self._parts = Lazy(self._made)
+        if isinstance(model, Model) and model.int8:
+            self.prepare()
+
+    @property
+    def tags(self) -> bool:
+        """Whether tags are predicted."""
+        return self.tag_use is not TagUse.KEEP or self.lexicon is not None
+
+    def _made(self) -> _Parts:
+        model = self.model.frozen()
+        parser: SentenceParser
+        if self.options.k_best is not None:
+            parser = beam_parser_of(model, self._beam)
+        elif self._steps and is_greedy(self._beam) and isinstance(model, Model):
+            parser = _step_by_step(model)
+        else:
+            parser = parser_with_beam(model, self._beam)
+        return _Parts(model, parser, Tagger(model, self.lexicon) if self.tags else None)
+
+    def begin(self) -> None:
+        """Lay the weights out, unless another thread does so already; errors come when they are needed."""
+        self._parts.begin()
+
+    def prepare(self) -> None:
+        """Lay the weights out now, which predict() would do.
+
+        Raises:
+            Int8Error: 8-bit products are requested, and not available.
+        """
+        self._parts.get()
+
+    def predict(
+        self,
+        sentences: Sentences,
+        forms: Sequence[Sequence[str]] = (),
+        given: GivenArcs | None = None,
+        given_tags: Sequence[GivenTags] = (),
+        *,
+        single_root: bool = True,
+    ) -> Prediction:
+        """Return trees, tags and probabilities.
+
+        Args:
+            sentences: encoded sentences.
+            forms: their words; () where no lemmas are wanted.
+            given: arcs that are kept, as many as the transition system can make together.
+            given_tags: of each sentence, tags that lemmas follow in place of predicted ones.
+            single_root: make valid UD trees with exactly one child of the root.
+
+        Raises:
+            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with how it searches.
+        """
+        sentences, tags = self.tag(sentences, forms, given_tags)
+        symbols = self.model.relations.symbols
+        of_given = None if given is None else given.numbered(symbols, sentences.offsets)
+        steps = StepProbabilities.allocate(sentences) if self._steps else None
+        parses = self._parses(sentences, of_given, steps, single_root)
+        lost = np.empty(0, np.int64) if of_given is None else lost_arcs(of_given, parses)
+        arcs = np.empty(0) if steps is None else steps.arcs
+        probabilities = self.model.calibration(arcs) if isinstance(self.model, Model) else arcs
+        return Prediction(parses, tags, symbols, given, lost, steps, probabilities)
+
+    def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
+        """The trees, with the given arcs; the probabilities of their steps are filled in."""
+        model, parser, _ = self._parts.get()
+        if given is not None:
+            check_keeps_arcs(model, self._beam, sentences)
+        if given is None and steps is None:
+            return parser.parse(sentences, single_root=single_root)
+        batched = _step_by_step(model) if isinstance(model, Model) else None  # a linear model's scores are no probabilities
+        kept = None if given is None else steps_keeping(given, model.system, single_root)
+        if batched is not None and is_greedy(self._beam):
+            return batched.parse(sentences, single_root=single_root, probabilities=steps, restriction_of=kept)
+        if kept is None:
+            parses = parser.parse(sentences, single_root=single_root)
+        else:
+            assert isinstance(model, Model), "which is checked"
+            searching = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, self._beam)
+            parses = searching.parse(sentences, single_root=single_root, restriction_of=kept)
+        if steps is not None:
+            replay(parses, sentences, batched, model.system, steps, single_root)
+        return parses
+
+    def tag(
+        self, sentences: Sentences, forms: Sequence[Sequence[str]] = (), given_tags: Sequence[GivenTags] = ()
+    ) -> tuple[Sentences, Tags]:
+        """Return the sentences, with the vectors that parsing reads where tagging makes them, and their tags; see predict()."""
+        tagger = self._parts.get().tagger
+        return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags)
+
+    def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
+        """Return the ``k_best`` best trees of each sentence, or as many as there are, the best first."""
+        assert self.options.k_best is not None, "they were asked for"
+        parser = cast(KBestParser, self._parts.get().parser)
+        return parser.k_best(sentences, self.options.k_best, single_root=single_root)
+
+
+def _step_by_step(model: Model) -> BatchedParser:
+    """What parses greedily with probabilities of steps, and with given arcs."""
+    return BatchedParser(model.weights(), model.system, model.table)
+
+
+class Tagger:
+    """The tags and lemmas of a model with its weights as they are now.
+
+    Args:
+        model: the model, which predicts tags.
+        lexicon: of lemmas, which comes before what the model knows.
+    """
+
+    def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
+        assert isinstance(model, Model), "no other predicts tags"
+        lemmas = model.vocabularies.lemmas
+        self._lemmatizer = None if lemmas is None else Lemmatizer(lemmas, lexicon)
+        self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
+        self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
+
+    def __call__(
+        self, sentences: Sentences, forms: Iterable[Sequence[str]] = (), given: Sequence[GivenTags] = ()
+    ) -> tuple[Sentences, Tags]:
+        """The sentences, now with the vectors that the parser will read, too; and their tags.
+
+        Args:
+            sentences: the sentences.
+            forms: their words; () where no lemmas are wanted.
+            given: of each sentence, tags that lemmas follow in place of predicted ones.
+        """
+        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
+        for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
+            for column in columns.keys() & own:
+                values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
+                own[column][start + 1 : start + 1 + len(values)] = values
+        tokens = [] if self._lemmatizer is None else tokens_of(forms)
+        found: dict[str, list[str]] = defaultdict(list)
+        made, numbers = [], []
+        # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
+            made.append(vectors)
+            numbers.append(predicted)
+            tags = {
+                column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
+            }
+            if self._lemmatizer is not None and rule_scores is not None and tokens:
+                first, last = sentences.offsets[list(span)].tolist()
+                known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
+                upos = own.get("upos", [])[first:last]
+                tags["lemma"] = self._lemmatizer(tokens[first:last], known or tags, rule_scores, upos)
+            for column, values in tags.items():
+                found[column] += values
+        if not made:
+            return sentences, Tags({}, {})
+        of_tokens = {column: np.concatenate([of_span[column] for of_span in numbers]) for column in self._symbols}
+        return replace(sentences, vectors=np.concatenate(made)), Tags(of_tokens, dict(found))

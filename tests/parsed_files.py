@@ -1,0 +1,33 @@
+"""parse_file() of a model, with the options of parsing as keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import pytest
+
+from parser import batch_sizes
+from parser.conllu.checks import ConlluError
+from parser.decoding.files import file_parsing
+from parser.decoding.files.file_parsing import FileCounts
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import Predictor
+from parser.model.loading import AnyModel
+
+
+def parse_file(
+    model: AnyModel,
+    source: BinaryIO,
+    target: BinaryIO,
+    name: str = "-",
+    *,
+    threads: int = 1,
+    report: Callable[[ConlluError], None] = lambda error: None,
+    chunk_bytes: int = batch_sizes.BYTES_PER_CHUNK,
+    **options: Any,
+) -> FileCounts:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch_sizes, "BYTES_PER_CHUNK", chunk_bytes)
+        predictor = Predictor(model, ParseOptions(**options))
+        return file_parsing.parse_file(predictor, source, target, name, threads=threads, report=report)
