@@ -106,7 +106,7 @@ class _Parts(NamedTuple):
 
     model: AnyModel
     parser: SentenceParser
-    tagger: Tagger | None
+    tagger: TagPredictor | None
 
 
 class Predictor:
@@ -151,7 +151,7 @@ class Predictor:
             parser = _step_by_step(model)
         else:
             parser = parser_with_beam(model, self._beam)
-        return _Parts(model, parser, Tagger(model, self.lexicon) if self.tags else None)
+        return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
     def begin(self) -> None:
         """Lay the weights out, unless another thread does so already; errors come when they are needed."""
@@ -236,7 +236,7 @@ def _step_by_step(model: Model) -> BatchedParser:
     return BatchedParser(model.weights(), model.system, model.table)
 
 
-class Tagger:
+class TagPredictor:
     """The tags and lemmas of a model with its weights as they are now.
 
     Args:
