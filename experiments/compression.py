@@ -35,8 +35,7 @@ from parser.commands import recombine
 from parser.evaluation import evaluate_files
 from parser.model_folder import TENSORS
 from parser.settings.paths import override
-from parser.storage.atomic import replacing
-from parser.storage.versions import sha256_of
+from parser.storage import replacing, sha256_of
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 from scripts.benchmarks.parsing import parse_command
 

@@ -30,7 +30,7 @@ from experiments import command
 from experiments.command import ROOT, Trainings, check_at_least
 from experiments.tables import Key, Row, read_rows, write_page, write_rows
 from experiments.treebanks import paths
-from parser.storage.locks import locked
+from parser.storage import locked
 
 FILE = "results.csv"
 _LOCK = ".lock"

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from experiments import command
 from experiments.command import Pictures
 from experiments.tables import Row, write_page
-from parser.storage.versions import versions
+from parser.storage import versions
 from scripts.benchmarks.measurements import machine
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.

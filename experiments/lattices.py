@@ -42,7 +42,7 @@ from parser.settings.choices import PathKind
 from parser.settings.groups import PathSetting
 from parser.settings.paths import override
 from parser.settings.plan import plan
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 from scripts.benchmarks import udpipe
 
 _FILES = {"path": PathSetting(PathKind.FILE, inside=True)}

@@ -37,7 +37,7 @@ from experiments.treebanks import paths
 from parser.conllu.checks import FORM, ID
 from parser.conllu.stream import read_sentences
 from parser.evaluation import evaluate_files
-from parser.storage.atomic import write_json
+from parser.storage import write_json
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 
 # How a training ends that was stopped.

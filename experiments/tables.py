@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 
 Row = dict[str, str]
 Key = tuple[str, ...]

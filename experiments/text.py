@@ -30,7 +30,7 @@ from parser.evaluation import evaluate_files
 from parser.model.loading import load
 from parser.model_folder import TOKENIZER
 from parser.settings.plan import plan
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import Tokenizer, segmenter_beside
 from parser.text.tokenizer_training import train_tokenizer

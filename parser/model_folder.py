@@ -27,7 +27,7 @@ from parser.data.lemmas import Lemmas
 from parser.data.subwords import Subwords, package
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
-from parser.storage.versions import sha256_of
+from parser.storage import sha256_of
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parser.storage.atomic import remove_leftovers, replacing, replacing_folder, write_json
+from parser.storage import remove_leftovers, replacing, replacing_folder, write_json
 
 
 def names(folder: Path) -> set[str]:

@@ -18,9 +18,7 @@ from tqdm import tqdm
 
 from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download, shown_in
-from parser.storage.atomic import replacing
-from parser.storage.locks import locked
-from parser.storage.versions import sha256_of
+from parser.storage import locked, replacing, sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
 _PARTS = ("train", "dev", "test")

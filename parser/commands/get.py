@@ -27,9 +27,7 @@ from parser.data.download import DownloadError, download, shown_in
 from parser.data.pretrained import HELD
 from parser.model.loading import load
 from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
-from parser.storage.atomic import remove_leftovers, replacing_folder
-from parser.storage.locks import locked
-from parser.storage.versions import sha256_of
+from parser.storage import locked, remove_leftovers, replacing_folder, sha256_of
 
 # Beside a model, the SHA-256 of the pack that it comes from.
 _SUM = ".sha256"

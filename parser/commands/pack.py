@@ -31,9 +31,7 @@ from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
 from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, errors_named, find_model, plain_name, read_json
-from parser.storage.atomic import replacing, write_json
-from parser.storage.locks import locked
-from parser.storage.versions import sha256_of
+from parser.storage import locked, replacing, sha256_of, write_json
 
 # A zip file with the same bytes for the same model: that of its beginning is the earliest date that it can hold.
 _DATE = (1980, 1, 1, 0, 0, 0)

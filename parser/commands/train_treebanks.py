@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from parser.settings.paths import escaped, override, quoted
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 
 _PARTS = ("train", "dev", "test")
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from parser.conllu.checks import STANDARD_STREAM, ConlluError
 from parser.conllu.formats import foreign_file
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from parser.storage.versions import sha256_of
+from parser.storage import sha256_of
 
 _BLOCK = 1 << 16
 _TRIES = 5  # connections that may be cut, one after the other, without a byte between

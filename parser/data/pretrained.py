@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from parser.data.subwords import TOKENIZER, Subwords, tokenizer_of_forms
-from parser.storage.versions import sha256_of
+from parser.storage import sha256_of
 
 CONFIG = "config.json"
 HELD = "pretrained"

@@ -28,7 +28,7 @@ from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices.conllul import LatticeError
 from parser.lattices.gold_paths import surface_tokens
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
-from parser.storage.atomic import write_json
+from parser.storage import write_json
 
 Tags = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""

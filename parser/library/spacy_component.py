@@ -41,7 +41,7 @@ from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
 from parser.model_folder import ModelError, find_model
-from parser.storage.atomic import replacing_folder
+from parser.storage import replacing_folder
 
 # What spaCy calls the relation of a root, and ours of whitespace, which no word has.
 ROOT = "ROOT"

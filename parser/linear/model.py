@@ -31,8 +31,7 @@ from parser.model_folder import (
     read_tensors,
     read_vocabularies,
 )
-from parser.storage.atomic import replacing_folder, write_json
-from parser.storage.versions import versions
+from parser.storage import replacing_folder, versions, write_json
 from parser.transitions.system import TransitionSystem
 
 WEIGHTS = "weights.safetensors"

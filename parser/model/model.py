@@ -58,8 +58,7 @@ from parser.model_folder import (
     upgrade,
 )
 from parser.network_spec import ClassifierSpec
-from parser.storage.atomic import replacing_folder, write_json
-from parser.storage.versions import versions
+from parser.storage import replacing_folder, versions, write_json
 from parser.transitions.features import TOKEN, FeatureTable, Slot
 from parser.transitions.system import TransitionSystem
 

@@ -35,7 +35,7 @@ from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
 from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec
-from parser.storage.atomic import remove_old_temporaries, replacing
+from parser.storage import remove_old_temporaries, replacing
 
 # Of encoders that know places relative to one another alone, pieces that are read at a time.
 _USUAL_WINDOW = 512

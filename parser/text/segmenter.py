@@ -28,7 +28,7 @@ from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import EncoderWeights, under
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
 from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec, between
-from parser.storage.atomic import replacing, write_json
+from parser.storage import replacing, write_json
 from parser.text.tokens import Token
 
 SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parser.decoding.parse_options import ParseOptions, changed
-from parser.storage.atomic import remove_temporaries, write_json
-from parser.storage.versions import sha256_of
+from parser.storage import remove_temporaries, sha256_of, write_json
 
 NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"

@@ -21,7 +21,7 @@ from threading import Thread
 from parser.child_process import end_with_parent
 from parser.conllu.checks import BYTE_ORDER_MARK, ConlluError
 from parser.conllu.stream import read_sentences
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 from parser.text import udpipe
 from parser.text.tokens import conllu_lines, tokens_of
 from parser.text.udpipe import UdpipeError

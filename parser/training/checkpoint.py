@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 
 FORMAT = 3
 

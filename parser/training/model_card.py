@@ -18,7 +18,7 @@ from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import load
 from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings.files import numbered
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 from parser.training.observers.observer import Observer, RunStart
 from parser.training.run_folder import Manifest
 

@@ -47,8 +47,7 @@ from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
 from parser.networks.classifier import check_device
 from parser.settings.choices import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
-from parser.storage.atomic import replacing
-from parser.storage.versions import versions
+from parser.storage import replacing, versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
 from parser.text.tokenizer_training import OPTIONS, tokenizer_in_training

@@ -21,9 +21,7 @@ from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, fi
 from parser.settings.files import ENCODER
 from parser.settings.paths import shell_command
 from parser.settings.plan import Plan
-from parser.storage.atomic import remove_leftovers, write_json
-from parser.storage.locks import LockedError, locked
-from parser.storage.versions import sha256_of
+from parser.storage import LockedError, locked, remove_leftovers, sha256_of, write_json
 from parser.training.checkpoint import CheckpointError
 
 METRICS = "metrics.json"

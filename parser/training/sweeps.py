@@ -16,7 +16,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from parser.storage.atomic import write_json
+from parser.storage import write_json
 
 _JOB = "job.json"
 

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 
 if sys.platform != "win32":
     import resource

@@ -26,7 +26,7 @@ from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser import transitions
 from parser.data.treebank import Sentence, read_treebank
 from parser.model.model import Model
-from parser.storage.versions import versions
+from parser.storage import versions
 from parser.transitions.decisions import best, query
 from scripts.benchmarks.measurements import machine
 from scripts.benchmarks.random_computations import aligned_at, computations_of, random_computations

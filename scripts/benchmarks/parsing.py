@@ -52,7 +52,7 @@ from parser.decoding.predictor import Predictor
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.storage.versions import versions
+from parser.storage import versions
 from scripts.benchmarks import spacy_parser, udpipe
 from scripts.benchmarks.measurements import cpu_seconds_of_children, machine
 from scripts.benchmarks.ratios import (

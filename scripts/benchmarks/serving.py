@@ -31,7 +31,7 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.predictor import Predictor
 from parser.model import loading as models
 from parser.model.loading import AnyModel
-from parser.storage.versions import versions
+from parser.storage import versions
 from scripts.benchmarks.measurements import machine
 
 # Sentences of a document, at most.

@@ -42,7 +42,7 @@ from parser.networks.classifier import Classifier
 from parser.settings import Settings
 from parser.settings.paths import override
 from parser.settings.plan import ExplorationPlan, GoldPlan, plan
-from parser.storage.versions import versions
+from parser.storage import versions
 from parser.training import run as training_run
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.transitions.features import TOKEN

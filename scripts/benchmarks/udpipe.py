@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from parser.storage.atomic import replacing
+from parser.storage import replacing
 from parser.text import udpipe
 from parser.text.udpipe import Options
 

@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
+import filelock
 import pytest
 
 from parser.commands.fetch_treebanks import main
 from parser.data.download import DownloadError, download
-from parser.storage import locks
 
 CONTENT = bytes(range(256)) * 1000
 OLD = bytes(reversed(range(256))) * 800
@@ -191,8 +191,8 @@ def test_another_process_is_waited_for(server, tmp_path, monkeypatch, caplog):
             (tmp_path / "sums").write_text(f"{sha256(b'other')}  UD_Other-X/a.conllu\n")
         return blocking
 
-    monkeypatch.setattr(locks, "lock_descriptor", wait)
-    monkeypatch.setattr(locks, "unlock_descriptor", lambda lock: None)
+    monkeypatch.setattr(filelock, "lock_descriptor", wait)
+    monkeypatch.setattr(filelock, "unlock_descriptor", lambda lock: None)
     main(["hu", "--source", server, "-d", str(tmp_path / "ud"), "--sums", str(tmp_path / "sums")])
     assert "waiting for process" in caplog.text
     assert not any("train" in path for path in Server.asked)

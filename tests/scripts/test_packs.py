@@ -12,6 +12,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import filelock
 import pytest
 import torch
 
@@ -22,7 +23,6 @@ from parser.model.loading import load
 from parser.model.model import Model
 from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, fetched_models, read_header, read_tensors
 from parser.networks.pretrained import vector_cache
-from parser.storage import locks
 from tests.random_models import random_text_model
 from tests.toy import ROOT
 
@@ -152,7 +152,7 @@ def test_two_processes_fetch_one_model_and_the_second_one_waits(packs, url, monk
         return blocking
 
     with monkeypatch.context() as patch:
-        patch.setattr(locks, "lock_descriptor", wait)
+        patch.setattr(filelock, "lock_descriptor", wait)
         start(get, patch, "hu", "--from", url)
     assert "waiting for process" in caplog.text
     assert capsys.readouterr().err.count("there already") == 1

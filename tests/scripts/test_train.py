@@ -26,7 +26,7 @@ from parser.commands.train import _first_commands, _remove_if_unused, main
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES
 from parser.settings.groups import path_settings
 from parser.settings.paths import for_hydra
-from parser.storage.locks import locked
+from parser.storage import locked
 from parser.training import run as training_run
 from parser.training.sweeps import JobFolders, SweepJob, read_jobs, table
 from tests.forked import script, started

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from parser.model_folder import SETTINGS, ModelError
-from parser.storage.atomic import write_json
+from parser.storage import write_json
 from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers.observer import EpochEnd, Observer

@@ -24,7 +24,7 @@ from parser.drawing import DrawnTree
 from parser.drawing.drawn_tree import as_text
 from parser.evaluation.gold_part import GoldPart
 from parser.settings.paths import escaped
-from parser.storage.atomic import naming
+from parser.storage import naming
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 
 if TYPE_CHECKING:

@@ -1,13 +1,17 @@
-"""Writing so that a reader, or a run that was killed, never meets half a file: first a temporary name, then a rename.
+"""How files are written, whole or not at all; files that one process at a time holds; what tells one version from another.
 
-Temporary names are ``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random: two processes never meet in one name, even
-where process ids repeat. What a killed process leaves behind, remove_leftovers() removes.
+A reader, or a run that was killed, never meets half a file: first there is a temporary name, then a rename. Temporary names are
+``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random: two processes never meet in one name, even where process ids
+repeat. What a killed process leaves behind, remove_leftovers() removes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -15,9 +19,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+log = logging.getLogger(__name__)
+
+_DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
 _TOKEN_BYTES = 8
 _DAY = 24 * 60 * 60
 _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
@@ -114,3 +122,52 @@ def naming(path: Path) -> Iterator[None]:
 
 def _beside(path: Path, ending: str) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(_TOKEN_BYTES)}.{ending}")
+
+
+class LockedError(Exception):
+    """Another process holds the file; ``holder`` is its number, as it wrote it, or empty."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(holder)
+        self.holder = holder
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Holds a file, which is made if it is not there, and stays. The system frees it when the process ends, however it ends.
+
+    Args:
+        path: the file; it then says which process holds it.
+        wait: for another process that holds it, with a warning that names it.
+
+    Raises:
+        LockedError: another process holds it, and this one is not to wait.
+    """
+    from filelock import lock_descriptor, unlock_descriptor  # loads asyncio, which parsing does not need
+
+    with path.open("a+b") as file:
+        if not lock_descriptor(file.fileno(), blocking=False):
+            file.seek(1)  # Windows lets nobody else read the first byte, which is what is locked
+            holder = file.read().decode(errors="replace").strip()
+            if not wait:
+                raise LockedError(holder)
+            log.warning("%s: waiting for process %s", path, holder or "of unknown number")
+            lock_descriptor(file.fileno(), blocking=True)
+        try:
+            file.truncate(0)
+            file.write(b"\n%d\n" % os.getpid())
+            file.flush()
+            yield
+        finally:
+            unlock_descriptor(file.fileno())
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of Python, this project and the libraries under it."""
+    return {"python": platform.python_version()} | {name: version(name) for name in _DISTRIBUTIONS}
