@@ -8,10 +8,10 @@ that exclude one another. What an option does, predictor.py does, or files/file_
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from parser.beam_settings import Beam, Merge, searching
 from parser.data.lemmas import LemmaLexicon
@@ -125,6 +125,11 @@ _PARSE = ("parse",)
 _WORDS, _CONLLU, _TEXT, _LATTICES = (Input.CONLLU, Input.TEXT), (Input.CONLLU,), (Input.TEXT,), (Input.LATTICES,)
 
 
+def option(default: Any, help: str, *others: Any, **named: Any) -> Any:
+    """A field of ParseOptions with its flag, see Flag."""
+    return field(default=default, metadata={"flag": Flag(help, *others, **named)})
+
+
 @dataclass(frozen=True)
 class ParseOptions:
     """How to parse; the help of the flags says what each option does.
@@ -135,108 +140,80 @@ class ParseOptions:
         ValueError: two of them exclude one another.
     """
 
-    treebank: Annotated[
-        str | None,
-        Flag(
-            "for a model of several treebanks: the one that the input resembles (default: the first of treebank.train)",
-            commands=_EVERYWHERE,
-            metavar="NAME",
-        ),
-    ] = None
-    beam: Annotated[
-        int | Beam | None,
-        Flag("search with a beam of N items (default: the model's own, or 1)", commands=_EVERYWHERE, metavar="N"),
-    ] = None
-    merge: Annotated[
-        Merge | None, Flag("which items of the beam are merged (default: configuration)", commands=_EVERYWHERE)
-    ] = None
-    rerank: Annotated[
-        bool,
-        Flag(
-            "choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text)",
-            _WORDS,
-            _EVERYWHERE,
-        ),
-    ] = False
-    int8: Annotated[
-        bool,
-        Flag(
-            "with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI",
-            commands=_EVERYWHERE,
-        ),
-    ] = False
-    device: Annotated[
-        str,
-        Flag(
-            "where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU",
-            commands=_PARSE,
-            needs=_has_pretrained_encoder,
-        ),
-    ] = "cpu"
-    several_roots: Annotated[bool, Flag("let the artificial root have several children")] = False
-    on_error: Annotated[OnError, Flag("what to do with a sentence that is not CoNLL-U (default: stop)")] = OnError.STOP
-    allow_missing_columns: Annotated[bool, Flag("parse input without the tags that the model reads", _WORDS, _EVERYWHERE)] = (
-        False
+    treebank: str | None = option(
+        None,
+        "for a model of several treebanks: the one that the input resembles (default: the first of treebank.train)",
+        commands=_EVERYWHERE,
+        metavar="NAME",
     )
-    tags: Annotated[
-        TagUse,
-        Flag(
-            "what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those "
-            "that are _ throughout a sentence, or overwrite",
-            _WORDS,
-            needs=_predicts_tags,
-        ),
-    ] = TagUse.KEEP
-    lexicon: Annotated[
-        Path | LemmaLexicon | None,
-        Flag(
-            "lemmas that come before predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, with tabs "
-            "between them",
-            _WORDS,
-            _EVERYWHERE,
-            _predicts_lemmas,
-            "FILE",
-        ),
-    ] = None
-    text: Annotated[
-        bool,
-        Flag(
-            "the input is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
-            _WORDS,
-        ),
-    ] = False
-    tokenizer: Annotated[
-        Path | None,
-        Flag(
-            "with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
-            _TEXT,
-            metavar="FILE",
-        ),
-    ] = None
-    sentences: Annotated[
-        SentenceEnds | None,
-        Flag("with --text: where sentences end, as the model finds them (default) or at each line", _TEXT),
-    ] = None
-    tokens: Annotated[
-        TokenEnds | None,
-        Flag(
-            "with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer", _TEXT
-        ),
-    ] = None
-    ranges: Annotated[bool, Flag("with --text: write where each token stands in the text (TokenRange in MISC)", _TEXT)] = False
-    k_best: Annotated[int | None, Flag("write the K best trees of each sentence", commands=_PARSE, metavar="K")] = None
-    keep_heads: Annotated[bool, Flag("keep the input's arcs, where HEAD is not _", _CONLLU, _PARSE, _keeps_arcs)] = False
-    keep_relations: Annotated[bool, Flag("keep the relations of these arcs, too", _CONLLU, _PARSE)] = False
-    probabilities: Annotated[
-        bool,
-        Flag("write into MISC how probable each arc is to be right (Prob=0.87)", _WORDS, needs=_is_calibrated),
-    ] = False
-    lattice: Annotated[bool, Flag("INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)", _LATTICES, _PARSE)] = (
-        False
+    beam: int | Beam | None = option(
+        None, "search with a beam of N items (default: the model's own, or 1)", commands=_EVERYWHERE, metavar="N"
     )
-    max_arcs: Annotated[int | None, Flag("with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")] = (
-        None
+    merge: Merge | None = option(None, "which items of the beam are merged (default: configuration)", commands=_EVERYWHERE)
+    rerank: bool = option(
+        False,
+        "choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text)",
+        _WORDS,
+        _EVERYWHERE,
     )
+    int8: bool = option(
+        False,
+        "with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI",
+        commands=_EVERYWHERE,
+    )
+    device: str = option(
+        "cpu",
+        "where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU",
+        commands=_PARSE,
+        needs=_has_pretrained_encoder,
+    )
+    several_roots: bool = option(False, "let the artificial root have several children")
+    on_error: OnError = option(OnError.STOP, "what to do with a sentence that is not CoNLL-U (default: stop)")
+    allow_missing_columns: bool = option(False, "parse input without the tags that the model reads", _WORDS, _EVERYWHERE)
+    tags: TagUse = option(
+        TagUse.KEEP,
+        "what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that "
+        "are _ throughout a sentence, or overwrite",
+        _WORDS,
+        needs=_predicts_tags,
+    )
+    lexicon: Path | LemmaLexicon | None = option(
+        None,
+        "lemmas that come before predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, with tabs between "
+        "them",
+        _WORDS,
+        _EVERYWHERE,
+        _predicts_lemmas,
+        "FILE",
+    )
+    text: bool = option(
+        False,
+        "the input is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
+        _WORDS,
+    )
+    tokenizer: Path | None = option(
+        None,
+        "with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
+        _TEXT,
+        metavar="FILE",
+    )
+    sentences: SentenceEnds | None = option(
+        None, "with --text: where sentences end, as the model finds them (default) or at each line", _TEXT
+    )
+    tokens: TokenEnds | None = option(
+        None,
+        "with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer",
+        _TEXT,
+    )
+    ranges: bool = option(False, "with --text: write where each token stands in the text (TokenRange in MISC)", _TEXT)
+    k_best: int | None = option(None, "write the K best trees of each sentence", commands=_PARSE, metavar="K")
+    keep_heads: bool = option(False, "keep the input's arcs, where HEAD is not _", _CONLLU, _PARSE, _keeps_arcs)
+    keep_relations: bool = option(False, "keep the relations of these arcs, too", _CONLLU, _PARSE)
+    probabilities: bool = option(
+        False, "write into MISC how probable each arc is to be right (Prob=0.87)", _WORDS, needs=_is_calibrated
+    )
+    lattice: bool = option(False, "INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)", _LATTICES, _PARSE)
+    max_arcs: int | None = option(None, "with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")
 
     def __post_init__(self) -> None:
         if self.keep_relations and not self.keep_heads:
@@ -276,9 +253,10 @@ def predicted_tags(model: AnyModel) -> TagUse:
 
 def flags() -> dict[str, tuple[type, Flag]]:
     """Return, by name of an option, the first type that its value may have, and its flag."""
-    hints = get_type_hints(ParseOptions, include_extras=True)
-    found = {name: (get_args(hint)[0], get_args(hint)[1]) for name, hint in hints.items()}
-    return {name: ((get_args(kind) or (kind,))[0], flag) for name, (kind, flag) in found.items()}
+    hints = get_type_hints(ParseOptions)
+    return {
+        one.name: ((get_args(hints[one.name]) or (hints[one.name],))[0], one.metadata["flag"]) for one in fields(ParseOptions)
+    }
 
 
 def changed(options: ParseOptions) -> dict[str, Any]:
