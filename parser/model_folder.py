@@ -24,7 +24,7 @@ from safetensors.numpy import load_file
 from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemma_rules import CASINGS, is_lemma
 from parser.data.lemmas import Lemmas
-from parser.data.subwords import Subwords, package
+from parser.data.parts.subwords import Subwords, package
 from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
 from parser.storage import sha256_of
@@ -32,7 +32,7 @@ from parser.storage import sha256_of
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
-# Of a model that reads subwords, how forms are segmented; see data/subwords.py.
+# Of a model that reads subwords, how forms are segmented; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
 # For people: what it was trained on, and how; and a sentence to try it with.
 CARD, EXAMPLE = "README.md", "example.conllu"

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from parser.data.subwords import TOKENIZER, WEIGHTS
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 
 SIZE = 12
 LETTERS = "abcdehlnorstuvw0123456789éβλ"

@@ -24,7 +24,7 @@ from typing import Any
 from tqdm import tqdm
 
 from parser.data.download import DownloadError, download, shown_in
-from parser.data.pretrained import HELD
+from parser.data.parts.pretrained import HELD
 from parser.model.loading import load
 from parser.model_folder import INDEX, ModelError, fetched_models, plain_name
 from parser.storage import locked, remove_leftovers, replacing_folder, sha256_of

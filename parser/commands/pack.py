@@ -23,7 +23,7 @@ from safetensors.numpy import load_file, save
 
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
-from parser.data.pretrained import HELD, files_of
+from parser.data.parts.pretrained import HELD, files_of
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor

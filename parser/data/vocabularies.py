@@ -27,8 +27,8 @@ from parser.data.sentences import Sentences
 
 if TYPE_CHECKING:
     from parser.data.lemmas import Lemmas
-    from parser.data.pretrained import Pieces
-    from parser.data.subwords import Subwords
+    from parser.data.parts.pretrained import Pieces
+    from parser.data.parts.subwords import Subwords
 
 # Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)

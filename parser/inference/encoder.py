@@ -19,9 +19,9 @@ import numpy as np
 from parser import batch_sizes
 from parser.data.attributes import SUBWORDS
 from parser.data.lemmas import RuleScores, affixes
-from parser.data.pretrained import Pieces
+from parser.data.parts.pretrained import Pieces
+from parser.data.parts.subwords import Subwords
 from parser.data.sentences import Sentences
-from parser.data.subwords import Subwords
 from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.biaffine import SLOPE

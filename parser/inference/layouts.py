@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from parser.data.subwords import Subwords
+from parser.data.parts.subwords import Subwords
 from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, PretrainedVectors, SlotLayout, under

@@ -35,7 +35,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from parser.conllu.checks import shortened
-from parser.data.pretrained import HELD
+from parser.data.parts.pretrained import HELD
 from parser.data.vocabularies import UD_ROOT
 from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence

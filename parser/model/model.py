@@ -29,7 +29,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam
 from parser.data.attributes import SUBWORDS
-from parser.data.pretrained import HELD, Pieces, PretrainedError, sums_of
+from parser.data.parts.pretrained import HELD, Pieces, PretrainedError, sums_of
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer

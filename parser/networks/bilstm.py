@@ -20,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.attributes import SUBWORDS
-from parser.data.pretrained import Pieces
-from parser.data.subwords import Subwords
+from parser.data.parts.pretrained import Pieces
+from parser.data.parts.subwords import Subwords
 from parser.data.vocabularies import ABSENT, SetVocabulary, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import rule_counts, value_counts

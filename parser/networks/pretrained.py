@@ -29,9 +29,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from parser import batch_sizes
-from parser.data.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
+from parser.data.parts.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
+from parser.data.parts.subwords import TOKENIZER
 from parser.data.sentences import Sentences
-from parser.data.subwords import TOKENIZER
 from parser.data.vocabularies import N_RESERVED
 from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec

@@ -12,7 +12,7 @@ from typing import Any
 
 from parser.conllu.checks import counted
 from parser.data.attributes import TREEBANK
-from parser.data.subwords import WEIGHTS
+from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import load

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from parser.data.pretrained import files_of, find_encoder
-from parser.data.subwords import FILES
+from parser.data.parts.pretrained import files_of, find_encoder
+from parser.data.parts.subwords import FILES
 from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings.files import ENCODER
 from parser.settings.paths import shell_command

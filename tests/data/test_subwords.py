@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from parser.data.subwords import TOKENIZER, WEIGHTS, SubwordError, Subwords, read_pretrained
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS, SubwordError, Subwords, read_pretrained
 from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
 from tests.pretrained import SIZE, write_encoder
 from tests.toy import sentence

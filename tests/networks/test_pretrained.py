@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from parser.data.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_encoder, sums_of
+from parser.data.parts.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_encoder, sums_of
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
-from parser.data.subwords import TOKENIZER, WEIGHTS
 from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
 from parser.networks.pretrained import PretrainedEncoder, one_thread, remember, windows
 from tests.pretrained import SIZE, transformers, write_transformer

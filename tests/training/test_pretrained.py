@@ -17,8 +17,8 @@ from safetensors.numpy import load_file
 
 from parser import Parser
 from parser.commands import get, pack
-from parser.data.pretrained import CONFIG, HELD, PretrainedError, sums_of
-from parser.data.subwords import TOKENIZER, WEIGHTS
+from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, sums_of
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.decoding.parse_options import TagUse
 from parser.model.model import TRANSFORMER, Model
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, ModelError, read_header

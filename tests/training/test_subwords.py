@@ -15,7 +15,7 @@ import torch
 from parser import Parser
 from parser.commands import get, pack
 from parser.data.attributes import SUBWORDS
-from parser.data.subwords import WEIGHTS, SubwordError, Subwords, read_pretrained
+from parser.data.parts.subwords import WEIGHTS, SubwordError, Subwords, read_pretrained
 from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parse
 from parser.model.model import Model

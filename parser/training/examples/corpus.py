@@ -18,9 +18,9 @@ from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import SUBWORDS, TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
-from parser.data.pretrained import Pieces
+from parser.data.parts.pretrained import Pieces
+from parser.data.parts.subwords import Subwords, read_pretrained
 from parser.data.sentences import NO_NODE
-from parser.data.subwords import Subwords, read_pretrained
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import (
     N_RESERVED,

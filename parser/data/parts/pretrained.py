@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from parser.data.subwords import TOKENIZER, Subwords, tokenizer_of_forms
+from parser.data.parts.subwords import TOKENIZER, Subwords, tokenizer_of_forms
 from parser.storage import sha256_of
 
 CONFIG = "config.json"

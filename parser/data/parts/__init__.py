@@ -1,0 +1,1 @@
+"""What an encoder reads of a word, one file a part."""
