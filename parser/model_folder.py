@@ -11,23 +11,18 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from parser.data.known_lemmas import KnownLemmas
-from parser.data.lemma_rules import CASINGS, is_lemma
-from parser.data.lemmas import Lemmas
-from parser.data.parts.subwords import Subwords, package
-from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
-from parser.storage import sha256_of
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
@@ -262,147 +257,56 @@ def check_system(settings: dict[str, Any]) -> None:
         check_type(value, int, f"the option {key}")
 
 
-def read_vocabularies(
-    folder: Path, longest_form: int | None = None, tasks: Collection[str] = (), has_subwords: bool = False
-) -> tuple[Vocabularies, Vocabulary]:
-    """The vocabularies, and the relations.
+@dataclass(frozen=True)
+class Contents:
+    """What a model's folder says, for those who know what it means.
 
-    Args:
-        folder: of a model.
-        longest_form: characters of a form that the model reads; None: it reads no characters.
-        tasks: what the model has to predict tags and lemmas with: ``tagger`` and ``lemmas``.
-        has_subwords: whether the model reads subwords.
+    Attributes:
+        folder: the folder.
+        settings: what settings.json says; nothing of it is checked.
+        spec: what it says of the network, checked; None: a model has none.
+        without_lemmas: whether nothing can be done with what the folder knows of lemmas.
+    """
+
+    folder: Path
+    settings: dict[str, Any]
+    spec: ClassifierSpec | None = None
+    without_lemmas: bool = False
+
+    @cached_property
+    def vocabularies(self) -> dict[str, Any]:
+        """What vocabularies.json says; nothing of it is checked."""
+        return read_json(self.folder, VOCABULARIES)
+
+    def settings_named(self) -> AbstractContextManager[None]:
+        """Makes a ModelError that names settings.json of whatever is wrong with it."""
+        return errors_named(self.folder / SETTINGS)
+
+    def vocabularies_named(self) -> AbstractContextManager[None]:
+        """Makes a ModelError that names vocabularies.json of whatever is wrong with it."""
+        return errors_named(self.folder / VOCABULARIES)
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """Another file; a ModelError names it, if it is missing or something is wrong with it."""
+        path = _part(self.folder, name)
+        with errors_named(path):
+            yield path
+
+
+def strings(found: Any, called: str) -> list[str]:
+    """A value that must be a list of strings.
 
     Raises:
-        ModelError: the part is missing or damaged.
-        SubwordError: the package that segments into subwords is not installed.
+        TypeError: it is none.
     """
-    if has_subwords:
-        package()
-    vocabularies = read_json(folder, VOCABULARIES)
-    with errors_named(folder / VOCABULARIES):
-        _check_vocabularies(vocabularies)
-        attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
-        characters = None if longest_form is None else Characters(vocabularies["characters"], longest_form)
-        tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
-        if tags and "tagger" not in tasks:
-            raise ValueError("there are tags, but there is no tagger to predict them")
-        lemmas = _read_lemmas(vocabularies["lemmas"], tags) if "lemmas" in vocabularies else None
-        if lemmas is not None and "lemmas" not in tasks:
-            raise ValueError("there are rules for lemmas, but there is nothing to score them")
-        subwords = _read_subwords(folder, vocabularies["subwords"]) if has_subwords else None
-        return Vocabularies(attributes, characters, tags, lemmas, subwords), Vocabulary(vocabularies["relations"])
+    check_type(found, list, called)
+    for value in found:
+        check_type(value, str, f"a value of {called}")
+    return cast(list[str], found)
 
 
-def read_needed_encoder(settings: dict[str, Any]) -> tuple[str, dict[str, str]]:
-    """What settings.json says of the pretrained encoder that a model needs: its name, and the sums of its files.
-
-    Raises:
-        KeyError, TypeError: something is missing, or cannot be.
-    """
-    found = settings["pretrained"]
-    check_type(found, dict, "pretrained")
-    name, sums = found["name"], found["sha256"]
-    check_type(name, str, "pretrained.name")
-    check_type(sums, dict, "pretrained.sha256")
-    for file, digest in sums.items():
-        check_type(digest, str, f"pretrained.sha256.{file}")
-    return name, sums
-
-
-def _read_subwords(folder: Path, digest: str) -> Subwords:
-    """How forms are segmented; ``digest``: the SHA-256 of the file that says so."""
-    path = _part(folder, SUBWORD_TOKENIZER)
-    with errors_named(path):
-        description = path.read_text(encoding="utf-8")
-        if sha256_of(path) != digest:
-            raise ValueError(f"its SHA-256 is not the one in {VOCABULARIES}")
-        return Subwords(description)
-
-
-def _read_lemmas(found: dict[str, Any], tags: Collection[str]) -> Lemmas:
-    """What is known of lemmas, whose words are told apart by some of the tags that are predicted.
-
-    Raises:
-        KeyError, TypeError, ValueError: something is missing, or cannot be.
-    """
-    check_type(found, dict, "lemmas")
-    rules, columns, seen = found["rules"], found["columns"], found["seen"]
-    for name, values in {"rules": rules, "columns": columns}.items():
-        check_type(values, list, f"lemmas.{name}")
-        for value in values:
-            check_type(value, str, f"a value of lemmas.{name}")
-    if unknown := [column for column in columns if column not in tags]:
-        raise ValueError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
-    check_type(seen, dict, "lemmas.seen")
-    by_tags = {}
-    for key, forms in seen.items():
-        check_type(forms, dict, "a value of lemmas.seen")
-        for lemma in forms.values():
-            _check_lemma(lemma, "a lemma of lemmas.seen")
-        by_tags[tuple(key.split("\t")) if key else ()] = forms
-    for rule in rules:
-        _check_written("rule for lemmas", rule.replace("\t", ""))
-    casings = found.get("casings", {})
-    check_type(casings, dict, "lemmas.casings")
-    if any(not isinstance(of, list) or len(of) != 2 or {*map(str, of)} - {*CASINGS} for of in casings.values()):
-        raise ValueError("lemmas.casings does not have two casings of each UPOS")
-    odd = found.get("odd", [])
-    check_type(odd, list, "lemmas.odd")
-    return Lemmas(rules, columns, by_tags, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
-
-
-def _read_known(found: dict[str, Any]) -> KnownLemmas:
-    """The known lemmas.
-
-    Raises:
-        KeyError, TypeError, ValueError: something is missing, or cannot be.
-    """
-    check_type(found, dict, "lemmas.known")
-    by_upos, written_for = found["by_upos"], found["written_for"]
-    check_type(by_upos, dict, "lemmas.known.by_upos")
-    for lemmas in by_upos.values():
-        check_type(lemmas, list, "a value of lemmas.known.by_upos")
-        for lemma in lemmas:
-            _check_lemma(lemma, "a lemma of lemmas.known")
-    check_type(written_for, dict, "lemmas.known.written_for")
-    for character, other in written_for.items():
-        check_type(other, str, "a value of lemmas.known.written_for")
-        if len(character) != 1 or len(other) > 1:
-            raise ValueError(f"{character!r} is not one character, or {other!r} is more than one")
-    return KnownLemmas(by_upos, written_for)
-
-
-def _check_lemma(value: object, called: str) -> None:
-    """Raises TypeError or ValueError for what is no lemma."""
-    check_type(value, str, called)
-    assert isinstance(value, str)
-    if not is_lemma(value):
-        raise ValueError(f"{value!r} is not a lemma")
-    _check_written("lemma", value)
-
-
-def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
-    """Checks the values of the attributes and the relations.
-
-    Raises:
-        KeyError, TypeError, ValueError: something is missing, or cannot be.
-    """
-    tags = vocabularies.get("tags", {})
-    lists = {"relations": vocabularies["relations"], "characters": vocabularies.get("characters", [])}
-    for group, columns in {"attributes": vocabularies["attributes"], "tags": tags}.items():
-        check_type(columns, dict, group)
-        lists |= {f"{group}.{name}": values for name, values in columns.items()}
-    for name, values in lists.items():
-        check_type(values, list, name)
-        for value in values:
-            check_type(value, str, f"a value of {name}")
-    for kind, written in {"relation": vocabularies["relations"], **{f"value of {name}": tags[name] for name in tags}}.items():
-        for value in written:
-            _check_written(kind, value)
-
-
-def _check_written(kind: str, value: str) -> None:
+def check_written(kind: str, value: str) -> None:
     """Raises ValueError for what cannot stand in a column."""
     if "\t" in value or "\n" in value:
         raise ValueError(f"the {kind} {value!r} would break the lines of the output")

@@ -146,7 +146,8 @@ def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
             yield one.name, part, many
 
 
-def _under(prefix: str, shapes: Shapes) -> Shapes:
+def prefixed(prefix: str, shapes: Shapes) -> Shapes:
+    """The shapes, with a prefix before their names."""
     return {prefix + name: shape for name, shape in shapes.items()}
 
 
@@ -191,7 +192,7 @@ class CharacterSpec(Spec):
     def shapes(self, n_characters: int) -> Shapes:
         """Those of the parameters, where so many characters have a vector."""
         of_side = lstm_shapes(self.embedding, self.hidden)
-        return {"vectors": (n_characters, self.embedding)} | _under("forwards.", of_side) | _under("backwards.", of_side)
+        return {"vectors": (n_characters, self.embedding)} | prefixed("forwards.", of_side) | prefixed("backwards.", of_side)
 
 
 @dataclass
@@ -212,9 +213,9 @@ class TaggerSpec(Spec):
         """Those of the parameters, for vectors of tokens of this length and, by task, these values."""
         found: Shapes = {}
         for task, counts in tags.items():
-            found |= _under(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
+            found |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
             if self.size:
-                found |= _under(f"inputs.{task}.", counts.shapes(self.size))
+                found |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
         return found
 
 
@@ -266,8 +267,8 @@ class LemmaSpec(Spec):
         """Those of the parameters, for these tags and rules."""
         found: Shapes = {"affixes": (self.buckets, self.size)}
         for task, counts in tags.items():
-            found |= _under(f"inputs.{task}.", counts.shapes(self.size))
-        return found | _under("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
+            found |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
+        return found | prefixed("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
 
 
 @dataclass
@@ -332,32 +333,27 @@ class BiLSTMSpec(Spec):
         """Length of a token's vector."""
         return 2 * self.hidden
 
-    def shapes(self, inputs: Mapping[str, tuple[int, ...]], counts: Counts, pretrained: PretrainedSpec | None = None) -> Shapes:
-        """Those of the parameters, but for what every contextual representation has.
+    def shapes(self, width: int, tags: Mapping[str, ValueCounts], n_relations: int, rules: ValueCounts | None) -> Shapes:
+        """Those of the parameters of layers and tasks.
 
         Args:
-            inputs: by attribute that is read, the shape of the table of its vectors.
-            counts: how many characters, tags, relations and rules there are.
-            pretrained: how the vectors of a pretrained encoder are read; None if they are not.
+            width: length of the vectors that the first layer reads.
+            tags: by task of the tagger, its values.
+            n_relations: relations that are told apart.
+            rules: those for lemmas; None: there are none.
         """
-        found: Shapes = {f"inputs.vectors.{name}": shape for name, shape in inputs.items()}
-        widths = [sum(shape[1] for shape in inputs.values()), *[self.size] * (self.layers - 1)]
-        if self.characters is not None:
-            found |= _under("characters.", self.characters.shapes(counts.characters))
-            widths[0] += self.characters.size
-        if pretrained is not None:
-            found |= _under("pretrained.", pretrained.shapes())
-            widths[0] += pretrained.size
+        found: Shapes = {}
+        widths = [width, *[self.size] * (self.layers - 1)]
         if self.tagger is not None:
-            found |= _under("tagger.", self.tagger.shapes(self.size, counts.tags))
-            widths[self.tagger.layer] += self.tagger.size * len(counts.tags)
+            found |= prefixed("tagger.", self.tagger.shapes(self.size, tags))
+            widths[self.tagger.layer] += self.tagger.size * len(tags)
         if self.heads is not None:
-            found |= _under("heads.", self.heads.shapes(self.size, counts.relations))
-        for layer, width in enumerate(widths):
+            found |= prefixed("heads.", self.heads.shapes(self.size, n_relations))
+        for layer, of_layer in enumerate(widths):
             for side in ("forwards", "backwards"):
-                found |= _under(f"{side}.{layer}.", lstm_shapes(width, self.hidden))
-        if self.lemmas is not None and counts.rules is not None:
-            found |= _under("lemmas.", self.lemmas.shapes(counts.tags, counts.rules))
+                found |= prefixed(f"{side}.{layer}.", lstm_shapes(of_layer, self.hidden))
+        if self.lemmas is not None and rules is not None:
+            found |= prefixed("lemmas.", self.lemmas.shapes(tags, rules))
         return found
 
 
@@ -422,20 +418,3 @@ class ValueCounts:
         """Those of vectors of this length: one for each value, and one for each element, which are added up."""
         of_values: Shapes = {"whole": (self.values, size)}
         return of_values if self.elements is None else of_values | {"elements": (self.elements, size)}
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Sizes of an encoder's vocabularies.
-
-    Attributes:
-        characters: characters that have a vector.
-        relations: relations.
-        tags: by task of the tagger, its values.
-        rules: the rules for lemmas; None: there are none.
-    """
-
-    characters: int = 0
-    relations: int = 0
-    tags: Mapping[str, ValueCounts] = field(default_factory=dict)
-    rules: ValueCounts | None = None

@@ -12,7 +12,9 @@ import torch
 
 from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemmas import Lemmas, Seen
-from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
+from parser.data.parts.characters import Characters
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.model import Model
@@ -40,7 +42,7 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     if kind in ("text", "lemmas"):
-        vocabularies.characters = Characters(["a", "b", "é"], 4)
+        vocabularies = Vocabularies(vocabularies.by_attribute, [Characters(["a", "b", "é"], 4)])
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
         parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
@@ -73,7 +75,7 @@ def small_segmenter() -> Segmenter:
     torch.manual_seed(0)
     spec = SegmenterSpec(form=6, affix=4, layers=2, hidden=8)
     vocabularies = {name: Vocabulary(["a", "b"]) for name in ATTRIBUTES}
-    network = SegmenterNetwork(spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+    network = SegmenterNetwork(spec, vocabularies)
     return Segmenter(network.tensors(), spec, vocabularies, 0.5)
 
 

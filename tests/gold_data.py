@@ -10,7 +10,8 @@ import numpy as np
 from oracles import Trees
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence
-from parser.data.vocabularies import N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.training.examples.examples import TrainingSentences
 
 RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])

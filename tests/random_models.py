@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from parser.data.treebank import Sentence
-from parser.data.vocabularies import Vocabularies, Vocabulary, vocabulary_for
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary, vocabulary_for
 from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.transitions.features import TOKEN, slots_of

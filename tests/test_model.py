@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
 from parser.model.loading import load
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError

@@ -28,7 +28,7 @@ import numpy as np
 from parser.child_process import end_with_parent
 from parser.data.attributes import attribute_values
 from parser.data.treebank import TrainingFiles
-from parser.data.vocabularies import Vocabulary
+from parser.data.vocabulary import Vocabulary
 from parser.data.word_vectors import VectorTraining, WordVectors
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,9 @@ from parser.data.lemma_rules import (
     rule_elements,
     rules_for,
 )
-from parser.data.vocabularies import ROOT, UNKNOWN, SetVocabulary
+from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
+from parser.model_folder import check_written, strings
+from parser.network_spec import check_type
 
 Seen = dict[tuple[str, ...], dict[str, str]]
 """By tags, by form: the lemma. Those of forms that always had the same are under no tags, ()."""
@@ -181,6 +184,41 @@ class Lemmas:
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
         return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols)
 
+    @classmethod
+    def read(cls, found: Any, tags: Collection[str]) -> Lemmas:
+        """From what ``described`` gave, where words are told apart by some of the tags that are predicted.
+
+        Raises:
+            KeyError, TypeError, ValueError: something is missing, or cannot be.
+        """
+        check_type(found, dict, "lemmas")
+        rules, columns = (strings(found[name], f"lemmas.{name}") for name in ("rules", "columns"))
+        if unknown := [column for column in columns if column not in tags]:
+            raise ValueError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
+        check_type(found["seen"], dict, "lemmas.seen")
+        seen: Seen = {}
+        for key, forms in found["seen"].items():
+            check_type(forms, dict, "a value of lemmas.seen")
+            for lemma in forms.values():
+                _check_lemma(lemma, "a lemma of lemmas.seen")
+            seen[tuple(key.split("\t")) if key else ()] = forms
+        for rule in rules:
+            check_written("rule for lemmas", rule.replace("\t", ""))
+        casings = found.get("casings", {})
+        check_type(casings, dict, "lemmas.casings")
+        if any(not isinstance(of, list) or len(of) != 2 or {*map(str, of)} - {*CASINGS} for of in casings.values()):
+            raise ValueError("lemmas.casings does not have two casings of each UPOS")
+        odd = found.get("odd", [])
+        check_type(odd, list, "lemmas.odd")
+        return cls(rules, columns, seen, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
+
+    def described(self) -> dict[str, Any]:
+        """What vocabularies.json says of them."""
+        seen = {"\t".join(tags): forms for tags, forms in self.seen.items()}
+        known = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
+        found = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known}
+        return found if self.casings is None else found | {"casings": self.casings, "odd": sorted(self.odd)}
+
     def cased(self, form: str, upos: str, first: bool) -> str:
         """Return a new form as rules read it: in the case of most lemmas, if it is the first of a sentence, or in capitals."""
         own, of_capitals = (self.casings or {}).get(upos, ("keep", "keep"))
@@ -286,6 +324,36 @@ class Lemmas:
             if (made := rule(form)) is not None:
                 found.setdefault(self.known.spelled(made, without), []).append(number)
         return found
+
+
+def _read_known(found: Any) -> KnownLemmas:
+    """The known lemmas of a folder.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or cannot be.
+    """
+    check_type(found, dict, "lemmas.known")
+    by_upos, written_for = found["by_upos"], found["written_for"]
+    check_type(by_upos, dict, "lemmas.known.by_upos")
+    for lemmas in by_upos.values():
+        check_type(lemmas, list, "a value of lemmas.known.by_upos")
+        for lemma in lemmas:
+            _check_lemma(lemma, "a lemma of lemmas.known")
+    check_type(written_for, dict, "lemmas.known.written_for")
+    for character, other in written_for.items():
+        check_type(other, str, "a value of lemmas.known.written_for")
+        if len(character) != 1 or len(other) > 1:
+            raise ValueError(f"{character!r} is not one character, or {other!r} is more than one")
+    return KnownLemmas(by_upos, written_for)
+
+
+def _check_lemma(value: object, called: str) -> None:
+    """Raises TypeError or ValueError for what is no lemma."""
+    check_type(value, str, called)
+    assert isinstance(value, str)
+    if not is_lemma(value):
+        raise ValueError(f"{value!r} is not a lemma")
+    check_written("lemma", value)
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:

@@ -35,7 +35,7 @@ import numpy as np
 
 from parser.conllu.checks import counted
 from parser.conllu.formats import foreign_file
-from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
 from parser.decoding.threads import Lazy
 from parser.inference.weights import TaggingEncoder
-from parser.model.loading import AnyModel, load
+from parser.model.loading import AnyModel, for_treebank, load
 from parser.model.model import Model
 from parser.model_folder import ModelError
 
@@ -50,7 +50,7 @@ def load_model(folder: Path, options: ParseOptions) -> AnyModel:
         if treebank not in (known := model.vocabularies.treebanks):
             of = f"its treebanks are {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
             raise ModelError(f"{folder}: the model knows no treebank {treebank!r}; {of}")
-        model.vocabularies.treebank = treebank
+        return for_treebank(model, treebank)
     return model
 
 

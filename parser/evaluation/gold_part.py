@@ -11,7 +11,8 @@ import numpy as np
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
 from parser.data.sentences import Parses, Sentences
 from parser.data.treebank import Sentence
-from parser.data.vocabularies import N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.evaluation import attachment_scores, universal
 from parser.evaluation.evaluated_text import universal_features
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.active_units import activate, activation_number

@@ -23,7 +23,7 @@ import numpy as np
 
 from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.kernels import kernel

@@ -7,7 +7,7 @@ computed from them is the same to the last bit either way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -16,7 +16,6 @@ import numpy as np
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.inference.biaffine import FrozenBiaffineScorer
-from parser.network_spec import LSTM_PARAMETERS, BiLSTMSpec
 from parser.transitions.features import TOKEN, Slot
 
 T = TypeVar("T")
@@ -136,8 +135,8 @@ class TaggingEncoder(SentenceEncoder, Protocol):
         ...
 
 
-class PretrainedVectors(Protocol):
-    """A pretrained encoder that reads the sentences first; thread-safe."""
+class SentenceReader(Protocol):
+    """What reads whole sentences for a part of them, such as a pretrained encoder; thread-safe."""
 
     def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """float16[tokens, layers, width], of int32[longest, tokens] pieces, in sentences with these int64[sentences + 1]."""
@@ -207,42 +206,6 @@ class ClassifierWeights:
             return self.vectors
         tokens = self.encoder.floats(self.encoder.encode(sentences))
         return {**self.vectors, TOKEN: np.concatenate([self.vectors[TOKEN], tokens])}
-
-
-@dataclass(frozen=True)
-class EncoderWeights:
-    """The weights of a BiLSTM; see there for what is made of them.
-
-    Attributes:
-        spec: how it is built.
-        inputs: by attribute that is read, float32[values, size]; last, where they are read, the vectors of subwords.
-        tensors: by name, as in the encoder's state_dict(): those of LSTMs and characters, and the tags' biases.
-        tag_outputs: by task of the tagger, float32[values, width].
-        tag_inputs: by task, float32[values, size], where the layers above read tags.
-        lemma_inputs: by task, float32[values, units], what rules for lemmas are scored from, where they are predicted.
-        lemma_outputs: float32[rules, units], the vectors of the rules; None where they are not predicted.
-        pretrained: what reads the sentences first; None: nothing does.
-    """
-
-    spec: BiLSTMSpec
-    inputs: Mapping[str, np.ndarray]
-    tensors: Mapping[str, np.ndarray]
-    tag_outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    lemma_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    lemma_outputs: np.ndarray | None = None
-    pretrained: PretrainedVectors | None = None
-
-    def layer(self, number: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """The weights of a layer, forwards and backwards."""
-        return self._lstm(f"forwards.{number}."), self._lstm(f"backwards.{number}.")
-
-    def characters(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Those of the characters' LSTMs."""
-        return self._lstm("characters.forwards."), self._lstm("characters.backwards.")
-
-    def _lstm(self, prefix: str) -> dict[str, np.ndarray]:
-        return {name: self.tensors[prefix + name] for name in LSTM_PARAMETERS}
 
 
 def under(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:

@@ -36,7 +36,7 @@ from spacy.util import minibatch
 
 from parser.conllu.checks import shortened
 from parser.data.parts.pretrained import HELD
-from parser.data.vocabularies import UD_ROOT
+from parser.data.vocabulary import UD_ROOT
 from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser

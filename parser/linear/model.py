@@ -16,12 +16,14 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
 from parser.model_folder import (
     SETTINGS,
     VOCABULARIES,
+    Contents,
     ModelError,
     check_system,
     errors_named,
@@ -29,7 +31,6 @@ from parser.model_folder import (
     read_header,
     read_settings,
     read_tensors,
-    read_vocabularies,
 )
 from parser.storage import replacing_folder, versions, write_json
 from parser.transitions.system import TransitionSystem
@@ -102,13 +103,9 @@ class LinearModel:
             "templates": self.templates.texts,
             **({} if self.beam is None else {"beam": beam_settings.as_fields(self.beam)}),
         }
-        vocabularies = {
-            "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
-            "relations": self.relations.symbols,
-        }
         with replacing_folder(folder) as temporary:
             write_json(temporary / SETTINGS, settings | {"versions": versions()})
-            write_json(temporary / VOCABULARIES, vocabularies)
+            write_json(temporary / VOCABULARIES, self.vocabularies.described(self.relations))
             (temporary / WEIGHTS).write_bytes(save({name: getattr(self.weights, name) for name in _TYPES}))
 
     @classmethod
@@ -120,7 +117,7 @@ class LinearModel:
         """
         folder = find_model(folder)
         settings, header = read_settings(folder), read_header(folder, WEIGHTS)
-        vocabularies, relations = read_vocabularies(folder)
+        vocabularies, relations = Vocabularies.read(Contents(folder, settings))
         with errors_named(folder / SETTINGS):
             if settings["model"] != cls.kind or settings["format"] != FORMAT:
                 raise ModelError(f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again")

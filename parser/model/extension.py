@@ -6,11 +6,13 @@ copied, whatever their places are now; all other tensors are copied whole.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
+from parser.data.parts.part import Labels
+from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
+from parser.inference.layouts import TOKENS
 from parser.inference.weights import SlotLayout
 from parser.model.model import Model
 from parser.transitions.features import RELATION
@@ -18,7 +20,6 @@ from parser.transitions.features import RELATION
 if TYPE_CHECKING:
     from torch import Tensor
 
-_Labels = Sequence[Hashable]
 _RESERVED = [*range(N_RESERVED)]
 
 
@@ -73,7 +74,7 @@ def take_over(model: Model, old: Model) -> None:
         _copy_rows(tensor, known[name], labels[name], labels_before[name])
 
 
-def _copy_rows(tensor: Tensor, known: Tensor, labels: _Labels, before: _Labels) -> None:
+def _copy_rows(tensor: Tensor, known: Tensor, labels: Labels, before: Labels) -> None:
     rows = {label: row for row, label in enumerate(labels)}
     kept = [(rows[label], row) for row, label in enumerate(before) if label in rows]
     if kept:
@@ -81,16 +82,14 @@ def _copy_rows(tensor: Tensor, known: Tensor, labels: _Labels, before: _Labels) 
         tensor[list(here)] = known[list(there)].to(tensor.device)
 
 
-def _labels(model: Model) -> dict[str, _Labels]:
+def _labels(model: Model) -> dict[str, Labels]:
     """By tensor, what its rows belong to, where they belong to something that vocabularies know."""
     vocabularies, relations = model.vocabularies, model.relations
     known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
     embedded = model.spec.embeddings
-    table = "tokens.embeddings.vectors" if model.spec.encoder is None else "tokens.inputs.vectors"
-    found: dict[str, _Labels] = {
-        f"{table}.{name}": _of_vectors(known[name]) for name in embedded if name in known and name != RELATION
-    }
-    found[f"tokens.embeddings.vectors.{RELATION}"] = _of_vectors(relations)
+    found: dict[str, Labels] = {f"{TOKENS}embeddings.vectors.{name}": of.vector_labels for name, of in known.items()}
+    for part in vocabularies.parts:
+        found |= {f"{TOKENS}{name}": labels for name, labels in part.labels().items()}
     sizes = dict.fromkeys(embedded, 1) if model.spec.encoder is None else dict.fromkeys(["token", *embedded], 1)
     layout = SlotLayout.of(model.slots, sizes, {name: len(values) for name, values in known.items()})
     one_hot: list[Hashable] = [
@@ -100,32 +99,25 @@ def _labels(model: Model) -> dict[str, _Labels]:
     ]
     found["one_hot.weight"] = one_hot or [None]
     found["output.weight"] = found["output.bias"] = _of_outputs(model)
-    if vocabularies.characters is not None:
-        found["tokens.characters.vectors"] = [*_RESERVED, *vocabularies.characters.symbols]
     for task, tags in vocabularies.tags.items():
         found[f"tokens.tagger.biases.{task}"] = tags.symbols
-        for part in ("tagger.outputs", "tagger.inputs", "lemmas.inputs"):
-            found |= _of_sums(f"tokens.{part}.{task}", tags)
+        for kind in ("tagger.outputs", "tagger.inputs", "lemmas.inputs"):
+            found |= _of_sums(f"tokens.{kind}.{task}", tags)
     if vocabularies.lemmas is not None:
         found["tokens.lemmas.bias"] = vocabularies.lemmas.rules.symbols
         found |= _of_sums("tokens.lemmas.outputs", vocabularies.lemmas.rules)
-    for part in ("weight", "bias"):
-        found[f"tokens.heads.relation_product.{part}"] = relations.symbols
+    for kind in ("weight", "bias"):
+        found[f"tokens.heads.relation_product.{kind}"] = relations.symbols
     return found
 
 
-def _of_vectors(values: Vocabulary) -> _Labels:
-    """Rows of vectors of an attribute: its values, or the elements of values that are sets."""
-    return [*_RESERVED, *(values.elements.symbols if isinstance(values, SetVocabulary) else values.symbols)]
-
-
-def _of_sums(name: str, values: Vocabulary) -> dict[str, _Labels]:
+def _of_sums(name: str, values: Vocabulary) -> dict[str, Labels]:
     """Rows of vectors of tags or rules, and of their elements."""
-    found: dict[str, _Labels] = {f"{name}.whole": values.symbols}
-    return found | {f"{name}.elements": _of_vectors(values)} if isinstance(values, SetVocabulary) else found
+    found: dict[str, Labels] = {f"{name}.whole": values.symbols}
+    return found | {f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else found
 
 
-def _of_outputs(model: Model) -> _Labels:
+def _of_outputs(model: Model) -> Labels:
     sizes, symbols = model.system.block_sizes.tolist(), model.relations.symbols
     labels = [(block, None if size == 1 else symbols[number]) for block, size in enumerate(sizes) for number in range(size)]
     return labels if model.lookahead is None else [*labels, "choice"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import reprlib
+from copy import copy
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
@@ -79,3 +81,13 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
     raise ModelError(
         f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; use the version that wrote it"
     )
+
+
+_M = TypeVar("_M", bound=AnyModel)
+
+
+def for_treebank(model: _M, name: str) -> _M:
+    """Return the model for sentences of one of its treebanks; it shares the weights."""
+    same = copy(model)
+    same.vocabularies = model.vocabularies.for_treebank(name)
+    return same

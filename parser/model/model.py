@@ -16,10 +16,8 @@ from __future__ import annotations
 import copy
 import logging
 import reprlib
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,32 +26,29 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam
-from parser.data.attributes import SUBWORDS
-from parser.data.parts.pretrained import HELD, Pieces, PretrainedError, sums_of
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
-from parser.inference.layouts import Layout
+from parser.inference.layouts import TOKENS, Layout
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ArcScores, ClassifierWeights, no_int8, under
 from parser.model_folder import (
     FORMAT,
     FORMATS,
     SETTINGS,
-    SUBWORD_TOKENIZER,
     TENSORS,
     VOCABULARIES,
+    Contents,
     ModelError,
     check_settings,
     check_tensors,
     errors_named,
     find_model,
     read_header,
-    read_needed_encoder,
     read_settings,
     read_tensors,
-    read_vocabularies,
     scores_older_lemmas,
     upgrade,
 )
@@ -64,13 +59,8 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
-    from parser.networks.pretrained import PretrainedEncoder
 
 log = logging.getLogger(__name__)
-
-# The tensors of a pretrained encoder that is tuned.
-TRANSFORMER = "tokens.pretrained.transformer."
-_SUBWORD_VECTORS = f"tokens.inputs.vectors.{SUBWORDS}"
 
 
 @dataclass
@@ -91,7 +81,6 @@ class Model:
             choices.
         int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
             saved.
-        holds_pretrained: whether its folder holds the pretrained encoder, even where that is not tuned.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -106,7 +95,6 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
     int8: bool = False
-    holds_pretrained: bool = False
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.spec.encoder is None else [TOKEN]
@@ -115,7 +103,7 @@ class Model:
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
         self._frozen: ClassifierWeights | None = None
-        self._pretrained: PretrainedEncoder | None = None
+        self._readers: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.system.name}, {len(self.relations.symbols)} relations)"
@@ -151,9 +139,8 @@ class Model:
             import torch  # see the beginning of this file
 
             made = self._new_classifier()
-            # A pretrained encoder has its weights already.
-            of_encoder = {name: tensor for name, tensor in made.state_dict().items() if name.startswith(TRANSFORMER)}
-            made.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()} | of_encoder)
+            # What reads whole sentences has its weights already.
+            made.load_state_dict(made.state_dict() | {name: torch.from_numpy(array) for name, array in self._tensors.items()})
             self._classifier, self._tensors = made, {}  # when it is complete: other threads may ask for the weights
         return self._classifier
 
@@ -166,19 +153,20 @@ class Model:
         from parser.networks.classifier import new_classifier
 
         of_model = self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs
-        return new_classifier(*of_model, self.pretrained_encoder())
+        return new_classifier(*of_model, self.readers())
 
-    def pretrained_encoder(self) -> PretrainedEncoder | None:
-        """What reads the sentences first, loaded on the first call; None: nothing does.
+    def readers(self) -> dict[str, Any]:
+        """By name of a part that is read of whole sentences, what reads them; loaded on the first call, with torch.
 
         Raises:
             PretrainedError: it cannot be loaded, or a package is not installed.
         """
-        if self._pretrained is None and self.spec.pretrained is not None and self.vocabularies.pretrained is not None:
-            from parser.networks.pretrained import PretrainedEncoder  # it loads torch
+        for part in self.vocabularies.parts:
+            if part.in_sentences and part.name not in self._readers:
+                from parser.networks.parts import reader_of  # it loads torch
 
-            self._pretrained = PretrainedEncoder(self.vocabularies.pretrained, self.spec.pretrained.layers)
-        return self._pretrained
+                self._readers[part.name] = reader_of(part, self.spec)
+        return self._readers
 
     def _layout(self) -> Layout:
         return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
@@ -187,7 +175,7 @@ class Model:
         """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
         if self.spec.encoder is None or self.spec.encoder.heads is None:
             return None
-        prefix = "tokens.heads."
+        prefix = f"{TOKENS}heads."
         if self._classifier is None:
             return FrozenBiaffineScorer(under(prefix, self._tensors))
         state = under(prefix, self._classifier.state_dict())
@@ -210,7 +198,7 @@ class Model:
         if self._frozen is not None:
             return self._frozen
         if self._classifier is None:
-            weights = self._layout().weights(self._tensors, self.int8, self.pretrained_encoder())
+            weights = self._layout().weights(self._tensors, self.int8, self.readers())
         else:
             weights = self._classifier.weights(self.int8)
         ends = [Slot(position, TOKEN) for position in self.system.arc_positions]
@@ -237,23 +225,7 @@ class Model:
             "slots": [str(slot) for slot in self.slots],
             "classifier": {name: value for name, value in asdict(self.spec).items() if name != "pretrained" or value},
         }
-        vocabularies: dict[str, Any] = {
-            "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
-            "relations": self.relations.symbols,
-        }
-        if self.vocabularies.characters is not None:
-            vocabularies["characters"] = self.vocabularies.characters.symbols
-        if self.vocabularies.tags:
-            vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
-        if (lemmas := self.vocabularies.lemmas) is not None:
-            seen = {"\t".join(tags): forms for tags, forms in lemmas.seen.items()}
-            known = {"by_upos": lemmas.known.by_upos, "written_for": lemmas.known.written_for}
-            of_new = {} if lemmas.casings is None else {"casings": lemmas.casings, "odd": sorted(lemmas.odd)}
-            found = {"rules": lemmas.rules.symbols, "columns": lemmas.columns, "seen": seen, "known": known}
-            vocabularies["lemmas"] = found | of_new
-        if self.vocabularies.subwords is not None:
-            vocabularies["subwords"] = sha256(self.vocabularies.subwords.description.encode()).hexdigest()
-        return settings, vocabularies
+        return settings, self.vocabularies.described(self.relations)
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
         """The classifier as a function from features to scores, numpy to numpy, without dropout.
@@ -267,42 +239,19 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
-            if self.vocabularies.pretrained is not None:
-                settings["pretrained"] = self._save_pretrained(self.vocabularies.pretrained, temporary / HELD)
+            for part in self.vocabularies.parts:
+                settings |= part.save(temporary, self.readers().get(part.name))
             searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
             beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
             further = {"calibration": asdict(self.calibration), "versions": versions()}
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
-            tensors = {
-                name: tensor.detach().cpu().contiguous().numpy()
-                for name, tensor in state.items()
-                if not name.startswith(TRANSFORMER)
-            }
-            if (subwords := self.vocabularies.subwords) is not None:
-                (temporary / SUBWORD_TOKENIZER).write_bytes(subwords.description.encode())
-                # They have 16 bits, and training does not change them.
-                tensors[_SUBWORD_VECTORS] = tensors[_SUBWORD_VECTORS].astype(np.float16)
+            # The state has what reads whole sentences, too, where it is trained.
+            tensors = {name: state[name].detach().cpu().contiguous().numpy() for name in self._layout().shapes}
+            for name in (f"{TOKENS}{name}" for part in self.vocabularies.parts for name in part.half):
+                tensors[name] = tensors[name].astype(np.float16)
             (temporary / TENSORS).write_bytes(save(tensors))
-
-    def _save_pretrained(self, pieces: Pieces, folder: Path) -> dict[str, Any]:
-        """Writes the pretrained encoder where the model's folder holds it; what settings.json says of it."""
-        sums = pieces.sums
-        if self.spec.pretrained is not None and self.spec.pretrained.tuned:
-            encoder = self.pretrained_encoder()
-            assert encoder is not None, "the vocabularies have its pieces"
-            sums = encoder.save(folder)
-        elif self.holds_pretrained:
-            folder.mkdir()
-            for name in sums:
-                shutil.copyfile(pieces.folder / name, folder / name)
-            if differing := [name for name, digest in sums_of(folder).items() if sums[name] != digest]:
-                raise PretrainedError(
-                    f"{pieces.folder / differing[0]} is not what it was when training began; put back the file of then, and "
-                    "start the run again in its folder"
-                )
-        return {"name": pieces.name, "sha256": sums}
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", int8: bool = False) -> Model:
@@ -340,18 +289,8 @@ class Model:
             beam = Beam(**settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
-        characters = spec.encoder and spec.encoder.characters
-        tasks = [name for name in ("tagger", "lemmas") if getattr(spec.encoder, name, None) is not None]
-        longest = characters.longest if characters else None
-        vocabularies, relations = read_vocabularies(
-            folder, longest, [*tasks, "lemmas"] if older_lemmas else tasks, SUBWORDS in spec.embeddings
-        )
-        if spec.pretrained is not None:
-            with errors_named(folder / SETTINGS):
-                name, sums = read_needed_encoder(settings)
-            vocabularies.pretrained = Pieces.needed_by(folder, name, sums)
+        vocabularies, relations = Vocabularies.read(Contents(folder, settings, spec, without_lemmas=older_lemmas))
         if older_lemmas:
-            vocabularies.lemmas = None
             fix = "train it again, or go on with it, by start= of optimal-step train"
             log.warning("%s: it parses and tags as before, but how it predicted lemmas is no more; %s", folder, fix)
         options = settings.get("transition_options", {})
@@ -361,7 +300,6 @@ class Model:
             system = transitions.create_for(relations, settings.get("transition_system", "arc_standard"), options)
             lookahead = settings.get("lattice", {}).get("lookahead")
             model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead, int8)
-            model.holds_pretrained = vocabularies.pretrained is not None and vocabularies.pretrained.held
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):
             check_tensors(header, expected)

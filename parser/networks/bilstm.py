@@ -1,10 +1,9 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
-A token goes in as the vectors of its attributes, of its subwords and of its characters, and that of a pretrained encoder
-(pretrained.py), side by side; the artificial root is the first token of its sentence. Each layer reads the outputs of the one
-below, in both directions. A tagger may read the outputs of one of the layers; the next one reads the expected tags beside them
-(tasks.py). In training, whole attributes of tokens are dropped, and of what goes from layer to layer the same numbers are
-dropped all through a sentence (Gal and Ghahramani 2016).
+A token goes in as the vectors of its parts, side by side (parts.py); the artificial root is the first token of its sentence.
+Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the layers; the next
+one reads the expected tags beside them (tasks.py). In training, whole vectors of parts are dropped, and of what goes from layer
+to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
 
 The tokens of a batch lie in the order in which LSTMs read them (lstm.py), and in that of their sentences before and after. In
 which batch a sentence is read changes its vectors by no more than rounding: the products are the same, but the library that
@@ -14,92 +13,90 @@ computes them may add up in another order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.attributes import SUBWORDS
-from parser.data.parts.pretrained import Pieces
-from parser.data.parts.subwords import Subwords
-from parser.data.vocabularies import ABSENT, SetVocabulary, Vocabulary
+from parser.data.vocabularies import Vocabularies
 from parser.inference.encoder import FrozenEncoder
-from parser.inference.layouts import rule_counts, value_counts
-from parser.inference.weights import EncoderWeights, TaggingEncoder
-from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
-from parser.networks.layers import bernoulli_mask, draw_vectors, lstm
+from parser.inference.layouts import encoder_shapes
+from parser.inference.weights import TaggingEncoder
+from parser.network_spec import ClassifierSpec
+from parser.networks.layers import bernoulli_mask, lstm
 from parser.networks.lstm import Packing, read_sequences
-from parser.networks.pretrained import PretrainedInput
+from parser.networks.parts import PartReading, module_of
 from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
 from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
 
 
 class BiLSTM(ContextualRepresentation):
-    """From the attributes of tokens to vectors of tokens in their sentences.
+    """From what is read of tokens to vectors of tokens in their sentences.
 
     Args:
-        inputs: the embeddings of the attributes, in the order of ``Sentences.values``, and of subwords.
+        spec: of a classifier with this encoder.
+        vocabularies: what it reads and predicts.
         embeddings: those of relations, if they are embedded.
-        spec: layers and dropout.
-        n_characters: characters that have a vector, where ``spec.characters`` says how they are read.
-        tags: by task of the tagger, its values.
-        n_relations: relations that ``spec.heads`` tells apart.
-        rules: those that ``spec.lemmas`` chooses among.
+        n_relations: relations that ``spec.encoder.heads`` tells apart.
+        readers: by name of a part, what reads whole sentences for it.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
-        pretrained: what reads with a pretrained encoder; None: there is none.
     """
 
     def __init__(
         self,
-        inputs: Embeddings,
+        spec: ClassifierSpec,
+        vocabularies: Vocabularies,
         embeddings: Embeddings,
-        spec: BiLSTMSpec,
-        n_characters: int = 0,
-        tags: Mapping[str, Vocabulary] | None = None,
         n_relations: int = 0,
-        rules: SetVocabulary | None = None,
+        readers: Mapping[str, Any] | None = None,
         input_dropout: float = 0.0,
-        pretrained: PretrainedInput | None = None,
     ) -> None:
-        super().__init__(embeddings, spec.size)
-        self.spec = spec
-        self.inputs = inputs
-        self.input_dropout = input_dropout
+        encoder, tags, readers = spec.encoder, vocabularies.tags, readers or {}
+        assert encoder is not None, "it has an encoder"
+        super().__init__(embeddings, encoder.size)
+        self.spec, self.input_dropout = encoder, input_dropout
+        self._made_of = spec, vocabularies, readers
+        tables = {name: spec.embeddings[name] for name in vocabularies.tables}
+        self.inputs = Embeddings(tables, vocabularies.tables, vocabularies.elements)
         # The order in which parameters are made decides what random numbers they are drawn from.
+        of_sentences = {
+            part.name: module_of(part, spec, self.inputs, readers.get(part.name))
+            for part in vocabularies.parts
+            if part.in_sentences
+        }
         self.inputs.initialize(self.inputs.sizes)
-        self.characters = None if spec.characters is None else CharacterEncoder(spec.characters, n_characters)
-        self.tagger = Tagger(spec.tagger, spec.size, tags) if spec.tagger is not None and tags else None
-        self.heads = None if spec.heads is None else BiaffineScorer(spec.heads, spec.size, n_relations)
-        counts = Counts(n_characters, n_relations, value_counts(tags or {}), rule_counts(rules))
-        tables = {name: tuple(vectors.shape) for name, vectors in inputs.vectors.items()}
-        shapes = spec.shapes(tables, counts, None if pretrained is None else pretrained.spec)
-        self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(spec.layers))
-        self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
+        of_words = {part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences}
+        self._add(of_words)
+        self.tagger = Tagger(encoder.tagger, encoder.size, tags) if encoder.tagger is not None and tags else None
+        self.heads = None if encoder.heads is None else BiaffineScorer(encoder.heads, encoder.size, n_relations)
+        shapes = encoder_shapes(spec, vocabularies, n_relations)
+        self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(encoder.layers))
+        self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(encoder.layers))
         self.lemmas = None
-        if spec.lemmas is not None and rules is not None:
-            self.lemmas = LemmaScorer(spec.lemmas, tags or {}, rules)
-        self.pretrained = pretrained
+        if encoder.lemmas is not None and vocabularies.lemmas is not None:
+            self.lemmas = LemmaScorer(encoder.lemmas, tags, vocabularies.lemmas.rules)
+        self._add(of_sentences)
+        readings = of_words | of_sentences
+        self._parts = [(rows, readings[part.name]) for part, rows in vocabularies.placed]
+
+    def _add(self, readings: Mapping[str, PartReading]) -> None:
+        """Makes the modules of parts ours, so that they are trained."""
+        for name, (_, module) in readings.items():
+            if module is not None:
+                self.add_module(name, module)
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """Return the encoder without torch on a CPU, and what runs on the device elsewhere."""
-        return FrozenEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().frozen(int8)
-
-    def encoder_weights(self) -> EncoderWeights:
-        """The weights as they are now, as numpy arrays, some of which share their memory with the parameters."""
-        tagger = self.tagger
-        return EncoderWeights(
-            self.spec,
-            {name: _array(matrix) for name, matrix in self.inputs.matrices().items()},
-            {name: _array(tensor) for name, tensor in self.state_dict().items()},
-            {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
-            {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
-            {} if self.lemmas is None else {task: _array(values()) for task, values in self.lemmas.inputs.items()},
-            None if self.lemmas is None else _array(self.lemmas.outputs()),
-            None if self.pretrained is None else self.pretrained.encoder,
-        )
+        """Return the encoder without torch on a CPU, sharing memory with parameters, and elsewhere what runs on the device."""
+        if not self.reserved.is_cpu:
+            return super().frozen(int8)
+        spec, vocabularies, readers = self._made_of
+        tensors = {name: tensor.detach().contiguous().numpy() for name, tensor in self.state_dict().items()}
+        return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         packing = Packing.of(lengths, values.device)
@@ -140,66 +137,18 @@ class BiLSTM(ContextualRepresentation):
         return tagger.scores(read)
 
     def _embed(self, values: Tensor, dropping: bool, lengths: np.ndarray | None = None) -> Tensor:
-        """float32[tokens, width]: the vectors of the attributes, the subwords and the characters, and the pretrained ones.
+        """float32[tokens, width]: the vectors of all parts.
 
         ``lengths``: of the sentences; None: there is one.
         """
-        matrices = self.inputs.matrices()
-        subwords = matrices.pop(SUBWORDS, None)
-        parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices.values())]
-        further = values[:, len(parts) :]
-        if subwords is not None:
-            pieces, further = further[:, : Subwords.longest], further[:, Subwords.longest :]
-            parts.append(nn.functional.embedding_bag(pieces.contiguous(), subwords, mode="mean", padding_idx=ABSENT))
-        if self.characters is not None:
-            parts.append(self.characters(further[:, : self.characters.spec.longest]))
-        if self.pretrained is not None:
-            of_sentences = np.array([len(values)]) if lengths is None else lengths
-            parts.append(self.pretrained(values[:, -Pieces.longest :], of_sentences, dropping))
+        of_sentences = np.array([len(values)]) if lengths is None else lengths
+        vectors = list(chain.from_iterable(read(values[:, rows], of_sentences, dropping) for rows, (read, _) in self._parts))
         if dropping and self.spec.attribute_dropout:
-            parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
-        read = torch.cat(parts, dim=1)
+            vectors = [one * bernoulli_mask(one.new_empty(len(one), 1), self.spec.attribute_dropout) for one in vectors]
+        read = torch.cat(vectors, dim=1)
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
-
-
-class CharacterEncoder(nn.Module):
-    """From characters to vectors of forms: the final states of both directions (Ling et al. 2015, Section 3).
-
-    A form is read once in a batch, however often it occurs there.
-
-    Args:
-        spec: its layers.
-        n_characters: characters that have a vector, reserved ones included.
-    """
-
-    def __init__(self, spec: CharacterSpec, n_characters: int) -> None:
-        super().__init__()
-        self.spec, shapes = spec, spec.shapes(n_characters)
-        self.vectors = nn.Parameter(torch.empty(shapes["vectors"]))
-        draw_vectors(self.vectors)
-        self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
-
-    def forward(self, characters: Tensor) -> Tensor:
-        """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
-        forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
-        lengths = (forms != ABSENT).sum(axis=1)
-        packing = Packing.of(lengths, characters.device)
-        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
-        read = nn.functional.embedding(flat[packing.elements], self.vectors)
-        ends = torch.from_numpy(np.cumsum(lengths)).to(characters.device)
-        last, first = packing.rows[ends - 1], packing.rows[ends - torch.from_numpy(lengths).to(characters.device)]
-        forwards, backwards = (
-            read_sequences(self.forwards, read, packing, False),
-            read_sequences(self.backwards, read, packing, True),
-        )
-        of_forms = torch.cat([forwards[last], backwards[first]], dim=1)
-        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
 
 
 def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:
     """float32[rows, width]: a mask that drops the same numbers all through a sentence."""
     return bernoulli_mask(read.new_empty(packing.sizes[0], read.shape[1]), share)[packing.sequences]
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().contiguous().numpy()

@@ -11,20 +11,21 @@ batch_scorer() scores many configurations at a time from precomputed hidden acti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.precomputed import Scorer, hidden_layer, with_arcs
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.network_spec import ClassifierSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import ACTIVATIONS, dropout_mask
-from parser.networks.pretrained import PretrainedEncoder, PretrainedInput
 from parser.networks.representation import AttributeEmbeddings, Embeddings, TokenRepresentation
 from parser.transitions.features import RELATION, TOKEN, FeatureTable, Slot
 
@@ -258,41 +259,21 @@ def new_classifier(
     vocabularies: Vocabularies,
     relations: Vocabulary,
     n_outputs: int,
-    pretrained: PretrainedEncoder | None = None,
+    readers: Mapping[str, Any] | None = None,
 ) -> Classifier:
     """The classifier that a spec describes, with fresh weights, drawn from torch's global generator.
 
-    ``pretrained``: the pretrained encoder that ``spec.pretrained`` is of.
+    ``readers``: by name of a part, what reads whole sentences for it.
     """
-    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.embedded.items()} | {RELATION: len(relations)}
-    tokens = _representation(spec, vocabularies, n_values, len(relations.symbols), pretrained)
+    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
+    tokens: TokenRepresentation
+    if spec.encoder is None:
+        tokens = AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements))
+    else:
+        of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
+        tokens = BiLSTM(spec, vocabularies, Embeddings(of_relations, n_values), len(relations.symbols), readers)
     layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
-
-
-def _representation(
-    spec: ClassifierSpec,
-    vocabularies: Vocabularies,
-    n_values: dict[str, int],
-    n_relations: int,
-    pretrained: PretrainedEncoder | None,
-) -> TokenRepresentation:
-    elements = {
-        name: vocabulary.elements
-        for name, vocabulary in vocabularies.by_attribute.items()
-        if isinstance(vocabulary, SetVocabulary)
-    }
-    if spec.encoder is None:
-        return AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, elements))
-    inputs = Embeddings({name: spec.embeddings[name] for name in vocabularies.embedded}, n_values, elements)
-    of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
-    n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-    rules = None if vocabularies.lemmas is None else vocabularies.lemmas.rules
-    of_pretrained = None
-    if spec.pretrained is not None and pretrained is not None:
-        of_pretrained = PretrainedInput(spec.pretrained, pretrained)
-    numbers = n_characters, vocabularies.tags, n_relations, rules
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), spec.encoder, *numbers, pretrained=of_pretrained)
 
 
 def check_device(name: str) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import PackedSequence
 
-from parser.inference.encoder import tanh
+from parser.inference.lstm import tanh
 from parser.kernels import kernel
 from parser.kernels.torch_products import product
 

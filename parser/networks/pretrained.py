@@ -32,10 +32,13 @@ from parser import batch_sizes
 from parser.data.parts.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
 from parser.data.parts.subwords import TOKENIZER
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec
 from parser.storage import remove_old_temporaries, replacing
+
+TRANSFORMER = "tokens.pretrained.transformer."
+"""What the names of the encoder's weights in a classifier begin with, where they are trained."""
 
 # Of encoders that know places relative to one another alone, pieces that are read at a time.
 _USUAL_WINDOW = 512
@@ -102,7 +105,7 @@ class PretrainedEncoder:
         self.transformer, room = _load(pieces)
         self._room = room - len(pieces.before) - len(pieces.after)
         config = self.transformer.config
-        if self._room < pieces.longest:
+        if self._room < pieces.rows:
             raise PretrainedError(f"{pieces.folder}: it reads only {room} pieces at a time; take another pretrained encoder")
         if len(pieces) - N_RESERVED > self.transformer.get_input_embeddings().weight.shape[0]:
             raise PretrainedError(
@@ -270,13 +273,13 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
 
     Args:
         encoder: the encoder.
-        parts: sentences, each part with a file of its own.
+        parts: sentences, of whose values only the pieces are there; each has a file of its own.
         folder: of the files; made if it is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_old_temporaries(folder)
     for part in parts:
-        pieces, spans = part.values[-encoder.pieces.longest :], list(zip(part.offsets[:-1], part.offsets[1:], strict=True))
+        pieces, spans = part.values, list(zip(part.offsets[:-1], part.offsets[1:], strict=True))
         keys = [key(pieces[:, start:end]) for start, end in spans]
         versions = [_VECTORS, torch.__version__, package().__version__]
         how = [encoder.pieces.sums, encoder.layers, *versions, str(encoder.transformer.device)]
@@ -290,7 +293,7 @@ def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Pat
                 with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
                     for first, last in part.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
                         some = part.span(first, last)
-                        of_some = encoder.vectors(some.values[-encoder.pieces.longest :], some.offsets)
+                        of_some = encoder.vectors(some.values, some.offsets)
                         file.write(of_some.astype("<f2").tobytes())
                         bar.update(len(of_some))
             found = _read(path, shape)

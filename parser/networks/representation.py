@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from parser import batch_sizes
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED, Elements
+from parser.data.vocabulary import N_RESERVED, Elements
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
 from parser.network_spec import Embedding

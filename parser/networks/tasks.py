@@ -26,9 +26,8 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.lemmas import affixes
-from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
+from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
-from parser.inference.layouts import value_counts
 from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear
 from parser.networks.representation import SetSums
@@ -48,7 +47,7 @@ class Tagger(nn.Module):
 
     def __init__(self, spec: TaggerSpec, width: int, tags: Mapping[str, Vocabulary]) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(width, value_counts(tags))
+        self.spec, shapes = spec, spec.shapes(width, {task: values.counts for task, values in tags.items()})
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
         read = tags if spec.size else {}
@@ -98,7 +97,7 @@ class LemmaScorer(nn.Module):
 
     def __init__(self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(value_counts(tags), value_counts({"rules": rules})["rules"])
+        self.spec, shapes = spec, spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
         self.affixes = nn.Parameter(torch.zeros(shapes["affixes"]))
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)

@@ -23,11 +23,13 @@ from safetensors.numpy import save
 
 from parser import batch_sizes
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import FrozenEncoder
-from parser.inference.weights import EncoderWeights, under
+from parser.inference.layouts import encoder_shapes
+from parser.inference.weights import under
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
-from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec, between
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, Shapes, Spec, between, prefixed
 from parser.storage import replacing, write_json
 from parser.text.tokens import Token
 
@@ -77,20 +79,17 @@ class SegmenterSpec(Spec):
     dropout: float = field(default=0.4, metadata=between(0, 1, "a share of numbers", below=True))
 
     @property
-    def lstms(self) -> BiLSTMSpec:
-        """The layers."""
-        return BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
+    def classifier(self) -> ClassifierSpec:
+        """That of a classifier with this encoder; of the rest nothing is read."""
+        sizes = {name: self.form if name == "lower" else self.affix for name in ATTRIBUTES}
+        embeddings = {name: Embedding(size, trained=True) for name, size in sizes.items()}
+        lstms = BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
+        return ClassifierSpec(1, "relu", 0.0, 0.0, 0.0, embeddings, lstms)
 
-    def size_of(self, attribute: str) -> int:
-        """The length of the vector of an attribute."""
-        return self.form if attribute == "lower" else self.affix
-
-    def shapes(self, n_values: Mapping[str, int]) -> Shapes:
-        """Those of the parameters of a SegmenterNetwork, where attributes have so many values."""
-        inputs = {name: (n, self.size_of(name)) for name, n in n_values.items()}
-        of_encoder = {"reserved": (N_RESERVED, self.lstms.size), **self.lstms.shapes(inputs, Counts())}
-        of_output: Shapes = {"output.weight": (1, self.lstms.size), "output.bias": (1,)}
-        return {f"encoder.{name}": shape for name, shape in of_encoder.items()} | of_output
+    def shapes(self, vocabularies: dict[str, Vocabulary]) -> Shapes:
+        """Those of the parameters of a SegmenterNetwork, where attributes have these values."""
+        of_encoder = {"reserved": (N_RESERVED, 2 * self.hidden), **encoder_shapes(self.classifier, Vocabularies(vocabularies))}
+        return prefixed("encoder.", of_encoder) | {"output.weight": (1, 2 * self.hidden), "output.bias": (1,)}
 
 
 class Segmenter:
@@ -112,9 +111,9 @@ class Segmenter:
     ) -> None:
         self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
         of_encoder = under("encoder.", tensors)
-        inputs = {name: of_encoder[f"inputs.vectors.{name}"] for name in vocabularies}
-        weights = EncoderWeights(spec.lstms, inputs, of_encoder)
-        self._encoder, self._int8_encoder = (FrozenEncoder(weights, int8) for int8 in (False, True))
+        self._encoder, self._int8_encoder = (
+            FrozenEncoder(spec.classifier, Vocabularies(vocabularies), of_encoder, int8=int8) for int8 in (False, True)
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Segmenter:
@@ -129,7 +128,7 @@ class Segmenter:
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
                 raise ValueError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
-            check_tensors(header, spec.shapes({name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
+            check_tensors(header, spec.shapes(vocabularies))
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from parser.conllu.stream import read_sentences
-from parser.data.vocabularies import UNKNOWN, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
-from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
@@ -157,7 +157,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
     log.info("training the segmenter: %d epochs of %s tokens", epochs, f"{n_tokens:,}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = SegmenterNetwork(how.spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+        network = SegmenterNetwork(how.spec, vocabularies)
         optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
         for epoch in range(1, epochs + 1):
@@ -221,13 +221,12 @@ class SegmenterNetwork(nn.Module):
 
     Args:
         spec: its sizes.
-        n_values: by attribute, how many values there are, reserved ones included.
+        vocabularies: the values of each attribute.
     """
 
-    def __init__(self, spec: SegmenterSpec, n_values: dict[str, int]) -> None:
+    def __init__(self, spec: SegmenterSpec, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
-        sizes = {name: Embedding(spec.size_of(name), True) for name in n_values}
-        self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), spec.lstms, input_dropout=spec.dropout)
+        self.encoder = BiLSTM(spec.classifier, Vocabularies(vocabularies), Embeddings({}, {}), input_dropout=spec.dropout)
         self.encoder.initialize()
         for vectors in self.encoder.inputs.vectors.values():  # longer than a parser's, with which it learns less on got
             nn.init.normal_(vectors)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import torch
 
-from parser.data.attributes import SUBWORDS
+from parser.data.parts.pretrained import Pieces
+from parser.data.sentences import Sentences
 from parser.linear.model import LinearModel
 from parser.linear.templates import TEMPLATES
 from parser.model.extension import difference, take_over
@@ -52,13 +53,11 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     torch.manual_seed(plan.seed)
     model = fresh()
     model.classifier.to(plan.device)
-    model.holds_pretrained = network.pretrained is not None and network.pretrained.save
     if plan.start is not None:
         old = Model.load(Path(plan.start))
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
         take_over(model, old)
-        model.holds_pretrained |= old.holds_pretrained
     _remember(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
     passes: list[TrainingPass] = []
@@ -116,15 +115,17 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
 
 def _remember(model: Model, network: NetworkPlan, context: RunContext) -> None:
     """Computes what a pretrained encoder makes of the sentences, once, where training does not change it."""
-    spec, corpus, encoder = model.spec.pretrained, context.corpus, model.pretrained_encoder()
-    if spec is None or network.pretrained is None or encoder is None or spec.tuned:
+    spec, corpus = model.spec.pretrained, context.corpus
+    if spec is None or network.pretrained is None or spec.tuned:
         return
     folder = vector_cache() if network.pretrained.cache is None else Path(network.pretrained.cache)
     log.info("computing the vectors of the pretrained encoder, but for those in %s", folder)
     parts = [corpus.vocabularies.encode(corpus.train.sentences)]
     parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
     with context.stopwatch("pretrained"):
-        remember(encoder, parts, folder)
+        for part, rows in corpus.vocabularies.placed:
+            if isinstance(part, Pieces):
+                remember(model.readers()[part.name], [Sentences(some.values[rows], some.offsets) for some in parts], folder)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
@@ -133,18 +134,18 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
     if network.vectors is not None and (length := corpus.vector_length) is not None:
         embeddings[str(network.vectors.attribute)] = Embedding(length, network.vectors.trained)
-    if corpus.subword_vectors is not None:
-        embeddings[SUBWORDS] = Embedding(corpus.subword_vectors.shape[1], trained=False)
-    if network.spec.encoder is not None and (unread := [one for one in corpus.vocabularies.embedded if one not in embeddings]):
-        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; {same_network(plan.start)}")
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    for part in corpus.vocabularies.parts:
+        spec = part.completed(spec)
+    if spec.encoder is not None and (unread := [one for one in corpus.vocabularies.tables if one not in spec.embeddings]):
+        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; {same_network(plan.start)}")
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
-    spec = replace(spec, pretrained=corpus.pretrained)
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(network.vectors.attribute), corpus.vectors.matrix)
-    if corpus.subword_vectors is not None:
-        model.classifier.tokens.set_vectors(SUBWORDS, corpus.subword_vectors)
+    for part in corpus.vocabularies.parts:
+        for name, vectors in part.vectors().items():
+            model.classifier.tokens.set_vectors(name, vectors)
     return model

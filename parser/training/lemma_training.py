@@ -20,7 +20,7 @@ from parser import batch_sizes
 from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.lemmas import tokens_of
 from parser.data.treebank import Sentence
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from parser.data.vocabularies import UD_ROOT, Vocabulary
+from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
 __all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "system_class"]

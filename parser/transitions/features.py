@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Transitions, TransitionSystem

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
+from parser.data.parts.characters import Characters
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from tests.toy import sentence
 
 FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)
@@ -15,17 +17,17 @@ FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)
 
 def one_by_one(characters: Characters, form: str) -> list[int]:
     """The numbers of a form, padded."""
-    if len(form) > characters.longest:
-        first = characters.longest // 2
-        form = form[:first] + form[-(characters.longest - first) :]
+    if len(form) > characters.rows:
+        first = characters.rows // 2
+        form = form[:first] + form[-(characters.rows - first) :]
     numbers = [N_RESERVED + characters.symbols.index(c) if c in characters.symbols else UNKNOWN for c in form] or [UNKNOWN]
-    return numbers + [ABSENT] * (characters.longest - len(numbers))
+    return numbers + [ABSENT] * (characters.rows - len(numbers))
 
 
 @given(st.lists(FORMS, max_size=4), st.integers(1, 7))
 def test_forms_are_encoded_one_by_one(sentences, longest):
     characters = Characters(["b", "a", "é"], longest)
-    found = characters.encode(sentences).T.tolist()
+    found = characters.encode_forms(sentences).T.tolist()
     root = [ROOT] + [ABSENT] * (longest - 1)
     assert found == [row for forms in sentences for row in [root, *(one_by_one(characters, form) for form in forms)]]
 
@@ -48,7 +50,7 @@ def test_vocabularies_put_them_behind_the_attributes():
     read = sentence([0, 1])
     read.forms = ["aa", "b"]
     without = Vocabularies({"form": Vocabulary(["b"])})
-    vocabularies = Vocabularies({"form": Vocabulary(["b"])}, Characters(["a"], 3), {"upos": Vocabulary([read.upos[0]])})
+    vocabularies = Vocabularies({"form": Vocabulary(["b"])}, [Characters(["a"], 3)], {"upos": Vocabulary([read.upos[0]])})
     encoded = vocabularies.encode([read])
     assert vocabularies.n_rows == len(encoded.values) == 4
     np.testing.assert_array_equal(encoded.values[:1], without.encode([read]).values)

@@ -12,7 +12,7 @@ from parser.conllu.checks import ConlluError
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, interchangeable
 from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import LemmaLexicon, Lemmas, Lemmatizer, affixes
-from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN
+from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
 KNOWN = ["lower\t0\t\t0\t", "lower\t0\t\t2\ta", "keep\t0\t\t0\t"]

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary, vocabulary_for
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Elements, SetVocabulary, Vocabulary, vocabulary_for
 
 FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=Plur|Person=3"]
 

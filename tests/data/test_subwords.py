@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from parser.data.parts.characters import Characters
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS, SubwordError, Subwords, read_pretrained
-from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from tests.pretrained import SIZE, write_encoder
 from tests.toy import sentence
 
@@ -23,7 +25,7 @@ def folder(tmp_path):
 
 
 def mean(subwords: Subwords, vectors: np.ndarray, form: str) -> np.ndarray:
-    numbers = subwords.encode([[form]])[:, 1]
+    numbers = subwords.encode_forms([[form]])[:, 1]
     return vectors[numbers[numbers != ABSENT]].astype(np.float64).mean(axis=0)
 
 
@@ -47,8 +49,8 @@ def test_vectors_of_forms_are_the_principal_components_of_the_means_of_embedding
 @pytest.mark.extras
 def test_every_form_has_a_vector(folder):
     subwords, vectors = read_pretrained(folder, FORMS, 4)
-    encoded = subwords.encode([["the", "", "☃☃", "λ", "w" * 99, "a b", "\ud800"], []])
-    assert encoded.shape == (subwords.longest, 9)
+    encoded = subwords.encode_forms([["the", "", "☃☃", "λ", "w" * 99, "a b", "\ud800"], []])
+    assert encoded.shape == (subwords.rows, 9)
     assert encoded[:2, 0].tolist() == [ROOT, ABSENT] == encoded[:2, 8].tolist()
     assert encoded[:2, 2].tolist() == [UNKNOWN, ABSENT]
     assert (encoded[:, [1, 3, 4, 5, 6, 7]] != ABSENT).any(axis=0).all()
@@ -96,7 +98,7 @@ def test_the_pieces_of_a_byte_level_tokenizer_begin_with_the_blank_before_a_word
         made.save(str(folder / TOKENIZER))
         subwords, _ = read_pretrained(folder, ["ab"], 2)
         assert subwords.pieces("ab")[1] == ["Ġa", "b"]
-        assert subwords.encode([[""]])[0, 1] == UNKNOWN
+        assert subwords.encode_forms([[""]])[0, 1] == UNKNOWN
 
 
 @pytest.mark.extras
@@ -111,11 +113,12 @@ def test_vocabularies_put_them_between_attributes_and_characters(folder):
     subwords, _ = read_pretrained(folder, FORMS, 3)
     read = sentence([0, 1])
     read.forms = ["abst", "w1"]
-    both = Vocabularies({"form": Vocabulary(["w1"])}, Characters(["a"], 3), subwords=subwords)
+    characters = Characters(["a"], 3)
+    both = Vocabularies({"form": Vocabulary(["w1"])}, [subwords, characters])
     encoded = both.encode([read]).values
-    assert both.n_rows == len(encoded) == 1 + subwords.longest + 3
-    np.testing.assert_array_equal(encoded[1:-3], subwords.encode([read.forms]))
-    np.testing.assert_array_equal(encoded[-3:], both.characters.encode([read.forms]))
+    assert both.n_rows == len(encoded) == 1 + subwords.rows + 3
+    np.testing.assert_array_equal(encoded[1:-3], subwords.encode_forms([read.forms]))
+    np.testing.assert_array_equal(encoded[-3:], characters.encode_forms([read.forms]))
     of_forms, rows = both.of_column("forms")
     np.testing.assert_array_equal(of_forms.encode([read]).values, encoded[rows])
     assert not len(both.of_column("upos")[1])

@@ -17,7 +17,8 @@ import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
-from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence

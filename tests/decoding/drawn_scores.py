@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer
 from tests.decoding.computations import hashed_scores

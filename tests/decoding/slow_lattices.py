@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from parser.data.vocabularies import ABSENT, N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding

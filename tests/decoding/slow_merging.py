@@ -13,7 +13,7 @@ import numpy as np
 
 from parser.beam_settings import Beam, Scores
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.derivations import Backpointer, Item, Node, PredictorState, best_trees, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import arc_standard_alone, visible_parts

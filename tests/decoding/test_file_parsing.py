@@ -17,7 +17,8 @@ from parser.beam_settings import Beam, BeamError
 from parser.conllu.checks import COLUMN_NAMES, ConlluError
 from parser.conllu.chunks import Chunk
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import ChunkParser, FileCounts
 from parser.decoding.files.word_cache import WordCache

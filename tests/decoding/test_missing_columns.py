@@ -7,7 +7,7 @@ import io
 import pytest
 
 from parser.conllu.chunks import read_chunks
-from parser.data.vocabularies import Vocabulary
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.files.missing_columns import MissingColumnsError, refuse_missing_columns
 from tests.odd_files import line
 

@@ -12,7 +12,7 @@ import torch
 from parser.beam_settings import Beam
 from parser.conllu.checks import check_tree
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.predictor import Predictor

@@ -12,7 +12,7 @@ import torch
 from parser import batch_sizes
 from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import beam_parser_of
 from parser.inference import biaffine as frozen_biaffine
 from parser.inference.encoder import FrozenEncoder

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.greedy.spine import SpineParser
 from parser.decoding.parsers import parse, parser_of

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
-from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, vocabulary_for
+from parser.data.parts.characters import Characters
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary, vocabulary_for
 from parser.decoding.files import word_cache
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line
 
 VOCABULARIES = Vocabularies(
-    {name: vocabulary_for(name, ["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, Characters(["a", "\u00e9"], 4)
+    {name: vocabulary_for(name, ["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, [Characters(["a", "\u00e9"], 4)]
 )
 
 

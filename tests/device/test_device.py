@@ -76,7 +76,7 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
     with fake_device():
         model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
         assert isinstance(model, Model)
-        read_by = model.pretrained_encoder()
+        read_by = model.readers()["pretrained"]
         assert read_by is not None
         assert read_by.transformer.device.type == NAME
 

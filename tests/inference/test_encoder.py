@@ -17,7 +17,8 @@ from parser.data.sentences import Sentences
 from parser.decoding.greedy.batched import BatchedParser
 from parser.decoding.parsers import parser_of
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.inference.encoder import FrozenEncoder, FrozenLSTM, tanh
+from parser.inference.encoder import FrozenEncoder
+from parser.inference.lstm import FrozenLSTM, tanh
 from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
 from parser.model.loading import load

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import parser.inference.precomputed_tokens as module
 from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.precomputed_tokens import SignatureActivations
 from tests.random_models import random_static_model

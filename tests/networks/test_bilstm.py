@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser import batch_sizes
-from parser.data.vocabularies import ABSENT, Elements, vocabulary_for
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, vocabulary_for
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
-from parser.network_spec import BiLSTMSpec, Embedding
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import ContextualScorer
 from parser.networks.representation import Embeddings
@@ -51,10 +52,11 @@ def plain_lstm(encoder: BiLSTM, layer: int) -> nn.LSTM:
 @given(LENGTHS, st.integers(0, 1000))
 def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths, seed):
     torch.manual_seed(seed)
-    elements = {"feats_pairs": Elements.of(vocabulary_for("feats_pairs", ["a=1|b=2", "a=1"]))}
+    values = {"form": [f"w{number}" for number in range(17)], "feats_pairs": ["a=1|b=2", "a=1"]}
+    vocabularies = Vocabularies({name: vocabulary_for(name, symbols) for name, symbols in values.items()})
     embeddings = {"form": Embedding(4, True), "feats_pairs": Embedding(3, False)}
-    inputs = Embeddings(embeddings, {"form": 20, "feats_pairs": 5}, elements)
-    encoder = BiLSTM(inputs, Embeddings({}, {}), BiLSTMSpec(2, 6, 0.5, 0.5))
+    spec = ClassifierSpec(1, "relu", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(2, 6, 0.5, 0.5))
+    encoder = BiLSTM(spec, vocabularies, Embeddings({}, {}))
     values = torch.stack([torch.randint(20, (sum(lengths),)), torch.randint(5, (sum(lengths),))], dim=1).int()
     with torch.no_grad():
         together = encoder.encode(values, np.array(lengths)).tokens

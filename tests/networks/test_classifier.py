@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import Elements, vocabulary_for
+from parser.data.vocabulary import Elements, vocabulary_for
 from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier
 from parser.networks.layers import Activation

@@ -17,10 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_encoder, sums_of
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.networks.pretrained import PretrainedEncoder, one_thread, remember, windows
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
@@ -61,12 +63,12 @@ def encoder(folder) -> PretrainedEncoder:
 
 def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
     offsets = np.cumsum([0, *(len(some) + 1 for some in forms)])
-    return Sentences(encoder.pieces.encode(forms), offsets)
+    return Sentences(encoder.pieces.encode_forms(forms), offsets)
 
 
 def expected(encoder: PretrainedEncoder, forms: list[str]) -> np.ndarray:
     """float32[tokens, layers, width], word by word from what transformers makes of the whole sentence."""
-    pieces = [encoder.pieces.pieces(form)[0][: Pieces.longest] if form else [] for form in forms]
+    pieces = [encoder.pieces.pieces(form)[0][: Pieces.rows] if form else [] for form in forms]
     read = [*encoder.pieces.before, *(one for some in pieces for one in some), *encoder.pieces.after]
     with torch.no_grad():
         layers = encoder.transformer(torch.tensor([read]), output_hidden_states=True).hidden_states
@@ -93,12 +95,12 @@ def test_a_word_has_the_mean_of_its_pieces_in_each_layer(encoder):
 
 @extras
 def test_pieces_of_forms(encoder):
-    first, *_ = encoder.pieces.encode([["the", "", "☃", "w" * 99, "\ud800"]])
+    first, *_ = encoder.pieces.encode_forms([["the", "", "☃", "w" * 99, "\ud800"]])
     assert first[0] == ROOT
     assert first[2] == UNKNOWN
     assert (first[[1, 3, 4]] >= N_RESERVED).all()
     assert (encoder.pieces.before, encoder.pieces.after) == ([0], [0])
-    assert (encoder.pieces.encode([["w" * 99]])[:, 1] >= N_RESERVED).all()
+    assert (encoder.pieces.encode_forms([["w" * 99]])[:, 1] >= N_RESERVED).all()
 
 
 @extras
@@ -265,10 +267,10 @@ def test_each_thread_has_its_number_of_threads_back():
 def test_pieces_stand_after_all_other_values(encoder):
     words = sentence([0, 1])
     words.forms = ["the", "w1"]
-    both = Vocabularies({"form": Vocabulary(["w1"])}, Characters(["a"], 3), pretrained=encoder.pieces)
+    both = Vocabularies({"form": Vocabulary(["w1"])}, [encoder.pieces, Characters(["a"], 3)])
     values = both.encode([words]).values
-    assert both.n_rows == len(values) == 1 + 3 + Pieces.longest
-    np.testing.assert_array_equal(values[4:], encoder.pieces.encode([words.forms]))
+    assert both.n_rows == len(values) == 1 + 3 + Pieces.rows
+    np.testing.assert_array_equal(values[4:], encoder.pieces.encode_forms([words.forms]))
 
 
 @extras
@@ -279,7 +281,7 @@ def test_a_byte_level_tokenizer_reads_the_blank_before_a_word(folder, tmp_path):
     made.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.save(str(tmp_path / "bytes" / TOKENIZER))
     pieces = Pieces.of(str(tmp_path / "bytes"))
-    assert pieces.encode([["a"]])[0, 1] == N_RESERVED + 2
+    assert pieces.encode_forms([["a"]])[0, 1] == N_RESERVED + 2
     assert (pieces.before, pieces.after) == ([], [])
 
 
@@ -363,7 +365,7 @@ def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkey
     transformers()
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
     pieces = Pieces.of("some/model", download=True)
-    assert (pieces.name, pieces.folder) == ("some/model", folder)
+    assert (pieces.source, pieces.folder) == ("some/model", folder)
     assert Pieces.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
     assert asked == [("some/model", False), ("some/model", True)]
 

@@ -9,12 +9,14 @@ from torch import nn
 from parser import batch_sizes
 from parser.data.lemma_rules import rule_elements
 from parser.data.lemmas import affixes
-from parser.data.vocabularies import N_RESERVED, Characters, SetVocabulary, tag_vocabulary
+from parser.data.parts.characters import Characters
+from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
 from parser.network_spec import CharacterSpec, LemmaSpec, TaggerSpec
-from parser.networks.bilstm import BiLSTM, CharacterEncoder
+from parser.networks.bilstm import BiLSTM
+from parser.networks.parts import CharacterEncoder
 from parser.networks.tasks import LemmaScorer, Tagger
 from tests.forgery import small_model
 from tests.random_models import random_text_model
@@ -31,7 +33,7 @@ def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
                 getattr(both, name + suffix).copy_(weight)
     characters = Characters(["a", "b", "c"], 6)
     forms = ["abc", "a", "abc", "cccccccc", "ba"]
-    encoded = torch.from_numpy(characters.encode([forms]).T.copy())
+    encoded = torch.from_numpy(characters.encode_forms([forms]).T.copy())
     found = encoder(encoded)
     for row, vector in zip(encoded, found, strict=True):
         read = encoder.vectors[row[row != 0].long()]

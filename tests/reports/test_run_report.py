@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from parser.commands.report import main
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.parse_options import TagUse
 from parser.drawing.html import table
 from parser.drawing.svg import confusion_svg

@@ -11,7 +11,8 @@ import torch
 import oracles
 from parser import Parser, transitions
 from parser.commands import trace as command
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
 from parser.inference.calibration import Calibration
 from parser.model.model import Model

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of

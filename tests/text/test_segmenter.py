@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parser import batch_sizes
-from parser.data.vocabularies import Vocabulary
+from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import TOKENIZER, ModelError
@@ -46,7 +46,7 @@ def random_segmenter(seed=0):
     torch.manual_seed(seed)
     tokens = words(GOLD[0])
     vocabularies = {name: Vocabulary.of(map(value, tokens)) for name, value in ATTRIBUTES.items()}
-    network = SegmenterNetwork(SHAPE, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+    network = SegmenterNetwork(SHAPE, vocabularies)
     return Segmenter(network.tensors(), SHAPE, vocabularies, 0.5), network
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import Elements
+from parser.data.vocabulary import Elements
 from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier
 from parser.networks.representation import AttributeEmbeddings, Embeddings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.model.model import Model
 from parser.training.fitting.beam_objective import BeamTraining
 from tests.brute_force import StepScores

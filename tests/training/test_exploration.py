@@ -10,7 +10,8 @@ import pytest
 import oracles
 from oracles import NOT_APPLICABLE, BoundOracle
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.settings.choices import Policy
 from parser.training.examples.examples import (

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from oracles import UNKNOWN_HEAD
-from parser.data.vocabularies import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.beam.tree_stacks import read_trees
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding

@@ -20,9 +20,10 @@ from parser.commands import get, pack
 from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, sums_of
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.decoding.parse_options import TagUse
-from parser.model.model import TRANSFORMER, Model
+from parser.model.model import Model
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, ModelError, read_header
 from parser.network_spec import PretrainedSpec
+from parser.networks.pretrained import TRANSFORMER
 from parser.settings.choices import SettingsError
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.fitting.trainer import TorchOptimizer, Tuning
@@ -197,7 +198,8 @@ def test_saved_with_the_model_it_needs_nothing_else_and_is_packed(runs, tmp_path
 def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was(runs, tmp_path):
     model = Model.load(runs / FROZEN)
     folder = shutil.copytree(runs / "encoder", tmp_path / "encoder")
-    model.vocabularies.pretrained.folder, model.holds_pretrained = folder, True
+    pieces = model.vocabularies.parts[-1]
+    pieces.folder, pieces.held = folder, True
     (folder / CONFIG).write_text((folder / CONFIG).read_text() + " ")
     with pytest.raises(PretrainedError, match=rf"{CONFIG} is not what it was when training began"):
         model.save(tmp_path / "model")

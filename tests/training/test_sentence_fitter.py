@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span, plan
 from parser.training.compiled.gradients import set_loss

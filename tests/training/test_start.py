@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parser.data.treebank import Sentence
-from parser.data.vocabularies import SetVocabulary
+from parser.data.vocabulary import SetVocabulary
 from parser.model.model import Model
 from parser.model_folder import read_tensors
 from parser.settings import SettingsError

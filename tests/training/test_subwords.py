@@ -16,7 +16,7 @@ from parser import Parser
 from parser.commands import get, pack
 from parser.data.attributes import SUBWORDS
 from parser.data.parts.subwords import WEIGHTS, SubwordError, Subwords, read_pretrained
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.model_folder import MODEL, SUBWORD_TOKENIZER, TENSORS, VOCABULARIES, ModelError, read_header, read_tensors
@@ -110,7 +110,7 @@ def test_frozen_vectors_of_tokens_are_torchs(run):
 def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(run):
     model, words = Model.load(run), sentence([0, 1, 1])
     words.forms = ["the", "nevermet", ""]
-    pieces = [[], *(model.vocabularies.subwords.pieces(form)[0] for form in words.forms)]
+    pieces = [[], *(model.vocabularies.parts[1].pieces(form)[0] for form in words.forms)]
     assert {len(some) for some in pieces} == {0, 1, 8}
     values = torch.from_numpy(model.vocabularies.encode([words]).values.T.copy())
     table = read_tensors(run / MODEL)[VECTORS][N_RESERVED:]

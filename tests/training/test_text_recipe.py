@@ -17,7 +17,7 @@ from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import Lemmas
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
 from parser.model.model import Model
 from parser.model_folder import read_tensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from parser.data.vocabularies import ABSENT, ROOT, UNKNOWN
+from parser.data.vocabulary import ABSENT, ROOT, UNKNOWN
 from parser.training.fitting.word_dropout import WordDropout, unknown_rates
 
 NOTHING = np.zeros(0, np.float32)

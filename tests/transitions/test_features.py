@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from parser import transitions
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabulary
 from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best

@@ -8,17 +8,32 @@ may hold them itself. networks/pretrained.py computes vectors with it.
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from parser.data.parts.subwords import TOKENIZER, Subwords, tokenizer_of_forms
+import numpy as np
+
+from parser.data.attributes import AttributeColumns
+from parser.data.parts.part import PartWishes
+from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, tokenizer_of_forms
+from parser.model_folder import Contents
+from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, check_type, prefixed
 from parser.storage import sha256_of
+
+log = logging.getLogger(__name__)
 
 CONFIG = "config.json"
 HELD = "pretrained"
 """The folder of the encoder within that of a model."""
+
+# Length of the vectors that are made of the encoder's.
+_SIZE = 256
 
 _INDEX = "model.safetensors.index.json"
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
@@ -101,35 +116,110 @@ def sums_of(folder: Path) -> dict[str, str]:
     return {name: sha256_of(folder / name) for name in files_of(folder)}
 
 
-class Pieces(Subwords):
+class Pieces(PieceReader):
     """How a pretrained encoder segments forms.
 
     Args:
         folder: of the encoder.
-        name: as settings call it, to find it again.
+        source: what settings call it, to find it again.
         sums: of its files.
-        held: whether the folder is within that of a model.
+        held: whether models hold it in their folders.
 
     Attributes:
-        folder, name, sums, held: as given.
+        folder, source, sums, held: as given.
         before, after: the numbers of the special tokens that a sentence begins and ends with.
 
     Raises:
         PretrainedError: a package is not installed, or the tokenizer cannot be used.
     """
 
-    longest: ClassVar[int] = 16
-    """Pieces of a form that are read, the first ones."""
+    name = "pretrained"
+    in_sentences = True
 
-    def __init__(self, folder: Path, name: str, sums: Mapping[str, str], held: bool = False) -> None:
+    rows = 16
+
+    _spec: PretrainedSpec | None = None  # how its vectors are read
+
+    def __init__(self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False) -> None:
         package()
-        self.folder, self.name, self.sums, self.held = folder, name, dict(sums), held
+        self.folder, self.source, self.sums, self.held = folder, source, dict(sums), held
         try:
             super().__init__(json.dumps(tokenizer_of_forms(folder / TOKENIZER)))
             whole = Subwords((folder / TOKENIZER).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
         self.before, self.after = whole.special_tokens()
+
+    @classmethod
+    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Pieces | None:
+        """Return the pieces of the encoder that a plan names.
+
+        Raises:
+            PretrainedError: the encoder is not there, or cannot be used.
+        """
+        source, how = wanted.pretrained_encoder, wanted.pretrained
+        if source is None or how is None:
+            return None
+        log.info("%s: reading the tokenizer of the pretrained encoder", source)
+        made = cls.of(source, download=True)
+        width, layers = made.sizes()
+        made.held, made._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
+        return made
+
+    def extended(self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]) -> Pieces:
+        same = copy(self)
+        same.held |= wanted.pretrained is not None and wanted.pretrained.save
+        return same
+
+    def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
+        return replace(spec, pretrained=self._spec)
+
+    def size(self, spec: ClassifierSpec) -> int:
+        return _known(spec).size
+
+    def shapes(self, spec: ClassifierSpec) -> Shapes:
+        return prefixed(f"{self.name}.", _known(spec).shapes())
+
+    def save(self, folder: Path, reader: Any) -> dict[str, Any]:
+        """Write the encoder where the folder holds it, and return what tells it from others.
+
+        Raises:
+            PretrainedError: its files are not what they were.
+        """
+        sums = self.sums
+        if self._spec is not None and self._spec.tuned:
+            sums = reader.save(folder / HELD)
+        elif self.held:
+            (folder / HELD).mkdir()
+            for name in sums:
+                shutil.copyfile(self.folder / name, folder / HELD / name)
+            if differing := [name for name, digest in sums_of(folder / HELD).items() if sums[name] != digest]:
+                raise PretrainedError(
+                    f"{self.folder / differing[0]} is not what it was when training began; put back the file of then, and "
+                    "start the run again in its folder"
+                )
+        return {self.name: {"name": self.source, "sha256": sums}}
+
+    @classmethod
+    def read(cls, contents: Contents) -> Pieces | None:
+        """Return the pieces of the encoder that a folder names.
+
+        Raises:
+            PretrainedError: the encoder that the model needs is not there.
+        """
+        if contents.spec is None or contents.spec.pretrained is None:
+            return None
+        with contents.settings_named():
+            found = contents.settings[cls.name]
+            check_type(found, dict, cls.name)
+            name, sums = found["name"], found["sha256"]
+            check_type(name, str, f"{cls.name}.name")
+            check_type(sums, dict, f"{cls.name}.sha256")
+            for file, digest in sums.items():
+                check_type(digest, str, f"{cls.name}.sha256.{file}")
+        made = cls.needed_by(contents.folder, name, sums)
+        made._spec = contents.spec.pretrained
+        return made
 
     def sizes(self) -> tuple[int, int]:
         """Of the encoder: the length of its vectors, and how many layers it has, that of the pieces among them."""
@@ -173,3 +263,8 @@ class Pieces(Subwords):
                 f"{differing[0]} differs; copy the right one, or make a link to it, as {held}"
             )
         return cls(folder, name, sums, folder == held)
+
+
+def _known(spec: ClassifierSpec) -> PretrainedSpec:
+    assert spec.pretrained is not None, "there is an encoder"
+    return spec.pretrained

@@ -11,15 +11,28 @@ The pretrained encoder is a folder in the layout of transformers, of which two f
 from __future__ import annotations
 
 import json
+import logging
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from parser.data.vocabularies import N_RESERVED, UNKNOWN, encode_parts
+from parser.conllu.checks import counted
+from parser.data.attributes import SUBWORDS, AttributeColumns
+from parser.data.parts.part import FormPart, PartWishes
+from parser.data.vocabulary import N_RESERVED, UNKNOWN
+from parser.model_folder import SUBWORD_TOKENIZER, Contents
+from parser.network_spec import ClassifierSpec, Embedding, Shapes
+from parser.storage import sha256_of
+
+log = logging.getLogger(__name__)
 
 WEIGHTS, TOKENIZER = FILES = "model.safetensors", "tokenizer.json"
 """What is read of the folder of a pretrained encoder."""
@@ -51,8 +64,8 @@ def package() -> Any:
     return tokenizers
 
 
-class Subwords:
-    """How forms are segmented, and the numbers of their pieces. Threads may use one side by side.
+class PieceReader(FormPart):
+    """How forms are segmented, and the numbers of their pieces, the first ones. Threads may use one side by side.
 
     Args:
         description: a tokenizer, in the JSON of the package ``tokenizers``.
@@ -60,9 +73,6 @@ class Subwords:
     Raises:
         SubwordError: it is none, or the package is not installed.
     """
-
-    longest: ClassVar[int] = 8
-    """Pieces of a form that are read, the first ones. Of XLM-R's, 4 forms of 1,000 have more on cu, 3 on el, 1 on hu."""
 
     def __init__(self, description: str) -> None:
         self.description = description
@@ -92,17 +102,82 @@ class Subwords:
         first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(found.ids), len(found.ids))
         return found.ids[:first], found.ids[last + 1 :]
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """int32[longest, tokens]: the pieces of the forms of sentences, a root before each.
-
-        A root has only the number ROOT, a form without pieces has UNKNOWN.
-        """
-        return encode_parts(sentences, self.longest, self._numbers)
-
-    def _numbers(self, form: str) -> list[int]:
+    def numbers_of(self, form: str) -> list[int]:
+        """The pieces of a form; UNKNOWN for one that has none."""
         # Half a character cannot be given to the package.
         pieces, _ = self.pieces(form.encode("utf-8", "replace").decode())
-        return [N_RESERVED + piece for piece in pieces[: self.longest]] or [UNKNOWN]
+        return [N_RESERVED + piece for piece in pieces[: self.rows]] or [UNKNOWN]
+
+
+class Subwords(PieceReader):
+    """Pieces with a vector each, which training does not change."""
+
+    name = SUBWORDS
+    half = (f"inputs.vectors.{SUBWORDS}",)
+
+    rows = 8
+    """Of XLM-R's pieces, 4 forms of 1,000 have more on cu, 3 on el, 1 on hu."""
+
+    _vectors: np.ndarray | None = None  # that training begins with
+
+    @classmethod
+    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Subwords | None:
+        if (folder := wanted.subwords) is None:
+            return None
+        log.info("%s: reading the vectors of subwords", folder)
+        made, vectors = read_pretrained(Path(folder), chain.from_iterable(sentence.forms for sentence in sentences))
+        log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
+        made._vectors = vectors
+        return made
+
+    def extended(
+        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+    ) -> Subwords:
+        same = copy(self)
+        (same._vectors,) = (tensors[name] for name in self.half)
+        return same
+
+    def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
+        assert self._vectors is not None, "it is about to be trained with"
+        embedding = Embedding(self._vectors.shape[1], trained=False)
+        return replace(spec, embeddings={**spec.embeddings, self.name: embedding})
+
+    def tables(self) -> dict[str, int]:
+        return {self.name: len(self)}
+
+    def vectors(self) -> dict[str, np.ndarray]:
+        return {} if self._vectors is None else {self.name: self._vectors}
+
+    def size(self, spec: ClassifierSpec) -> int:
+        return spec.embeddings[self.name].size
+
+    def shapes(self, spec: ClassifierSpec) -> Shapes:
+        return {name: (len(self), self.size(spec)) for name in self.half}
+
+    def described(self) -> dict[str, Any]:
+        return {self.name: sha256(self.description.encode()).hexdigest()}
+
+    def save(self, folder: Path, reader: Any) -> dict[str, Any]:
+        (folder / SUBWORD_TOKENIZER).write_bytes(self.description.encode())
+        return {}
+
+    @classmethod
+    def read(cls, contents: Contents) -> Subwords | None:
+        """Return the subwords of a folder.
+
+        Raises:
+            SubwordError: the package that segments is not installed.
+        """
+        if contents.spec is None or cls.name not in contents.spec.embeddings:
+            return None
+        package()
+        with contents.vocabularies_named():
+            digest = contents.vocabularies[cls.name]
+        with contents.file(SUBWORD_TOKENIZER) as path:
+            description = path.read_text(encoding="utf-8")
+            if sha256_of(path) != digest:
+                raise ValueError("its SHA-256 is not the one in vocabularies.json")
+            return cls(description)
 
 
 def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPONENTS) -> tuple[Subwords, np.ndarray]:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, XPOS, ConlluError, counted, describe_file
 from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS, TREEBANK
-from parser.data.vocabularies import Vocabulary
+from parser.data.vocabulary import Vocabulary
 
 # A column is looked at in this many words at the beginning of the input.
 _LOOKED_AT = 1000

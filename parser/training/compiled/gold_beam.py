@@ -31,7 +31,7 @@ import numpy as np
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import ABSENT, N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output, look_ahead, read_position
 from parser.decoding.beam.tree_stacks import FULL, clear, top_nodes

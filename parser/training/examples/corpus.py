@@ -15,28 +15,20 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
-from parser.data.attributes import SUBWORDS, TREEBANK, attribute_values
+from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
-from parser.data.parts.pretrained import Pieces
-from parser.data.parts.subwords import Subwords, read_pretrained
+from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
-from parser.data.vocabularies import (
-    N_RESERVED,
-    UD_ROOT,
-    UD_UNSPECIFIED,
-    Characters,
-    Vocabularies,
-    Vocabulary,
-    tag_vocabulary,
-    vocabulary_for,
-)
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
+from parser.inference.layouts import TOKENS
+from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
-from parser.network_spec import PretrainedSpec
 from parser.settings.choices import SettingsError, TrainingTrees
 from parser.settings.groups import VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
@@ -48,9 +40,6 @@ log = logging.getLogger(__name__)
 
 # Making this many words projective takes about two seconds.
 _LONG = 1500
-
-# Length of the vectors that are made of those of a pretrained encoder.
-_PRETRAINED_SIZE = 256
 
 
 @dataclass(frozen=True)
@@ -68,9 +57,7 @@ class Corpus:
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
         lattices: by part (train, dev, test), its word lattices, where there are any.
-        subword_vectors: float16 or float32[subwords, size], where subwords are read.
         vector_length: of the word vectors, those of a model to begin with included; None if there are none.
-        pretrained: how a pretrained encoder is read; None if there is none.
     """
 
     train: Treebank
@@ -83,9 +70,7 @@ class Corpus:
     vectors: WordVectors | None
     projectivization: str
     lattices: dict[str, LatticePart] = field(default_factory=dict)
-    subword_vectors: np.ndarray | None = None
     vector_length: int | None = None
-    pretrained: PretrainedSpec | None = None
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -158,14 +143,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
         length = None
         if network.vectors is not None and network.vectors.attribute in start.spec.embeddings:
             length = start.spec.embeddings[network.vectors.attribute].size
-        tensors = start.classifier.state_dict()
-        subword_vectors = None if vocabularies.subwords is None else tensors[f"tokens.inputs.vectors.{SUBWORDS}"].numpy()
-        pretrained = start.spec.pretrained
-        return Corpus(
-            *parts, vocabularies, relations, slots, None, plan.projectivization, lattices, subword_vectors, length, pretrained
-        )
-    wanted, vectors, subword_vectors, by_attribute = None if network is None else network.vectors, None, None, {}
-    pretrained = None
+        return Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, length)
+    wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
@@ -183,9 +162,8 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     else:
         tags = _tags(network, known)
         lemmas = Lemmas.of(known, list(tags)) if network.lemma_epochs else None
-        subwords, subword_vectors = _subwords(network, known)
-        pieces, pretrained = _pretrained(network)
-        vocabularies = Vocabularies(by_attribute, _characters(network, known), tags, lemmas, subwords, pieces)
+        read = [part for kind in PARTS if (part := kind.new(network, known)) is not None]
+        vocabularies = Vocabularies(by_attribute, read, tags, lemmas)
         slots = _slots(plan, network, vocabularies)
     if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
@@ -193,9 +171,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
     length = None if vectors is None else vectors.matrix.shape[1]
     parts = train, known, dev_made, test_made
-    return Corpus(
-        *parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, subword_vectors, length, pretrained
-    )
+    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, length)
 
 
 def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
@@ -216,7 +192,9 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
             by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
         else:
             by_attribute[name] = vocabulary
-    characters = before.characters and before.characters.extended(chain.from_iterable(s.forms for s in known))
+    tensors = {name: tensor.numpy() for name, tensor in under(TOKENS, start.classifier.state_dict()).items()}
+    extended = [(part, part.extended(network, known, tensors)) for part in before.parts[1:]]
+    parts = [(part, new) for part, new in extended if new is not None]
     tags = {
         column: tag_vocabulary(column, of_column.extended(value for s in known for value in getattr(s, column)))
         for column, of_column in before.tags.items()
@@ -225,11 +203,10 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     if found is not None:
         lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
-    vocabularies = Vocabularies(by_attribute, characters, tags, lemmas, before.subwords, before.pretrained)
+    vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tags, lemmas)
     counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
     counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
-    if characters is not None and before.characters is not None:
-        counts.append(("characters", len(characters.symbols) - len(before.characters.symbols)))
+    counts += [(new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols]
     new = relations.symbols[len(start.relations.symbols) :]
     counts.append(("relations", len(new)))
     named = f" ({', '.join(new)})" if new else ""
@@ -251,34 +228,6 @@ def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list
     templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
-
-
-def _characters(network: NetworkPlan, known: list[Sentence]) -> Characters | None:
-    """The characters of the known forms, if the encoder reads any."""
-    if network.spec.encoder is None or network.spec.encoder.characters is None:
-        return None
-    return Characters.of(chain.from_iterable(s.forms for s in known), network.spec.encoder.characters.longest)
-
-
-def _subwords(network: NetworkPlan, known: list[Sentence]) -> tuple[Subwords | None, np.ndarray | None]:
-    """The subwords that the encoder reads, if any, and their vectors."""
-    if (folder := network.subwords) is None:
-        return None, None
-    log.info("%s: reading the vectors of subwords", folder)
-    subwords, vectors = read_pretrained(Path(folder), chain.from_iterable(s.forms for s in known))
-    log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
-    return subwords, vectors
-
-
-def _pretrained(network: NetworkPlan) -> tuple[Pieces | None, PretrainedSpec | None]:
-    """How the pretrained encoder segments forms, and how it is read, if there is one."""
-    name = network.pretrained_encoder
-    if name is None or network.pretrained is None:
-        return None, None
-    log.info("%s: reading the tokenizer of the pretrained encoder", name)
-    pieces = Pieces.of(name, download=True)
-    width, layers = pieces.sizes()
-    return pieces, PretrainedSpec(width, layers, _PRETRAINED_SIZE, network.pretrained.tune)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:

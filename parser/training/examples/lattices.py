@@ -19,7 +19,8 @@ from parser.beam_settings import Beam
 from parser.conllu.checks import counted
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank
-from parser.data.vocabularies import ABSENT, Vocabularies
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT
 from parser.decoding.lattice.parser import LatticeParser, parsed_texts
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts

@@ -20,6 +20,7 @@ from parser.data.attributes import TREEBANK
 from parser.data.sentences import Sentences
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
+from parser.model.loading import for_treebank
 from parser.model.model import Model
 from parser.networks.classifier import batch_scorer
 from parser.settings import SettingsError
@@ -130,7 +131,7 @@ def _load(folder: str, plan: Plan, student: Model) -> Model:
             "teacher that reads no more"
         )
     if teacher.vocabularies.treebanks:
-        teacher.vocabularies.treebank = choose_treebank(teacher, plan, named)
+        return for_treebank(teacher, choose_treebank(teacher, plan, named))
     return teacher
 
 

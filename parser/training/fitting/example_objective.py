@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Gradients, Groups, set_loss

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import N_RESERVED
+from parser.data.vocabulary import N_RESERVED
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.networks.layers import Grid

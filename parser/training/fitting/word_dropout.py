@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.vocabularies import N_RESERVED, UNKNOWN
+from parser.data.vocabulary import N_RESERVED, UNKNOWN
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:

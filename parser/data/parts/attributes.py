@@ -1,0 +1,94 @@
+"""The attributes of words: a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parser.data.attributes import ATTRIBUTES, LENGTHS, TREEBANK, AttributeColumns, attribute_values
+from parser.data.parts.part import Labels, WordPart
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary, Vocabulary
+from parser.network_spec import ClassifierSpec, Shapes
+
+_EVERYWHERE = slice(None)
+
+
+class Attributes(WordPart):
+    """The values of attributes; unknown ones are UNKNOWN.
+
+    Args:
+        by_attribute: their vocabularies, in a fixed order.
+        treebank: that of sentences that do not say theirs, where the model tells several apart.
+    """
+
+    name = "attributes"
+
+    def __init__(self, by_attribute: dict[str, Vocabulary], treebank: str) -> None:
+        self.by_attribute, self.treebank = by_attribute, treebank
+        self.rows = len(by_attribute)
+
+    @property
+    def sets(self) -> list[str]:
+        """Those whose values are sets, in the order of ``Sentences.unseen``."""
+        return [name for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)]
+
+    def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
+        found = np.empty((self.rows, sum(len(sentence.forms) + 1 for sentence in sentences)), np.int32)
+        for row, (attribute, vocabulary) in zip(found, self.by_attribute.items(), strict=True):
+            numbers: list[int] = []
+            for column in attribute_values(sentences, attribute, self.treebank):
+                numbers.append(ROOT)
+                numbers += vocabulary.encode(column)
+            row[:] = numbers
+        return found
+
+    def unseen(self, sentences: Sequence[AttributeColumns]) -> list[list[bool]]:
+        """bool[sets, tokens]: whether the value has an element that training never saw."""
+        found = []
+        for attribute in self.sets:
+            vocabulary = self.by_attribute[attribute]
+            assert isinstance(vocabulary, SetVocabulary), "see sets"
+            columns = attribute_values(sentences, attribute)
+            found.append([new for column in columns for new in (False, *vocabulary.have_unseen(column))])
+        return found
+
+    def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
+        """By attribute: how many tokens have a value that training never saw; of a set, an element that it never saw.
+
+        Args:
+            sentences: as Vocabularies.encode() makes them.
+            places: the tokens that count, by their places among all.
+        """
+        assert sentences.unseen is not None
+        unseen = dict(zip(self.sets, sentences.unseen[:, places], strict=True))
+        values = dict(zip(self.by_attribute, sentences.values[: self.rows, places], strict=True))
+        return {name: int(np.count_nonzero(unseen.get(name, values[name] == UNKNOWN))) for name in self.by_attribute}
+
+    def of_column(self, column: str) -> tuple[Attributes, list[int]]:
+        """Those that are read off one column, and which ones they are."""
+        # How far a word advances is 1 where there are no lattices, and the treebank is the same, whatever the form.
+        columns = [ATTRIBUTES[name].column for name in self.by_attribute]
+        rows = [row for row, found in enumerate(columns) if {LENGTHS: "forms", TREEBANK: "forms"}.get(found, found) == column]
+        names = list(self.by_attribute)
+        return Attributes({names[row]: self.by_attribute[names[row]] for row in rows}, self.treebank), rows
+
+    def size(self, spec: ClassifierSpec) -> int:
+        return sum(spec.embeddings[name].size for name in self.by_attribute)
+
+    def shapes(self, spec: ClassifierSpec) -> Shapes:
+        return {
+            f"inputs.vectors.{name}": (vocabulary.n_vectors, spec.embeddings[name].size)
+            for name, vocabulary in self.by_attribute.items()
+        }
+
+    def labels(self) -> dict[str, Labels]:
+        return {f"inputs.vectors.{name}": vocabulary.vector_labels for name, vocabulary in self.by_attribute.items()}
+
+    def tables(self) -> dict[str, int]:
+        return {name: len(vocabulary) for name, vocabulary in self.by_attribute.items()}
+
+    def described(self) -> dict[str, Any]:
+        return {self.name: {name: vocabulary.symbols for name, vocabulary in self.by_attribute.items()}}

@@ -1,0 +1,108 @@
+"""The characters of forms, which an LSTM reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from parser.data.attributes import AttributeColumns
+from parser.data.parts.part import FormPart, Labels, PartWishes
+from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.model_folder import Contents, strings
+from parser.network_spec import CharacterSpec, ClassifierSpec, Shapes, prefixed
+
+# Rarer characters are unknown ones, from which a model learns what to make of characters that training never saw.
+_MIN_COUNT = 2
+
+
+class Characters(FormPart):
+    """A vocabulary of characters. The row of a character is its place in the form.
+
+    Args:
+        symbols: the known characters.
+        longest: of a longer form its first and its last characters are read, this many in all; affixes are at the ends.
+
+    Raises:
+        ValueError: a character is there twice, or one is not a single character.
+    """
+
+    name = "characters"
+
+    def __init__(self, symbols: Iterable[str], longest: int) -> None:
+        self.vocabulary = Vocabulary(symbols)
+        if odd := [symbol for symbol in self.vocabulary.symbols if len(symbol) != 1]:
+            raise ValueError(f"{odd[0][:20]!r} is not one character")
+        self.rows = longest
+
+    @classmethod
+    def of(cls, forms: Iterable[str], longest: int) -> Characters:
+        """Those that are seen at least twice in the forms, the most frequent first."""
+        counts = Counter(chain.from_iterable(forms))
+        known = [character for character, count in counts.items() if count >= _MIN_COUNT]
+        return cls(sorted(known, key=lambda character: (-counts[character], character)), longest)
+
+    @classmethod
+    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Characters | None:
+        if (spec := _spec(wanted.spec)) is None:
+            return None
+        return cls.of(chain.from_iterable(sentence.forms for sentence in sentences), spec.longest)
+
+    def extended(
+        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+    ) -> Characters | None:
+        if _spec(wanted.spec) is None:
+            return None
+        forms = chain.from_iterable(sentence.forms for sentence in sentences)
+        return Characters(self.vocabulary.extended(chain.from_iterable(forms), _MIN_COUNT), self.rows)
+
+    def __len__(self) -> int:
+        """Reserved numbers included."""
+        return len(self.vocabulary)
+
+    @property
+    def symbols(self) -> list[str]:
+        return self.vocabulary.symbols
+
+    def numbers_of(self, form: str) -> list[int]:
+        """The characters of a form; UNKNOWN for one that has none."""
+        return self.vocabulary.encode(self._ends(form)) or [UNKNOWN]
+
+    def _ends(self, form: str) -> str:
+        """The characters that are read."""
+        if len(form) <= self.rows:
+            return form
+        first = self.rows // 2
+        return form[:first] + form[len(form) - (self.rows - first) :]
+
+    def size(self, spec: ClassifierSpec) -> int:
+        return _known(spec).size
+
+    def shapes(self, spec: ClassifierSpec) -> Shapes:
+        return prefixed(f"{self.name}.", _known(spec).shapes(len(self)))
+
+    def labels(self) -> dict[str, Labels]:
+        return {f"{self.name}.vectors": self.vocabulary.vector_labels}
+
+    def described(self) -> dict[str, Any]:
+        return {self.name: self.symbols}
+
+    @classmethod
+    def read(cls, contents: Contents) -> Characters | None:
+        if (spec := _spec(contents.spec)) is None:
+            return None
+        with contents.vocabularies_named():
+            return cls(strings(contents.vocabularies[cls.name], cls.name), spec.longest)
+
+
+def _spec(spec: ClassifierSpec | None) -> CharacterSpec | None:
+    return None if spec is None or spec.encoder is None else spec.encoder.characters
+
+
+def _known(spec: ClassifierSpec) -> CharacterSpec:
+    found = _spec(spec)
+    assert found is not None, "characters are read"
+    return found

@@ -1,0 +1,135 @@
+"""A layer of LSTMs in both directions whose weights stay as they are: compiled, in one of the arithmetics of arithmetic.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from parser.inference.arithmetic import Arithmetic
+from parser.kernels import array_kernel, kernel
+from parser.kernels.products import multiply, width_of
+
+# tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
+_BOUND = np.float32(7.90531110763549805)
+_A1, _A3, _A5 = np.float32(4.89352455891786e-03), np.float32(6.37261928875436e-04), np.float32(1.48572235717979e-05)
+_A7, _A9 = np.float32(5.12229709037114e-08), np.float32(-8.60467152213735e-11)
+_A11, _A13 = np.float32(2.00018790482477e-13), np.float32(-2.76076847742355e-16)
+_B0, _B2 = np.float32(4.89352518554385e-03), np.float32(2.26843463243900e-03)
+_B4, _B6 = np.float32(1.18534705686654e-04), np.float32(1.19825839466702e-06)
+
+_HALF = np.float32(0.5)
+
+
+class FrozenLSTM:
+    """Both directions of a layer.
+
+    Args:
+        forwards, backwards: the arrays of LSTM_PARAMETERS.
+        arithmetic: how states are stored and multiplied.
+
+    Attributes:
+        hidden: units of a direction.
+        inputs: float32[8 * hidden, width], what a token's input is multiplied by, forwards and backwards.
+        bias: float32[8 * hidden], to be added.
+    """
+
+    def __init__(self, forwards: Mapping[str, np.ndarray], backwards: Mapping[str, np.ndarray], arithmetic: Arithmetic) -> None:
+        sides = forwards, backwards
+        self.hidden = forwards["weight_hh_l0"].shape[1]
+        self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
+        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+            self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
+        self._arithmetic = arithmetic
+        self._recurrent = [arithmetic.matrix(side["weight_hh_l0"]).panels for side in sides]
+
+    def __call__(self, inputs: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """What the layer makes of the tokens, stored[tokens, 2 * hidden].
+
+        Args:
+            inputs: float32[rows, 8 * hidden], inputs times their weights, the bias added.
+            rows: int32[tokens], the row of each token.
+            offsets: int64[sentences + 1], where sentences begin among the tokens.
+        """
+        lengths = np.diff(offsets)
+        order = np.argsort(-lengths, kind="stable")
+        starts, lengths = offsets[:-1][order], lengths[order]
+        # Sentences that have a token at each step.
+        reached = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]
+        forwards, backwards = self._recurrent
+        # A state is as wide as the weights, which may be a few columns more than there are units.
+        states = np.zeros((2, len(lengths), width_of(forwards)), self._arithmetic.stored)
+        outputs = np.empty((len(rows), 2 * self.hidden), self._arithmetic.stored)
+        _read(reached, starts, lengths, inputs, rows, forwards, backwards, *self._arithmetic.storing, states, outputs)
+        return outputs
+
+
+@kernel(fastmath={"contract"}, error_model="numpy", inline="always")
+def tanh(x):
+    """The hyperbolic tangent of a float32, but for the last digits."""
+    x = max(-_BOUND, min(_BOUND, x))
+    y = x * x
+    numerator = x * (_A1 + y * (_A3 + y * (_A5 + y * (_A7 + y * (_A9 + y * (_A11 + y * _A13))))))
+    return numerator / (_B0 + y * (_B2 + y * (_B4 + y * _B6)))
+
+
+@array_kernel()
+def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs):
+    """All steps of both directions.
+
+    Args:
+        reached: int64[steps], the sentences that have a token at a step; they are the first ones.
+        starts, lengths: int64[sentences], where the sentences begin, and how many tokens they have.
+        inputs, rows: see FrozenLSTM.
+        forwards, backwards: the recurrent weights.
+        scale, zero: float32, what a state is multiplied by, and what is added, when it is stored.
+        states: stored[2, sentences, hidden or more], overwritten.
+        outputs: stored[tokens, 2 * hidden], overwritten.
+    """
+    hidden = outputs.shape[1] // 2
+    cells = np.zeros((2, len(starts), hidden), np.float32)
+    products = np.zeros((len(starts), len(forwards.bias)), np.float32)
+    gates = np.empty(4 * hidden, np.float32)
+    for t in range(len(reached)):
+        n = reached[t]
+        for side in range(2):
+            if t == 0:
+                products[:n] = 0
+            elif side:
+                multiply(states[side], n, backwards, products)
+            else:
+                multiply(states[side], n, forwards, products)
+            _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells[side], gates, states[side], outputs)
+
+
+@kernel(fastmath={"contract"}, error_model="numpy")
+def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs):
+    """Step t of the first n sentences in one direction.
+
+    Args:
+        side: 1: from the end; 0: from the beginning.
+        products: float32[n or more, 4 * hidden or more], the states before the step times the recurrent weights.
+        cells: float32[sentences, hidden], overwritten, as what follows.
+        gates: float32[4 * hidden], for what is in between.
+        states: stored[sentences, hidden or more].
+        outputs: stored[tokens, 2 * hidden].
+    """
+    hidden = cells.shape[1]
+    for s in range(n):
+        token = starts[s] + (lengths[s] - 1 - t if side else t)
+        of_state, cell, state = products[s], cells[s], states[s]
+        of_input = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
+        output = outputs[token, hidden * side : hidden * (side + 1)]
+        # Loops over few arrays each: compilers make vector instructions of no others. torch's order: in, forget, new, out.
+        for j in range(2 * hidden):
+            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
+        for j in range(2 * hidden, 3 * hidden):
+            gates[j] = tanh(of_state[j] + of_input[j])
+        for j in range(3 * hidden, 4 * hidden):
+            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
+        for j in range(hidden):
+            cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
+        for j in range(hidden):
+            state[j] = gates[3 * hidden + j] * tanh(cell[j]) * scale + zero
+        for j in range(hidden):
+            output[j] = state[j]

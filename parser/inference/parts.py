@@ -1,0 +1,117 @@
+"""How the parts of a word are read in parsing, without torch; networks/parts.py has the modules of torch.
+
+``frozen`` has a function for each kind of part, made with ``frozen.register``: from the weights to what makes vectors of the
+part's rows. A part that is read of whole sentences asks its ``reader``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from parser.data.parts.attributes import Attributes
+from parser.data.parts.characters import Characters
+from parser.data.parts.part import WordPart
+from parser.data.parts.pretrained import Pieces
+from parser.data.parts.subwords import Subwords
+from parser.data.vocabulary import ABSENT, N_RESERVED, Elements, SetVocabulary, Vocabulary
+from parser.inference.arithmetic import SinglePrecision
+from parser.inference.lstm import FrozenLSTM
+from parser.inference.weights import SentenceReader, under
+from parser.network_spec import ClassifierSpec
+
+WordReading = Callable[[np.ndarray], list[np.ndarray]]
+"""From int32[rows, n] to arrays float32[n, size], which go in side by side; thread-safe; no vector depends on the others."""
+
+SentenceReading = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From int32[rows, tokens] and int64[sentences + 1], where sentences begin, to float32[tokens, size]; thread-safe."""
+
+Tensors = Mapping[str, np.ndarray]
+
+
+@singledispatch
+def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> Callable[..., Any]:
+    """What makes the vectors of a part.
+
+    Args:
+        part: the part.
+        spec: of the network.
+        tensors: the weights, by their names in the encoder.
+        reader: what reads whole sentences, where the part is ``in_sentences``.
+
+    Returns:
+        A WordReading, or a SentenceReading where the part is ``in_sentences``.
+    """
+    raise TypeError(f"nobody knows how to read {part.name}: it needs a function registered at parser.inference.parts.frozen")
+
+
+@frozen.register(Attributes)
+def _(part: Attributes, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
+    matrices = [value_vectors(tensors[f"inputs.vectors.{name}"], values) for name, values in part.by_attribute.items()]
+    return lambda values: [matrix[row] for matrix, row in zip(matrices, values, strict=True)]
+
+
+@frozen.register(Subwords)
+def _(part: Subwords, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
+    (vectors,) = (tensors[name] for name in part.shapes(spec))
+    return lambda pieces: [vectors[pieces].sum(axis=0) / (pieces != ABSENT).sum(axis=0)[:, None].astype(np.float32)]
+
+
+@frozen.register(Characters)
+def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
+    of_part = under(f"{part.name}.", tensors)
+    layer = FrozenLSTM(under("forwards.", of_part), under("backwards.", of_part), SinglePrecision())
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(of_part["vectors"])  # a character brings one of these rows
+
+    def read(values: np.ndarray) -> list[np.ndarray]:
+        characters, hidden = values.T, layer.hidden
+        offsets = np.concatenate([[0], np.cumsum((characters != ABSENT).sum(axis=1))])
+        states = layer(inputs, characters[characters != ABSENT], offsets)
+        return [states[offsets[1:] - 1, :hidden], states[offsets[:-1], hidden:]]
+
+    return read
+
+
+@frozen.register(Pieces)
+def _(part: Pieces, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
+    of_part = under(f"{part.name}.", tensors)
+    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+        mix = softmax(of_part["mix"][None])[0][:, None] * of_part["scale"]
+    projection = SinglePrecision().matrix(of_part["projection.weight"], of_part["projection.bias"])
+
+    def read(pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        by_layer = reader.vectors(pieces, offsets)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mixed = (by_layer.astype(np.float32) * mix).sum(axis=1)
+        return projection(mixed)
+
+    return read
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """float32[n, values], rows that sum to 1."""
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+
+def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
+    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/representation.py)."""
+    return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
+
+
+@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+def tag_vectors(tables: Tensors, values: Vocabulary) -> np.ndarray:
+    """float32[values, size], of a task of a tagger, or of rules for lemmas (networks/tasks.py)."""
+    if not isinstance(values, SetVocabulary):
+        return tables["whole"]
+    return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _sums(elements: Elements, n_values: int, table: np.ndarray) -> np.ndarray:
+    sums = np.zeros((n_values, table.shape[1]), np.float32)
+    np.add.at(sums, elements.values, table[elements.elements])
+    return sums

@@ -1,0 +1,133 @@
+"""How the parts of a word are read in training, in torch; inference/parts.py has what parsing makes of them.
+
+``module_of`` has a function for each kind of part, made with ``module_of.register``; ``reader_of`` one for each kind that is
+read of whole sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.data.parts.attributes import Attributes
+from parser.data.parts.characters import Characters
+from parser.data.parts.part import WordPart
+from parser.data.parts.pretrained import Pieces
+from parser.data.parts.subwords import Subwords
+from parser.data.vocabulary import ABSENT
+from parser.network_spec import CharacterSpec, ClassifierSpec
+from parser.networks.layers import draw_vectors, lstm
+from parser.networks.lstm import Packing, read_sequences
+from parser.networks.pretrained import PretrainedEncoder, PretrainedInput
+from parser.networks.representation import Embeddings
+
+
+class PartReading(NamedTuple):
+    """What makes the vectors of a part.
+
+    Attributes:
+        read: from its values (int32[tokens, rows], sentence by sentence), the lengths of the sentences, and whether dropout is
+            in force, to arrays float32[tokens, size] that go in side by side. Of each, whole vectors may be dropped.
+        module: its own parameters; None: it has none.
+    """
+
+    read: Callable[[Tensor, np.ndarray, bool], list[Tensor]]
+    module: nn.Module | None = None
+
+
+@singledispatch
+def module_of(part: WordPart, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+    """What makes the vectors of a part, with fresh weights, drawn from torch's global generator.
+
+    Args:
+        part: the part.
+        spec: of the network.
+        inputs: the tables of vectors; it finds those of its ``tables`` there.
+        reader: what reads whole sentences, where the part is ``in_sentences``.
+    """
+    raise TypeError(f"nobody knows how to read {part.name}: it needs a function registered at parser.networks.parts.module_of")
+
+
+@singledispatch
+def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
+    """What reads whole sentences for a part."""
+    raise TypeError(f"nobody reads {part.name}: it needs a function registered at parser.networks.parts.reader_of")
+
+
+@module_of.register(Attributes)
+def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+    def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
+        return [
+            nn.functional.embedding(values[:, row], inputs.matrix(attribute)) for row, attribute in enumerate(part.by_attribute)
+        ]
+
+    return PartReading(read)
+
+
+@module_of.register(Subwords)
+def _(part: Subwords, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+    def read(pieces: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
+        table = inputs.matrix(part.name)
+        return [nn.functional.embedding_bag(pieces.contiguous(), table, mode="mean", padding_idx=ABSENT)]
+
+    return PartReading(read)
+
+
+@module_of.register(Characters)
+def _(part: Characters, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+    assert spec.encoder is not None, "an encoder reads characters"
+    assert spec.encoder.characters is not None, "there is a part of them"
+    encoder = CharacterEncoder(spec.encoder.characters, len(part))
+    return PartReading(lambda characters, lengths, dropping: [encoder(characters)], encoder)
+
+
+@module_of.register(Pieces)
+def _(part: Pieces, spec: ClassifierSpec, inputs: Embeddings, reader: PretrainedEncoder) -> PartReading:
+    assert spec.pretrained is not None, "there is a part of it"
+    module = PretrainedInput(spec.pretrained, reader)
+    return PartReading(lambda pieces, lengths, dropping: [module(pieces, lengths, dropping)], module)
+
+
+@reader_of.register(Pieces)
+def _(part: Pieces, spec: ClassifierSpec) -> PretrainedEncoder:
+    assert spec.pretrained is not None, "there is a part of it"
+    return PretrainedEncoder(part, spec.pretrained.layers)
+
+
+class CharacterEncoder(nn.Module):
+    """From characters to vectors of forms: the final states of both directions (Ling et al. 2015, Section 3).
+
+    A form is read once in a batch, however often it occurs there.
+
+    Args:
+        spec: its layers.
+        n_characters: characters that have a vector, reserved ones included.
+    """
+
+    def __init__(self, spec: CharacterSpec, n_characters: int) -> None:
+        super().__init__()
+        self.spec, shapes = spec, spec.shapes(n_characters)
+        self.vectors = nn.Parameter(torch.empty(shapes["vectors"]))
+        draw_vectors(self.vectors)
+        self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
+        forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
+        lengths = (forms != ABSENT).sum(axis=1)
+        packing = Packing.of(lengths, characters.device)
+        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
+        read = nn.functional.embedding(flat[packing.elements], self.vectors)
+        ends = torch.from_numpy(np.cumsum(lengths)).to(characters.device)
+        last, first = packing.rows[ends - 1], packing.rows[ends - torch.from_numpy(lengths).to(characters.device)]
+        forwards, backwards = (
+            read_sequences(self.forwards, read, packing, False),
+            read_sequences(self.backwards, read, packing, True),
+        )
+        of_forms = torch.cat([forwards[last], backwards[first]], dim=1)
+        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
