@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import singledispatch
 
 import numpy as np
 
@@ -27,14 +26,13 @@ from parser.transitions.attardi import Attardi
 from parser.transitions.system import behaves_as
 
 
-@singledispatch
 def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
-    """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
-    raise TypeError(f"no parser is known for a {type(model).__name__}; register one with parser_of.register")
+    """Return a greedy parser with the weights as they are now; ``threads`` parse side by side where it can."""
+    if isinstance(model, LinearModel):
+        from parser.decoding.greedy.batched import LinearParser
 
-
-@parser_of.register
-def _(model: Model, threads: int = 1) -> SentenceParser:
+        return LinearParser(model, threads)
+    assert isinstance(model, Model), "there is no third kind"
     if behaves_as(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
     from parser.decoding.greedy.spine import SpineParser
@@ -51,21 +49,8 @@ def _(model: Model, threads: int = 1) -> SentenceParser:
     return BatchedParser(model.weights(), model.system, model.table)
 
 
-@parser_of.register
-def _(model: LinearModel, threads: int = 1) -> SentenceParser:
-    from parser.decoding.greedy.batched import LinearParser
-
-    return LinearParser(model, threads)
-
-
 def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> SentenceParser:
-    """A parser with the weights as they are now.
-
-    Args:
-        model: the model.
-        beam: how to search; None, or a beam of one item: the parser is greedy.
-        threads: how many parse side by side where the parser can.
-    """
+    """Return a parser that searches with a beam, or is greedy: see beam_parser_of() and parser_of()."""
     return parser_of(model, threads) if beam is None or is_greedy(beam) else beam_parser_of(model, beam, threads)
 
 
@@ -73,19 +58,17 @@ def check_search(model: AnyModel, beam: Beam) -> None:
     """Refuse a beam that a model cannot be searched with.
 
     Raises:
-        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
-            transition system another than arc-standard; or its trees are to be reranked, and the model predicts no heads.
+        BeamError: the beam merges by signature, and the model is linear, or the transition system another than arc-standard;
+            or its trees are to be reranked, and the model predicts no heads.
     """
     if is_greedy(beam):
         return
-    if not isinstance(model, Model | LinearModel):
-        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
-    if beam.rerank and (isinstance(model, LinearModel) or model.biaffine_scorer() is None):
+    if beam.rerank and not (isinstance(model, Model) and model.biaffine_scorer() is not None):
         raise BeamError(
             "reranking needs an encoder that predicts heads (recipe=text), and this model has none; parse without --rerank"
         )
     if beam.merge is Merge.SIGNATURE:
-        if isinstance(model, LinearModel):
+        if not isinstance(model, Model):
             raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
         from parser.decoding.beam.signature import arc_standard_alone
 
@@ -93,7 +76,7 @@ def check_search(model: AnyModel, beam: Beam) -> None:
 
 
 def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
-    """A parser that searches with a beam of any size; see parser_with_beam().
+    """Return a parser that searches with a beam of any size, with the weights as they are now; ``threads``: see parser_of().
 
     Raises:
         BeamError: see check_search().
@@ -104,7 +87,7 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
 
         weights = model.weights
         return BatchedBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
-    assert isinstance(model, Model), "others have no beam"
+    assert isinstance(model, Model), "there is no third kind"
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
     heads, classifier = model.biaffine_scorer(), model.weights()
