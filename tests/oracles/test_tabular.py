@@ -19,20 +19,16 @@ from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.arc_standard.tabular import ArcStandardGrammar
 from oracles.tabular import (
     ARC_STANDARD,
-    BEST_DERIVATION,
-    BOOLEAN,
-    COUNTING,
     MAX_PLUS,
     PROJECTIVE_TREES,
-    SCORE_AND_COUNT,
     Configuration,
     SplitGrammar,
-    edges_of,
     parse,
     transition_scores,
 )
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
+from tests.oracles.semirings import BEST_DERIVATION, BOOLEAN, COUNTING, SCORE_AND_COUNT, edges_of
 
 
 def over_sentence(heads, semiring):
