@@ -1,7 +1,7 @@
 """Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
 
 train(plan, folder)
-  prepare(plan)         the parts of the treebank, vocabularies, word vectors
+  Corpus.new(plan)      the parts of the treebank, vocabularies, word vectors; with start=, Corpus.continued()
   build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
   Run.learn_lemmas()    where the encoder predicts them
@@ -57,7 +57,7 @@ from parser.text.udpipe import UdpipeError
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
-from parser.training.examples.corpus import Corpus, prepare
+from parser.training.examples.corpus import Corpus
 from parser.training.lemma_training import learn_lemmas
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
@@ -203,7 +203,7 @@ class Run:
         manifest: what it is made from.
         folder: its folder.
         observers: who hears of it.
-        vectors: see corpus.prepare().
+        vectors: see Corpus.new().
 
     Attributes:
         model: what it trains.
@@ -222,7 +222,8 @@ class Run:
         self._stopwatch = Stopwatch(self._progress.seconds)
         self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
         with self._stopwatch("read"):
-            self._corpus = prepare(plan, vectors)
+            start = None if plan.start is None else Model.load(Path(plan.start))
+            self._corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
             self.example = example_of(self._corpus.train, plan.files.train.paths)
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)

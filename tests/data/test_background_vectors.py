@@ -16,7 +16,7 @@ import pytest
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
 from parser.data.word_vectors import WordVectors
-from parser.training.examples.corpus import prepare
+from parser.training.examples.corpus import Corpus
 from tests.toy import ROOT, planned, sentence, write_conllu
 
 SENTENCES = [sentence([2, 0, 2, 3], random.Random(seed)) for seed in range(20)]
@@ -45,8 +45,8 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
 def test_the_corpus_takes_them(treebank):
     wanted = run(treebank)
     with background_vectors(wanted.vector_request) as vectors:
-        there = prepare(wanted, vectors).vectors
-    here = prepare(wanted).vectors
+        there = Corpus.new(wanted, vectors).vectors
+    here = Corpus.new(wanted).vectors
     assert there is not None
     assert here is not None
     np.testing.assert_array_equal(there.matrix, here.matrix)

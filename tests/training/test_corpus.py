@@ -10,7 +10,7 @@ import pytest
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
 from parser.settings import SettingsError
-from parser.training.examples.corpus import Corpus, prepare
+from parser.training.examples.corpus import Corpus
 from tests import brute_force, random_trees
 from tests.toy import planned, sentence, write_conllu
 
@@ -29,7 +29,7 @@ def sentences() -> list[Sentence]:
 
 
 def corpus(path, *overrides: str) -> Corpus:
-    return prepare(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
+    return Corpus.new(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "accurate"])
@@ -65,8 +65,8 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
     with background_vectors(wanted.vector_request) as vectors:
-        ahead = prepare(wanted, vectors).vectors
-    here = prepare(wanted).vectors
+        ahead = Corpus.new(wanted, vectors).vectors
+    here = Corpus.new(wanted).vectors
     assert ahead is not None
     assert here is not None
     assert "elsewhere" not in ahead.vocabulary.symbols

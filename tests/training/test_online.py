@@ -87,7 +87,7 @@ def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monk
     monkeypatch.setattr(corpus, "_LONG", 3)
     for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
         caplog.clear()
-        corpus.prepare(run(treebank, f"oracle={oracle}"))
+        corpus.Corpus.new(run(treebank, f"oracle={oracle}"))
         assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 

@@ -14,7 +14,7 @@ from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.model_folder import EXAMPLE, MODEL
 from parser.settings.files import make_absolute, name_treebank
-from parser.training.examples.corpus import prepare
+from parser.training.examples.corpus import Corpus
 from parser.training.run import example_of, train
 from tests.toy import planned, sentence, settings, write_conllu
 
@@ -92,9 +92,9 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
     if overrides:
         files[0].write_text(f"word\n\n{files[0].read_text()}")
     made = run(files, *overrides)
-    alone = prepare(made).vectors
+    alone = Corpus.new(made).vectors
     with background_vectors(made.vector_request) as background:
-        other = prepare(made, background).vectors
+        other = Corpus.new(made, background).vectors
     assert alone is not None
     assert other is not None
     assert alone.vocabulary.symbols == other.vocabulary.symbols
@@ -102,7 +102,7 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
 
 
 def test_a_dev_part_that_is_given_goes_first(files):
-    corpus = prepare(run(files, f"treebank.dev={files[1]}"))
+    corpus = Corpus.new(run(files, f"treebank.dev={files[1]}"))
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
 
@@ -112,7 +112,7 @@ def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
         file.write_text(f"word\n\n{file.read_text()}")
     made = run(files, f"treebank.dev={files[1]}", "treebank.on_error=skip")
     with caplog.at_level(logging.WARNING):
-        corpus = prepare(made)
+        corpus = Corpus.new(made)
     assert corpus.train.summary["sentences_skipped"] == 2
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -42,7 +42,40 @@ log = logging.getLogger(__name__)
 _LONG = 1500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """The parts of a treebank, as they were read; ``known`` and ``lattices``: see Corpus."""
+
+    train: Treebank
+    known: list[Sentence]
+    dev: Treebank | None
+    test: Treebank | None
+    lattices: dict[str, LatticePart]
+
+    @classmethod
+    def read(cls, plan: Plan) -> _Parts:
+        """Read the parts that a plan names, and log what is odd about them.
+
+        Raises:
+            TreebankError, ConlluError: a file cannot be read.
+            SettingsError: there is nothing to learn from.
+        """
+        log.info("reading the treebank")
+        lattices, files = _lattices(plan), plan.files
+        train = lattices["train"].treebank if "train" in lattices else files.train.read()
+        train, dev, test = files.train.split(train)
+        _report("train", train)
+        skip, partial = files.train.skip, files.train.partial
+        dev = _read("dev", files.dev, dev, lattices, skip, partial)
+        test = _read("test", files.test, test, lattices, skip, partial)
+        _report_known(train, [part for part in (dev, test) if part is not None])
+        if TrainingTrees.projectivized in plan.trees:
+            _check_lengths(train)
+        known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
+        return cls(train=train, known=known, dev=dev, test=test, lattices=lattices)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Corpus:
     """Everything that training reads.
 
@@ -55,9 +88,9 @@ class Corpus:
         relations: the relations of the known sentences.
         slots: the feature slots, without those of attributes that have one value in all of the known sentences.
         vectors: the word vectors, None if the features do not read the attribute that they are for.
+        vector_length: of the word vectors, those of a model to begin with included; None if there are none.
         projectivization: how non-projective trees are made projective.
         lattices: by part (train, dev, test), its word lattices, where there are any.
-        vector_length: of the word vectors, those of a model to begin with included; None if there are none.
     """
 
     train: Treebank
@@ -67,10 +100,77 @@ class Corpus:
     vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
-    vectors: WordVectors | None
-    projectivization: str
-    lattices: dict[str, LatticePart] = field(default_factory=dict)
+    vectors: WordVectors | None = None
     vector_length: int | None = None
+    projectivization: str
+    lattices: dict[str, LatticePart]
+
+    @classmethod
+    def new(cls, plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
+        """Read the parts of the treebank, and make vocabularies and word vectors of the known sentences.
+
+        Args:
+            plan: of the run.
+            background: the word vectors, if another process trains them already.
+        """
+        parts, network = _Parts.read(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
+        by_attribute, vectors = _vocabularies(plan, network, parts, background)
+        if network is None:
+            vocabularies, slots = Vocabularies(by_attribute), []
+        else:
+            tags = _tags(network, parts.known)
+            lemmas = Lemmas.of(parts.known, list(tags)) if network.lemma_epochs else None
+            read = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
+            vocabularies = Vocabularies(by_attribute, read, tags, lemmas)
+            slots = _slots(plan, network, vocabularies)
+        if not (by_attribute if network is None else slots):
+            raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
+        relations = _relations(parts.known, plan.teachers, plan.files.train.partial)
+        length = None if vectors is None else vectors.matrix.shape[1]
+        return cls._of(plan, parts, vocabularies, relations, slots, vectors=vectors, vector_length=length)
+
+    @classmethod
+    def continued(cls, plan: Plan, start: Model) -> Corpus:
+        """Read the parts of the treebank for a model that goes on training: with its vocabularies, and what is new.
+
+        Args:
+            plan: of the run.
+            start: the model.
+        """
+        assert isinstance(plan.model, NetworkPlan), "plan() has seen to it"
+        parts, wanted = _Parts.read(plan), plan.model.vectors
+        vocabularies, relations = _extended(start, plan, plan.model, parts.known)
+        slots = _slots(plan, plan.model, vocabularies)
+        embedding = None if wanted is None else start.spec.embeddings.get(wanted.attribute)
+        length = None if embedding is None else embedding.size
+        return cls._of(plan, parts, vocabularies, relations, slots, vector_length=length)
+
+    @classmethod
+    def _of(
+        cls,
+        plan: Plan,
+        parts: _Parts,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        slots: list[Slot],
+        *,
+        vectors: WordVectors | None = None,
+        vector_length: int | None = None,
+    ) -> Corpus:
+        partial = plan.files.train.partial
+        return cls(
+            train=parts.train,
+            known=parts.known,
+            dev=_gold_part("dev", parts.dev, vocabularies, relations, partial),
+            test=_gold_part("test", parts.test, vocabularies, relations, partial),
+            vocabularies=vocabularies,
+            relations=relations,
+            slots=slots,
+            vectors=vectors,
+            vector_length=vector_length,
+            projectivization=plan.projectivization,
+            lattices=parts.lattices,
+        )
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -117,61 +217,25 @@ def _check_lengths(train: Treebank) -> None:
         log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
 
 
-def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
-    """Reads the treebank's parts and makes vocabularies and word vectors of the training part, or of what the first pass reads.
-
-    ``background``: the word vectors, if another process trains them already.
-    """
-    log.info("reading the treebank")
-    lattices, files = _lattices(plan), plan.files
-    train = lattices["train"].treebank if "train" in lattices else files.train.read()
-    train, dev, test = files.train.split(train)
-    _report("train", train)
-    skip, partial = files.train.skip, files.train.partial
-    dev = _read("dev", files.dev, dev, lattices, skip, partial)
-    test = _read("test", files.test, test, lattices, skip, partial)
-    _report_known(train, [part for part in (dev, test) if part is not None])
-    if TrainingTrees.projectivized in plan.trees:
-        _check_lengths(train)
-    known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
-    network = plan.model if isinstance(plan.model, NetworkPlan) else None
-    start = None if plan.start is None else Model.load(Path(plan.start))
-    if network is not None and start is not None:
-        vocabularies, relations = _extended(start, plan, network, known)
-        dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
-        parts, slots = (train, known, dev_made, test_made), _slots(plan, network, vocabularies)
-        length = None
-        if network.vectors is not None and network.vectors.attribute in start.spec.embeddings:
-            length = start.spec.embeddings[network.vectors.attribute].size
-        return Corpus(*parts, vocabularies, relations, slots, None, plan.projectivization, lattices, length)
+def _vocabularies(
+    plan: Plan, network: NetworkPlan | None, parts: _Parts, background: BackgroundVectors | None
+) -> tuple[dict[str, Vocabulary], WordVectors | None]:
+    """Return the vocabularies of a new model, of attributes with several values; and the word vectors, if there are any."""
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     for attribute in plan.model.attributes:
-        values = attribute_values(known, attribute)
+        values = attribute_values(parts.known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if attribute == TREEBANK:
             symbols = [*dict.fromkeys(plan.files.train.names)]  # the first one is the default in parsing
         if len(symbols) == 1:
-            log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
+            told = "%s: every word has %s %r; the features that read it are left out"
+            log.warning(told, parts.train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
             vectors = _vectors(wanted, values, plan.seed, background)
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
-    if network is None:
-        vocabularies, slots = Vocabularies(by_attribute), []
-    else:
-        tags = _tags(network, known)
-        lemmas = Lemmas.of(known, list(tags)) if network.lemma_epochs else None
-        read = [part for kind in PARTS if (part := kind.new(network, known)) is not None]
-        vocabularies = Vocabularies(by_attribute, read, tags, lemmas)
-        slots = _slots(plan, network, vocabularies)
-    if not (by_attribute if network is None else slots):
-        raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = _relations(known, plan.teachers, partial)
-    dev_made, test_made = (_gold_part(*part, vocabularies, relations, partial) for part in (("dev", dev), ("test", test)))
-    length = None if vectors is None else vectors.matrix.shape[1]
-    parts = train, known, dev_made, test_made
-    return Corpus(*parts, vocabularies, relations, slots, vectors, plan.projectivization, lattices, length)
+    return by_attribute, vectors
 
 
 def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
