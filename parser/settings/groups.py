@@ -148,7 +148,7 @@ class VectorSettings:
 
 @dataclass
 class ClassifierSettings(MlpSpec):
-    """The hidden layer. ``word_dropout``: see training/fitting/word_dropout.py."""
+    """The hidden layer. ``word_dropout``: see training/fitting/sentence_batches.py."""
 
     word_dropout: float = number(0, 1e6, "the constant of word dropout")
 

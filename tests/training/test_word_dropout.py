@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from parser.data.vocabulary import ABSENT, ROOT, UNKNOWN
-from parser.training.fitting.word_dropout import WordDropout, unknown_rates
+from parser.training.fitting.sentence_batches import WordDropout, unknown_rates
 
 NOTHING = np.zeros(0, np.float32)
 

@@ -141,8 +141,9 @@ class Corpus:
         parts, wanted = _Parts.read(plan), plan.model.vectors
         vocabularies, relations = _extended(start, plan, plan.model, parts.known)
         slots = _slots(plan, plan.model, vocabularies)
-        embedding = None if wanted is None else start.spec.embeddings.get(wanted.attribute)
-        length = None if embedding is None else embedding.size
+        length = None
+        if wanted is not None and wanted.attribute in start.spec.embeddings:
+            length = start.spec.embeddings[wanted.attribute].size
         return cls._of(plan, parts, vocabularies, relations, slots, vector_length=length)
 
     @classmethod

@@ -12,7 +12,7 @@ decoding/beam/batched.py, in Python; compiled are the features, their scores and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -196,9 +196,7 @@ class BeamPerceptron:
             if child != NO_NODE:
                 wrong = [self._is_wrong(s, head, child, relation) for relation in range(size)]
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
-        return Transitions(
-            rows, transitions.blocks, transitions.heads, transitions.children, transitions.candidate_nodes, transitions.starts
-        ), scored
+        return replace(transitions, rows=rows), scored
 
     def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())

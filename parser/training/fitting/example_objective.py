@@ -18,9 +18,8 @@ from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Gradients, Groups, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples
-from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
+from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
-from parser.training.fitting.word_dropout import WordDropout
 from parser.transitions.features import TOKEN
 
 
