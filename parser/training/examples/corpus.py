@@ -43,7 +43,7 @@ _LONG = 1500
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Parts:
+class _TreebankParts:
     """The parts of a treebank, as they were read; ``known`` and ``lattices``: see Corpus."""
 
     train: Treebank
@@ -53,7 +53,7 @@ class _Parts:
     lattices: dict[str, LatticePart]
 
     @classmethod
-    def read(cls, plan: Plan) -> _Parts:
+    def read(cls, plan: Plan) -> _TreebankParts:
         """Read the parts that a plan names, and log what is odd about them.
 
         Raises:
@@ -113,7 +113,7 @@ class Corpus:
             plan: of the run.
             background: the word vectors, if another process trains them already.
         """
-        parts, network = _Parts.read(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
+        parts, network = _TreebankParts.read(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, parts, background)
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
@@ -138,7 +138,7 @@ class Corpus:
             start: the model.
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has seen to it"
-        parts, wanted = _Parts.read(plan), plan.model.vectors
+        parts, wanted = _TreebankParts.read(plan), plan.model.vectors
         vocabularies, relations = _extended(start, plan, plan.model, parts.known)
         slots = _slots(plan, plan.model, vocabularies)
         length = None
@@ -150,7 +150,7 @@ class Corpus:
     def _of(
         cls,
         plan: Plan,
-        parts: _Parts,
+        parts: _TreebankParts,
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
@@ -219,7 +219,7 @@ def _check_lengths(train: Treebank) -> None:
 
 
 def _vocabularies(
-    plan: Plan, network: NetworkPlan | None, parts: _Parts, background: BackgroundVectors | None
+    plan: Plan, network: NetworkPlan | None, parts: _TreebankParts, background: BackgroundVectors | None
 ) -> tuple[dict[str, Vocabulary], WordVectors | None]:
     """Return the vocabularies of a new model, of attributes with several values; and the word vectors, if there are any."""
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
