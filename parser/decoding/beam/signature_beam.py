@@ -508,11 +508,6 @@ class SignatureSearch(BeamSearch):
     def _found(self, length: int) -> Iterator[Tree]:
         return best_trees(self._last_items(length), length + 1)
 
-    def final_items(self) -> Iterator[list[Item]]:
-        """For each sentence, the items of the last step, best first."""
-        for length in self._each_sentence():
-            yield self._last_items(length)
-
     def _last_items(self, length: int) -> list[Item]:
         """Those of the sentence searched last, of this many tokens."""
         known: dict[tuple[int, int], Item] = {}
