@@ -110,20 +110,12 @@ def _load(folder: str, plan: Plan, student: Model) -> Model:
     teacher = Model.load(Path(folder), plan.device)
     if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
-    for what, its, ours in (
-        ("system", _system(teacher), _system(student)),
-        ("relations", teacher.relations.symbols, student.relations.symbols),
-    ):
-        if its != ours:
-            told = (
-                f"its system is {its}, this run's is {ours}"
-                if isinstance(its, str)
-                else f"its {what} are not those of this run"
-            )
-            raise SettingsError(
-                f"{named} does not fit: {told}; name a teacher that was trained with the same "
-                f"{'system=' if what == 'system' else 'treebank='}"
-            )
+    if (its := _system(teacher)) != (ours := _system(student)):
+        fix = "name a teacher that was trained with the same system="
+        raise SettingsError(f"{named} does not fit: its system is {its}, this run's is {ours}; {fix}")
+    if teacher.relations.symbols != student.relations.symbols:
+        fix = "name a teacher that was trained with the same treebank="
+        raise SettingsError(f"{named} does not fit: its relations are not those of this run; {fix}")
     further = [name for name in teacher.vocabularies.attributes if name not in (*student.vocabularies.attributes, TREEBANK)]
     if further:
         raise SettingsError(
