@@ -20,11 +20,12 @@ from parser.decoding.parsers import beam_parser_of, parse
 from parser.model.model import Model
 from parser.reports.trace import GoldTree, model_trace
 from parser.serving.service import Service
-from parser.settings.plan import Plan
+from parser.settings import Settings
+from parser.settings.plan import Plan, plan
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.serving.documents import document, job, parsed
-from tests.toy import ROOT, planned, sentence, write_conllu
+from tests.toy import ROOT, sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
 
 SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_hybrid", "attardi", "swap", "lr_spine"]
@@ -42,7 +43,11 @@ def treebank(tmp_path_factory) -> Path:
 
 
 def run(treebank: Path, *more: str) -> Plan:
-    return planned(
+    return plan(settings_of(treebank, *more))
+
+
+def settings_of(treebank: Path, *more: str) -> Settings:
+    return settings(
         *(f"treebank.{part}={treebank}" for part in ("train", "dev", "test")),
         "treebank.name=toy",
         "first_pass.epochs=2",
@@ -116,9 +121,9 @@ def test_it_trains_with_an_encoder(system, treebank, tmp_path):
 def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies(treebank, tmp_path):
     theirs = run(treebank, "system=arc_hybrid", "oracle=arc_hybrid_tabular")
     train(theirs, tmp_path / "theirs")
-    ours = run(treebank, "system=arc_hybrid")
+    ours = settings_of(treebank, "system=arc_hybrid")
     ours.system, ours.oracle = "toy_arc_hybrid", "toy_oracle"
-    train(ours, tmp_path / "ours")
+    train(plan(ours), tmp_path / "ours")
     weights = [(tmp_path / name / "model" / "classifier.safetensors").read_bytes() for name in ("theirs", "ours")]
     assert weights[0] == weights[1]
     assert len(parse(Model.load(tmp_path / "ours" / "model"), read_treebank(treebank).sentences).heads) > 0
