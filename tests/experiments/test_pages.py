@@ -12,7 +12,8 @@ import pytest
 from experiments import compression, speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
-from experiments.trainings import Training, is_gone
+from experiments.trainings import GONE, Training, is_gone
+from parser.commands.configs import training_settings
 from parser.settings.plan import plan
 from tests.toy import ROOT
 
@@ -42,7 +43,7 @@ DRAWN = [
 ]
 
 # Systems of rows whose settings are no more (measured at 1d239c4 or before; exact search at f3f2ff4a or before).
-GONE = ("accurate, early", "accurate, perceptron", "accurate, risk", "arc_hybrid, bilstm, exact")
+GONE_SYSTEMS = ("accurate, early", "accurate, perceptron", "accurate, risk", "arc_hybrid, bilstm, exact")
 
 
 # A number of a page where the row, rounded to six digits, lies halfway to the next.
@@ -106,7 +107,9 @@ def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overr
     monkeypatch.setattr("experiments.table7.has_parts", lambda *_: True)
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
     settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides, *EVERYTHING.get(module, [])])
-    rows = [row for row in rows_of(experiment, settings) if row.get("clock") != "false" and row.get("system") not in GONE]
+    rows = [
+        row for row in rows_of(experiment, settings) if row.get("clock") != "false" and row.get("system") not in GONE_SYSTEMS
+    ]
     rows = [row for row in rows if not is_gone(row["settings"].split())]
     if "recipe" in experiment.key:
         rows = [row for row in rows if row["recipe"] == settings.recipe]
@@ -134,3 +137,10 @@ def test_every_variant_can_be_trained(module, config, overrides):
             settings = [*settings.training, *taught]
         if not is_gone(settings):
             plan(Training.of(wanted, "hu", 1, settings).settings())
+
+
+@pytest.mark.parametrize("setting", GONE)
+def test_what_has_gone_cannot_be_trained(setting):
+    gone = f"{setting}1" if setting.endswith("=") else setting
+    with pytest.raises(ValueError, match=re.escape(gone.partition("=")[0].rpartition(".")[2])):
+        training_settings(["treebank=hu", gone])
