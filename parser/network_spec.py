@@ -172,12 +172,12 @@ class Embedding(Spec):
 
 @dataclass
 class CharacterSpec(Spec):
-    """How the characters of forms are read (networks/bilstm.py, CharacterEncoder).
+    """How the characters of forms are read (networks/parts.py, CharacterEncoder).
 
     Attributes:
         embedding: length of a character's vector.
         hidden: units of each direction.
-        longest: characters of a form that are read, see data/vocabularies.py; each takes a row of memory for every token.
+        longest: characters of a form that are read, see data/parts/characters.py; each takes a row of memory for every token.
     """
 
     embedding: int = field(metadata=_EMBEDDING)

@@ -37,7 +37,7 @@ LENGTHS = "lengths"
 # Which treebank a sentence is from, where one model is of several.
 TREEBANK = "treebank"
 
-# What is embedded beside attributes, of parts of forms; see subwords.py.
+# What is embedded beside attributes, of pieces of forms; see parts/subwords.py.
 SUBWORDS = "subwords"
 
 # "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.

@@ -13,7 +13,7 @@ class Sentences:
     """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
 
     Attributes:
-        values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (vocabularies.py).
+        values: int32[rows, total], total = sum of (n + 1); each part of a word has some rows, the attributes first (parts/).
         offsets: int64[sentences + 1].
         vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not run yet.
         unseen: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
