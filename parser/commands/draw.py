@@ -18,7 +18,7 @@ from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing.drawn_tree import NamedTree, as_text, read_trees
 from parser.drawing.html import LEGEND, drawing, page
 from parser.drawing.svg import as_svg
-from parser.lattices.conllul import is_named_lattices
+from parser.lattices.lattice import is_named_lattices
 
 FORMATS = ("text", "svg", "html")
 # Formats of pictures and pages that are not written, by the ends of their names.

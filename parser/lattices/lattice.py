@@ -1,21 +1,36 @@
-"""A word lattice: the words that a sentence may have, as arcs between nodes 0 to N (More et al. 2018, CoNLL-UL).
+"""Word lattices: the words that a sentence may have, as arcs between nodes 0 to N, and how CoNLL-UL writes them.
 
 Every path from node 0 to node N is a way to read the sentence. Nodes are in topological order, so that every arc leads to a
 higher number. A surface token is the stretch of nodes between which its arcs lie; no arc leads from one token into another.
 
 The length of an arc, the nodes that it advances by, is what the clock of a search counts (decoding/lattice/compiled.py): all
 paths have the length N, whatever the number of their words.
+
+CoNLL-UL is lattices as lines of text (More et al. 2018, https://conllul.github.io). A sentence is comments, ``# key = value``,
+and lines of two kinds, until a blank line:
+
+    a-b <TAB> form [<TAB> misc]                           a surface token, between the nodes a and b
+    u <TAB> v <TAB> form lemma upos xpos feats [misc [_]]  an arc from node u to node v; 7 to 9 columns
+
+The line of a token may be missing where nothing but arcs from a node to the next one are between its ends; its form is then
+that of the first of them. What MISC says of arcs is passed over but for SpaceAfter=No: some files say there which arcs are
+the right ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from parser.conllu.checks import EMPTY
+from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
+from parser.conllu.files import open_input
+from parser.conllu.stream import sent_id
 
 # Longer arcs count as ones of this length where their length is read as an attribute.
 _LONGEST = 9
@@ -163,4 +178,242 @@ def conllu(
             columns = [column[arc] for column in (lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats)]
             lines.append("\t".join([str(number), *columns, str(head), deprel, "_", token.misc if is_word else "_"]))
         word = last
+    return "\n".join([*lines, "", ""])
+
+
+# By this name a file is one of lattices, before what its compression adds.
+_ENDING, _COMPRESSED = ".conllul", (".gz", ".xz", ".bz2")
+
+_TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_UNDECODED = re.compile("[\ud800-\udfff]")
+_NODE = re.compile(r"[0-9]{1,9}")
+
+# Parsing takes memory for every node, so a few bytes must not name a billion of them. Without gaps there is an arc for each.
+_NODES_PER_ARC = 10
+
+
+class LatticeError(ConlluError):
+    """A file cannot be read as CoNLL-UL. The message names the file, the line, the sentence and the fix."""
+
+
+@dataclass
+class _Lines:
+    """The lines of a sentence, and where it began."""
+
+    lines: list[str] = field(default_factory=list)
+    first_line: int = 0
+
+
+@dataclass
+class Refused:
+    """A sentence that cannot be read, and why."""
+
+    error: LatticeError
+
+
+def is_named_lattices(path: str) -> bool:
+    """Whether a file is one of lattices, by its name."""
+    for ending in _COMPRESSED:
+        path = path.removesuffix(ending)
+    return path.endswith(_ENDING)
+
+
+def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice]:
+    """Reads a file, plain, or by its name ``.gz``, ``.xz`` or ``.bz2``.
+
+    Args:
+        path: the file.
+        max_arcs: sentences of more arcs are refused; None: there is no limit.
+
+    Raises:
+        LatticeError: a sentence is not a lattice.
+        ConlluError: the file cannot be read.
+    """
+    with open_input(path) as stream:
+        return [lattice for lattice in stream_lattices(stream, str(path), max_arcs) if isinstance(lattice, Lattice)]
+
+
+def stream_lattices(
+    stream: Iterable[bytes], path: str, max_arcs: int | None = None, *, strict: bool = True
+) -> Iterator[Lattice | Refused]:
+    """Yields the sentences of a stream of bytes, one by one.
+
+    Args:
+        stream: its lines, each with its line end.
+        path: the name for error messages.
+        max_arcs: see read_lattices().
+        strict: whether a sentence that cannot be read is an error; else a Refused takes its place.
+    """
+    number = 0
+    for part in _sentences(stream):
+        if all(line.startswith("#") for line in part.lines):
+            continue
+        number += 1
+        try:
+            yield _lattice(part, path, number, max_arcs)
+        except LatticeError as error:
+            if strict:
+                raise
+            yield Refused(error)
+
+
+def _sentences(stream: Iterable[bytes]) -> Iterator[_Lines]:
+    part = _Lines()
+    for number, raw in enumerate(stream, 1):
+        line = raw.decode("utf-8", "surrogateescape")  # what is no UTF-8 is refused with its sentence
+        if number == 1:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if is_blank(line):
+            if part.lines:
+                yield part
+            part = _Lines()
+            continue
+        if not part.lines:
+            part.first_line = number
+        part.lines.append(line.rstrip("\r\n"))
+    if part.lines:
+        yield part
+
+
+def _lattice(part: _Lines, path: str, number: int, max_arcs: int | None) -> Lattice:
+    identifier = sent_id(part.lines)
+    try:
+        return _read(part.lines, max_arcs, describe_place(path, part.first_line, number, identifier), identifier)
+    except LineError as error:
+        place = describe_place(path, part.first_line + error.row, number, identifier)
+        raise LatticeError(f"{place}: {error}") from error
+
+
+def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: str) -> Lattice:
+    tokens: list[tuple[int, SurfaceToken]] = []  # with their lines
+    arcs: list[tuple[int, Arc, str]] = []  # with their lines and MISC
+    for row, line in enumerate(lines):
+        if _UNDECODED.search(line):
+            raise LineError(row, "this is not UTF-8; convert it to UTF-8")
+        if line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if match := _TOKEN_ID.fullmatch(columns[0]):
+            tokens.append((row, _token(row, columns, int(match[1]), int(match[2]))))
+        else:
+            arcs.append((row, _arc(row, columns), columns[7] if len(columns) > 7 else EMPTY))
+    if max_arcs is not None and len(arcs) > max_arcs:
+        raise LineError(
+            0,
+            f"{len(arcs):,} arcs, and at most {max_arcs:,} are allowed; raise lattice.max_arcs (--max-arcs) or split it",
+        )
+    tokens = _all_tokens(tokens, arcs)
+    _check_tokens(tokens, _NODES_PER_ARC * (len(arcs) + 1))
+    _check_arcs(arcs, [token for _, token in tokens])
+    _check_paths(tokens, arcs)
+    comments = [line for line in lines if line.startswith("#")]
+    return Lattice.of([arc for _, arc, _ in arcs], [token for _, token in tokens], comments, where, identifier)
+
+
+def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceToken:
+    if len(columns) not in (2, 3):
+        raise LineError(row, f"{len(columns)} columns where the line of a token has 2 or 3; separate them by tabs")
+    if start >= end:
+        raise LineError(row, f"token {columns[0]} ends where it begins, or before; write its first and its last node")
+    if not columns[1]:
+        raise LineError(row, "an empty form; write the form of the token")
+    return SurfaceToken(start, end, columns[1], _space(columns[2] if len(columns) == 3 else EMPTY))
+
+
+def _arc(row: int, columns: Sequence[str]) -> Arc:
+    if not _NODE.fullmatch(columns[0]):
+        raise LineError(
+            row,
+            f"{shortened(columns[0])!r} is not an id; write 0-2 for a token, or the number of the node at which an arc starts",
+        )
+    if not 7 <= len(columns) <= 9:
+        raise LineError(
+            row, f"{len(columns)} columns where an arc has 7 to 9; separate the columns by tabs and write _ in an empty one"
+        )
+    if not _NODE.fullmatch(columns[1]):
+        raise LineError(row, f"{shortened(columns[1])!r} is not a node; write the number of the node at which the arc ends")
+    start, end = int(columns[0]), int(columns[1])
+    if end <= start:
+        raise LineError(row, f"the arc goes backwards, from node {start} to {end}; number the nodes in the order of the text")
+    if not columns[2]:
+        raise LineError(row, "an empty form; write the form of the word")
+    return Arc(start, end, *columns[2:7])
+
+
+def _space(misc: str) -> str:
+    """What is kept of MISC."""
+    return NO_SPACE if NO_SPACE in misc.split("|") else EMPTY
+
+
+def _all_tokens(
+    tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]
+) -> list[tuple[int, SurfaceToken]]:
+    """The tokens in order, with those that have no line."""
+    ends = sorted(node for _, token in tokens for node in (token.start, token.end))
+    found = {(token.start, token.end): (row, token) for row, token in tokens}
+    for row, arc, misc in arcs:
+        # Nodes come in pairs: a place after an odd number of them is within a token.
+        within = bisect_right(ends, arc.start) % 2 == 1
+        if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in found:
+            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, _space(misc))
+    return [found[nodes] for nodes in sorted(found)]
+
+
+def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None:
+    """Refuses tokens that overlap or leave nodes out, and nodes of a number above ``most``."""
+    node = 0
+    for row, token in tokens:
+        name = f"{token.start}-{token.end}"
+        if token.start < node:
+            raise LineError(row, f"token {name} overlaps the one before it, which ends at node {node}; correct the nodes")
+        if token.start > node:
+            raise LineError(row, f"token {name} where one from node {node} is expected; correct the nodes, or add its token")
+        node = token.end
+        if node > most:
+            raise LineError(row, f"node {node} in a sentence with far fewer arcs; number the nodes without gaps")
+
+
+def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceToken]) -> None:
+    """Refuses arcs that do not lie within one token."""
+    starts = [token.start for token in tokens]
+    for row, arc, _ in arcs:
+        place = bisect_right(starts, arc.start) - 1
+        if place < 0 or arc.end > tokens[place].end:
+            raise LineError(
+                row,
+                f"the arc from node {arc.start} to {arc.end} crosses a token boundary; let each arc lie within one token",
+            )
+
+
+def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]) -> None:
+    """Refuses tokens without arcs, and arcs that no path has."""
+    reached, reaching = {0}, {token.end for _, token in tokens}
+    ordered = sorted(arcs, key=lambda one: one[1].start)
+    for _, arc, _ in ordered:
+        if arc.start in reached:
+            reached.add(arc.end)
+    for _, arc, _ in reversed(ordered):
+        if arc.end in reaching:
+            reaching.add(arc.start)
+    begun = {arc.start for _, arc, _ in arcs}
+    for row, token in tokens:
+        if token.start not in begun:
+            raise LineError(row, f"token {token.start}-{token.end} has no arc; write at least one")
+    for row, arc, _ in arcs:
+        if arc.start not in reached:
+            raise LineError(row, f"node {arc.start} cannot be reached from node 0; let an arc end there, or drop this one")
+        if arc.end not in reaching:
+            raise LineError(row, f"no path leads on from node {arc.end}; let an arc start there, or drop this one")
+
+
+def text_of(lattice: Lattice) -> str:
+    """A lattice as CoNLL-UL, the blank line after it included."""
+    lines = [*lattice.comments]
+    for token in lattice.tokens:
+        numbers = lattice.of_token(token)
+        lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
+        for number in numbers:
+            columns = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
+            values = [str(lattice.starts[number]), str(lattice.ends[number]), *(column[number] for column in columns), EMPTY]
+            lines.append("\t".join(values))
     return "\n".join([*lines, "", ""])

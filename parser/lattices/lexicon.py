@@ -25,9 +25,8 @@ from pathlib import Path
 
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, NO_SPACE, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
-from parser.lattices.conllul import LatticeError
 from parser.lattices.gold_paths import surface_tokens
-from parser.lattices.lattice import Arc, Lattice, SurfaceToken
+from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken
 from parser.storage import write_json
 
 Tags = tuple[str, str, str]

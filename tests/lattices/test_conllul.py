@@ -8,8 +8,7 @@ import random
 
 import pytest
 
-from parser.lattices.conllul import LatticeError, Refused, read_lattices, stream_lattices, text_of
-from parser.lattices.lattice import Lattice, SurfaceToken
+from parser.lattices.lattice import Lattice, LatticeError, Refused, SurfaceToken, read_lattices, stream_lattices, text_of
 from tests.lattices.made import drawn_lattice, shared
 
 GOOD = """# sent_id = one
