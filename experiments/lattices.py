@@ -160,7 +160,7 @@ def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key,
 
 def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
     """The lattice with only the arcs of a path."""
-    every = lattice.arc
+    every = lattice.arcs
     return Lattice.of([every[number] for number in arcs], lattice.tokens, lattice.comments, lattice.where, lattice.sent_id)
 
 

@@ -150,10 +150,10 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
     arcs = np.array([arc for path in found for arc in path or []], np.int32)
     forms = [(token.form, form) for token, (form, _) in zip(lattice.tokens, tokens, strict=True)]
     differing = [(ours, other) for ours, other in forms if ours != other]
-    return GoldPath(lattice, arcs, path_sentence(lattice, arcs, tree), with_forms, with_upos, differing)
+    return GoldPath(lattice, arcs, _path_sentence(lattice, arcs, tree), with_forms, with_upos, differing)
 
 
-def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
+def _path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
     """The words of a path, with heads and relations of a tree of as many words."""
     numbers, lengths = arcs.tolist(), lattice.lengths
     return Sentence(
@@ -207,7 +207,7 @@ def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Latti
             last = place + 1 == len(words or [])
             arcs.append(word._replace(start=start + place, end=end if last else start + place + 1))
     moved[lattice.last_node] = grown
-    old = [arc._replace(start=arc.start + int(moved[arc.start]), end=arc.end + int(moved[arc.end])) for arc in lattice.arc]
+    old = [arc._replace(start=arc.start + int(moved[arc.start]), end=arc.end + int(moved[arc.end])) for arc in lattice.arcs]
     return Lattice.of([*old, *arcs], tokens, lattice.comments, lattice.where, lattice.sent_id)
 
 

@@ -23,6 +23,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,10 +123,10 @@ class Lattice:
         return list(map(str, np.minimum(self.ends - self.starts, _LONGEST).tolist()))
 
     @property
-    def arc(self) -> list[Arc]:
+    def arcs(self) -> list[Arc]:
         """The arcs."""
-        ends = self.starts.tolist(), self.ends.tolist()
-        return [Arc(*arc) for arc in zip(*ends, self.forms, self.lemmas, self.upos, self.xpos, self.feats, strict=True)]
+        nodes = self.starts.tolist(), self.ends.tolist()
+        return [Arc(*arc) for arc in zip(*nodes, self.forms, self.lemmas, self.upos, self.xpos, self.feats, strict=True)]
 
     def first_arcs(self) -> np.ndarray:
         """int32[N + 2]: the arcs that start from node v are the numbers from entry v to before entry v + 1."""
@@ -197,14 +198,6 @@ class LatticeError(ConlluError):
 
 
 @dataclass
-class _Lines:
-    """The lines of a sentence, and where it began."""
-
-    lines: list[str] = field(default_factory=list)
-    first_line: int = 0
-
-
-@dataclass
 class Refused:
     """A sentence that cannot be read, and why."""
 
@@ -245,43 +238,32 @@ def stream_lattices(
         strict: whether a sentence that cannot be read is an error; else a Refused takes its place.
     """
     number = 0
-    for part in _sentences(stream):
-        if all(line.startswith("#") for line in part.lines):
+    for first_line, lines in _sentences(stream):
+        if all(line.startswith("#") for line in lines):
             continue
         number += 1
+        identifier = sent_id(lines)
         try:
-            yield _lattice(part, path, number, max_arcs)
-        except LatticeError as error:
+            yield _read(lines, max_arcs, describe_place(path, first_line, number, identifier), identifier)
+        except LineError as error:
+            refused = LatticeError(f"{describe_place(path, first_line + error.row, number, identifier)}: {error}")
             if strict:
-                raise
-            yield Refused(error)
+                raise refused from error
+            yield Refused(refused)
 
 
-def _sentences(stream: Iterable[bytes]) -> Iterator[_Lines]:
-    part = _Lines()
-    for number, raw in enumerate(stream, 1):
+def _sentences(stream: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line of each sentence, from 1, and its lines."""
+    lines: list[str] = []
+    for number, raw in enumerate(chain(stream, [b"\n"]), 1):
         line = raw.decode("utf-8", "surrogateescape")  # what is no UTF-8 is refused with its sentence
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
-        if is_blank(line):
-            if part.lines:
-                yield part
-            part = _Lines()
-            continue
-        if not part.lines:
-            part.first_line = number
-        part.lines.append(line.rstrip("\r\n"))
-    if part.lines:
-        yield part
-
-
-def _lattice(part: _Lines, path: str, number: int, max_arcs: int | None) -> Lattice:
-    identifier = sent_id(part.lines)
-    try:
-        return _read(part.lines, max_arcs, describe_place(path, part.first_line, number, identifier), identifier)
-    except LineError as error:
-        place = describe_place(path, part.first_line + error.row, number, identifier)
-        raise LatticeError(f"{place}: {error}") from error
+        if not is_blank(line):
+            lines.append(line.rstrip("\r\n"))
+        elif lines:
+            yield number - len(lines), lines
+            lines = []
 
 
 def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: str) -> Lattice:
@@ -317,7 +299,7 @@ def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceTok
         raise LineError(row, f"token {columns[0]} ends where it begins, or before; write its first and its last node")
     if not columns[1]:
         raise LineError(row, "an empty form; write the form of the token")
-    return SurfaceToken(start, end, columns[1], _space(columns[2] if len(columns) == 3 else EMPTY))
+    return SurfaceToken(start, end, columns[1], kept_of_misc(columns[2] if len(columns) == 3 else EMPTY))
 
 
 def _arc(row: int, columns: Sequence[str]) -> Arc:
@@ -340,8 +322,8 @@ def _arc(row: int, columns: Sequence[str]) -> Arc:
     return Arc(start, end, *columns[2:7])
 
 
-def _space(misc: str) -> str:
-    """What is kept of MISC."""
+def kept_of_misc(misc: str) -> str:
+    """Return SpaceAfter=No if the column has it, and ``_`` otherwise."""
     return NO_SPACE if NO_SPACE in misc.split("|") else EMPTY
 
 
@@ -355,7 +337,7 @@ def _all_tokens(
         # Nodes come in pairs: a place after an odd number of them is within a token.
         within = bisect_right(ends, arc.start) % 2 == 1
         if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in found:
-            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, _space(misc))
+            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, kept_of_misc(misc))
     return [found[nodes] for nodes in sorted(found)]
 
 
@@ -408,12 +390,8 @@ def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tupl
 
 def text_of(lattice: Lattice) -> str:
     """A lattice as CoNLL-UL, the blank line after it included."""
-    lines = [*lattice.comments]
+    lines, arcs = [*lattice.comments], lattice.arcs
     for token in lattice.tokens:
-        numbers = lattice.of_token(token)
         lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
-        for number in numbers:
-            columns = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
-            values = [str(lattice.starts[number]), str(lattice.ends[number]), *(column[number] for column in columns), EMPTY]
-            lines.append("\t".join(values))
+        lines += ["\t".join([*map(str, arcs[number]), EMPTY]) for number in lattice.of_token(token)]
     return "\n".join([*lines, "", ""])

@@ -23,10 +23,10 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, NO_SPACE, UPOS, XPOS
+from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices.gold_paths import surface_tokens
-from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken
+from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken, kept_of_misc
 from parser.storage import write_json
 
 Tags = tuple[str, str, str]
@@ -109,12 +109,11 @@ class Lexicon:
         cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES, guess: Guess = Guess.FREQUENT
     ) -> Lexicon:
         """That of the tokens of some sentences; analyses that are equally frequent stand in alphabetical order."""
-        counts: dict[str, Counter[Analysis]] = {}
+        counts: dict[str, Counter[Analysis]] = defaultdict(Counter)
         classes: Counter[Tags] = Counter()
         for sentence in sentences:
             for form, words in surface_tokens(sentence):
-                analysis = tuple(_word(sentence.columns[word]) for word in words)
-                counts.setdefault(form, Counter())[analysis] += 1
+                counts[form][tuple(_word(sentence.columns[word]) for word in words)] += 1
         for seen in counts.values():
             for analysis, times in seen.items():
                 if len(analysis) == 1 and analysis[0][2] in OPEN_CLASSES:
@@ -143,9 +142,10 @@ class Lexicon:
         """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""
         arcs: list[Arc] = []
         tokens, start = [], 0
-        for form, misc in _tokens(sentence):
+        for columns, _ in sentence.surface_tokens():
+            form = columns[FORM]
             end = _add(self.of_token(form), start, arcs)
-            tokens.append(SurfaceToken(start, end, form, misc))
+            tokens.append(SurfaceToken(start, end, form, kept_of_misc(columns[MISC])))
             start = end
         lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
         comments = [line.rstrip("\r\n") for line in lines if line.startswith("#")]
@@ -201,12 +201,6 @@ def jackknife(
     lexicons = [Lexicon.of(part, unknown_analyses, guess) for part in parts]
     for number, sentence in enumerate(sentences):
         yield lexicons[number % folds].lattice(sentence)
-
-
-def _tokens(sentence: RawSentence) -> Iterator[tuple[str, str]]:
-    """Form and MISC of the surface tokens."""
-    for columns, _ in sentence.surface_tokens():
-        yield columns[FORM], NO_SPACE if NO_SPACE in columns[MISC].split("|") else EMPTY
 
 
 def _word(columns: Sequence[str]) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
             made[system, part] = read_lattices(file)
             assert len(made[system, part]) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
     for part in lattices.PARTS:
-        plain, guessed = ([one.arc for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
+        plain, guessed = ([one.arcs for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
         assert plain != guessed
 
 

@@ -115,7 +115,7 @@ def _is_path(lattice: Lattice, forms: list[str]) -> bool:
     """Whether a path of the lattice has these forms, by the nodes that they can lead to."""
     nodes = {0}
     for form in forms:
-        nodes = {arc.end for arc in lattice.arc if arc.start in nodes and arc.form == form}
+        nodes = {arc.end for arc in lattice.arcs if arc.start in nodes and arc.form == form}
     return lattice.last_node in nodes
 
 

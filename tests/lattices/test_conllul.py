@@ -50,7 +50,7 @@ def test_order_of_arcs_and_ends_of_lines_do_not_matter():
     lines = GOOD.splitlines()
     mixed = "\r\n".join([*lines[:2], *reversed(lines[2:-1]), "", ""])
     (one,), (other,) = read(GOOD), read(mixed)
-    assert sorted(one.arc) == sorted(other.arc)
+    assert sorted(one.arcs) == sorted(other.arcs)
     assert one.tokens == other.tokens
 
 
@@ -58,7 +58,7 @@ def test_order_of_arcs_and_ends_of_lines_do_not_matter():
 def test_what_is_written_is_read(seed):
     lattice = drawn_lattice(random.Random(seed), 1 + seed % 7, seed % 4)
     (found,) = read(text_of(lattice))
-    assert found.arc == lattice.arc
+    assert found.arcs == lattice.arcs
     assert found.tokens == lattice.tokens
 
 
@@ -138,5 +138,5 @@ def test_real_lattices_are_read_and_written(name):
     lattices = read_lattices(shared(f"lattices/{name}.conllul.bz2"))
     for lattice in lattices[:100]:
         (again,) = read(text_of(lattice))
-        assert again.arc == lattice.arc
+        assert again.arcs == lattice.arcs
         assert again.tokens == lattice.tokens

@@ -44,7 +44,7 @@ def test_the_path_agrees_best():
     ]
     given = lattice(*arcs)
     path = gold_path(given, tree(GOLD))
-    found = [given.arc[number] for number in path.arcs]
+    found = [given.arcs[number] for number in path.arcs]
     assert found == [arcs[1], arcs[4], Arc(2, 3, "c", "c", "VERB")]
     assert path.with_forms.all()
     assert path.with_upos.all()

@@ -59,7 +59,7 @@ def test_unknown_tokens_may_be_guessed_by_their_last_letters():
     assert lexicon.of_token("walks") == Lexicon.of(train).of_token("walks")
     assert Lexicon.of(train, 1, Guess.SUFFIXES).of_token("talks") == [(("talks", "_", "NOUN", "_", "_"),)]
     of_others = Lexicon.of([train[0], train[2]], 1, Guess.SUFFIXES)
-    assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arc == of_others.lattice(train[1]).arc
+    assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arcs == of_others.lattice(train[1]).arcs
 
 
 def test_lattices_hold_the_analyses_and_the_gold_paths():
@@ -73,7 +73,7 @@ def test_lattices_hold_the_analyses_and_the_gold_paths():
     assert (found.with_upos, found.tokens_with_upos) == (3, 6)
     for lattice in lattices:
         (again,) = stream_lattices(io.BytesIO(text_of(lattice).encode()), "f")
-        assert again.arc == lattice.arc
+        assert again.arcs == lattice.arcs
 
 
 def test_words_of_the_text_are_not_read():
@@ -81,7 +81,7 @@ def test_words_of_the_text_are_not_read():
     other = read(TRAIN.replace("NOUN", "X").replace("Case", "Mood").replace("b b", "x y"))
     lexicon = Lexicon.of(train)
     for sentence, its_like in zip(train, other, strict=True):
-        assert lexicon.lattice(sentence).arc == lexicon.lattice(its_like).arc
+        assert lexicon.lattice(sentence).arcs == lexicon.lattice(its_like).arcs
 
 
 def test_lattices_name_no_columns_of_conllu_plus():
@@ -96,7 +96,7 @@ def test_a_jackknife_knows_other_sentences_alone():
     train = read(TRAIN)
     lattices = list(jackknife(train, 3))
     assert "PROPN" not in lattices[1].upos
-    assert lattices[1].arc == Lexicon.of([train[0], train[2]]).lattice(train[1]).arc
+    assert lattices[1].arcs == Lexicon.of([train[0], train[2]]).lattice(train[1]).arcs
     with pytest.raises(LatticeError, match=r"3 sentences .* 10 parts"):
         list(jackknife(train))
     for folds in (0, 1):
