@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from parser.conllu.checks import EMPTY, ConlluError
-from parser.evaluation.alignment import align
-from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text
+from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align, read_text
 from parser.evaluation.scores import NOT_ALIGNED, Score, nonprojective_edges, text_difference
 
 SAMPLES = 2000  # of the bootstrap, and swaps of the test

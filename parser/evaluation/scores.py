@@ -2,7 +2,7 @@
 
 The metrics called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
 (https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
-correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.alignment`` says. Added to them are
+correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.evaluated_text`` says. Added to them are
 
 * LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here and
   in the tables of experiments/; the official one is ``las_universal``;
@@ -26,8 +26,7 @@ from unicodedata import is_normalized, normalize
 import numpy as np
 
 from parser.conllu.checks import EMPTY, ConlluError
-from parser.evaluation.alignment import align
-from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, read_text
+from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align, read_text
 
 PUNCTUATION = "PUNCT"
 

@@ -23,7 +23,7 @@ from parser.commands.evaluate import as_json, as_table, main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
 from parser.evaluation import attachment_scores, compare, evaluate_files
-from parser.evaluation.alignment import Spans, align
+from parser.evaluation.evaluated_text import Spans, align
 
 REPOSITORY = Path(__file__).parent.parent.parent
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", REPOSITORY.parent / "shared" / "ud-v2.2"))
