@@ -13,8 +13,7 @@ from typing import Any
 import oracles
 from parser import transitions
 from parser.commands.settings_help import groups, sections
-from parser.drawing.drawn_tree import read_trees
-from parser.drawing.svg import as_svg
+from parser.drawing import as_svg, read_trees
 
 ROOT = Path(__file__).resolve().parents[1]
 

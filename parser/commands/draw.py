@@ -15,9 +15,8 @@ from pathlib import Path
 
 from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
-from parser.drawing.drawn_tree import NamedTree, as_text, read_trees
+from parser.drawing import NamedTree, as_svg, as_text, read_trees
 from parser.drawing.html import LEGEND, drawing, page
-from parser.drawing.svg import as_svg
 from parser.lattices.lattice import is_named_lattices
 
 FORMATS = ("text", "svg", "html")

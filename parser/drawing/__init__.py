@@ -1,4 +1,13 @@
-"""Pictures of dependency trees, one drawn against another where there are two: for the terminal, as SVG, as a page of HTML.
+"""Pictures of dependency trees, one drawn against another where there are two: for the terminal and as SVG (html.py: pages).
+
+What is drawn are words and arcs, read from files or given. A terminal has a line for each word, the arcs to the left of the
+words, so that 40 words are 40 lines:
+
+    ┌─> 1 det    DET   A
+    └── 2 root   NOUN  hearing
+
+The words stand at the ends of the lines, where those of right-to-left scripts change the place of nothing else. In SVG the
+words are in a row, arcs above them, missed gold arcs below; scripts from right to left run from right to left.
 
 Libraries that draw such trees were looked at first. displaCy (of spaCy) sets every word 175 pixels from the next, so that 40
 words are 7,000 pixels wide and long words run into each other; deplacy and udapi draw in the terminal. None of them draws two
@@ -6,6 +15,403 @@ trees of the same words as one picture, which is what shows a parser's errors; s
 dependencies.
 """
 
-from parser.drawing.drawn_tree import DrawnArc, DrawnTree
+from __future__ import annotations
 
-__all__ = ["DrawnArc", "DrawnTree"]
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import zip_longest
+from pathlib import Path
+from unicodedata import bidirectional, category, combining, east_asian_width
+
+from parser.conllu.checks import DEPREL, EMPTY, FORM, UNKNOWN_HEAD, UPOS, ConlluError
+from parser.conllu.stream import RawSentence, read_sentences, sent_id
+
+# Words of a sentence; drawing longer ones takes seconds.
+LONGEST = 400
+
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+_BOX = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"  # by the sum of the directions in which a cell has a line
+_RED, _PLAIN = "\x1b[31m", "\x1b[0m"
+
+
+@dataclass(frozen=True)
+class DrawnArc:
+    """An arc of a tree, and what is said of it.
+
+    Attributes:
+        head: the head, 0 = the artificial root.
+        child: the child, from 1.
+        deprel: the relation.
+        kind: ``right``; ``wrong``, where the gold tree has another arc or relation; ``missed``, a gold arc that is not there.
+    """
+
+    head: int
+    child: int
+    deprel: str
+    kind: str = "right"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its ends, the lower number first."""
+        return min(self.head, self.child), max(self.head, self.child)
+
+
+@dataclass(frozen=True)
+class DrawnTree:
+    """A sentence of n words with one tree, or with a predicted and a gold one.
+
+    Attributes:
+        forms, tags: the words and their parts of speech.
+        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD, also in the gold tree, where nobody has said.
+        deprels: the relations.
+        gold_heads, gold_deprels: the gold tree that the other one is drawn against; None: there is one tree.
+    """
+
+    forms: Sequence[str]
+    tags: Sequence[str]
+    heads: Sequence[int]
+    deprels: Sequence[str]
+    gold_heads: Sequence[int] | None = None
+    gold_deprels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        columns = [self.tags, self.heads, self.deprels]
+        columns += [column for column in (self.gold_heads, self.gold_deprels) if column is not None]
+        if any(len(column) != len(self) for column in columns):
+            raise ValueError(
+                f"there are {len(self)} words, but {[len(column) for column in columns]} tags, heads and relations"
+            )
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def arcs(self) -> list[DrawnArc]:
+        """The arcs of the tree, by child."""
+        return [
+            DrawnArc(head, child, deprel, "right" if self.is_right(child) else "wrong")
+            for child, (head, deprel) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
+            if head != UNKNOWN_HEAD
+        ]
+
+    def missed(self) -> list[DrawnArc]:
+        """The gold arcs that the tree does not have, by child; one that differs only in its relation is among them."""
+        if self.gold_heads is None or self.gold_deprels is None:
+            return []
+        gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)
+        return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
+
+    def is_right(self, child: int) -> bool:
+        """Whether the word (from 1) has the head and the relation of the gold tree, as far as these are known."""
+        if self.gold_heads is None or self.gold_deprels is None:
+            return True
+        i = child - 1
+        same = self.heads[i] == self.gold_heads[i] and self.gold_deprels[i] in (self.deprels[i], EMPTY)
+        return same or self.gold_heads[i] == UNKNOWN_HEAD
+
+    @property
+    def right_to_left(self) -> bool:
+        """Whether most of the letters are of a script that is written from right to left."""
+        directions = [bidirectional(letter) for form in self.forms for letter in form]
+        return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)
+
+
+def levels(arcs: Sequence[DrawnArc]) -> list[int]:
+    """The height of each arc, from 1: above those that lie under it or cross it, as low as that allows. O(n^2)."""
+    found: dict[int, int] = {}
+    for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):
+        low, high = arcs[i].span
+        below = [found[j] for j in found if arcs[j].span[0] < high and low < arcs[j].span[1]]
+        found[i] = 1 + max(below, default=0)
+    return [found[i] for i in range(len(arcs))]
+
+
+def display_width(text: str) -> int:
+    """The columns that a terminal gives the text: two to a wide character, none to a combining one."""
+    return sum(0 if combining(c) or c == "\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each that no terminal or XML can show: controls, lone surrogates.
+
+    Spaces of any kind are plain ones.
+    """
+    return "".join(_shown(c) for c in text)
+
+
+def _shown(character: str) -> str:
+    if category(character) == "Zs":
+        return " " * display_width(character)
+    return character if character.isprintable() or character in "\u200c\u200d" else "\ufffd"
+
+
+@dataclass(frozen=True)
+class NamedTree:
+    """A tree with the number of its sentence, from 1, and its sent_id, which may be empty."""
+
+    number: int
+    sent_id: str
+    tree: DrawnTree
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id else "")
+
+
+def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[NamedTree]:
+    """The trees of a file, each drawn against that of the same sentence of a gold file, if there is one.
+
+    Raises:
+        ConlluError: a file is not CoNLL-U, HEAD is not a tree, or the files have other words.
+    """
+    for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
+        if gold is None:
+            yield _named(ours, DrawnTree(*_words(ours), *_tree(ours)))
+            continue
+        if ours is None or golden is None or ours.column(FORM) != golden.column(FORM):
+            place = (ours or golden).place()
+            raise ConlluError(f"{place}: {path} and {gold} differ in their words here; give two files of the same sentences")
+        yield _named(ours, DrawnTree(*_words(ours), *_tree(ours), *_tree(golden)))
+
+
+def _sentences(path: str | Path) -> Iterator[RawSentence]:
+    return (sentence for sentence in read_sentences(path) if len(sentence))
+
+
+def _words(sentence: RawSentence) -> tuple[list[str], list[str]]:
+    return sentence.column(FORM), sentence.column(UPOS)
+
+
+def _tree(sentence: RawSentence) -> tuple[list[int], list[str]]:
+    return sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)
+
+
+def _named(sentence: RawSentence, tree: DrawnTree) -> NamedTree:
+    return NamedTree(sentence.number, sent_id(sentence.lines), tree)
+
+
+def as_text(tree: DrawnTree, color: bool = False) -> str:
+    """The tree as lines of text; a word whose arc is wrong says so, and what would be right.
+
+    Args:
+        tree: the tree.
+        color: whether to print such words in red, by ANSI escape codes.
+    """
+    words = [""] + [printable(form) for form in tree.forms]
+    number_width = len(str(len(tree)))
+    deprel_width = max([0, *map(display_width, tree.deprels)])
+    tag_width = max([0, *map(display_width, tree.tags)])
+    gold = {arc.child: arc for arc in tree.missed()}
+    lines = []
+    arcs = [arc for arc in tree.arcs() if arc.head]
+    for number, drawn in enumerate(_drawn(arcs, len(tree)), 1):
+        deprel, tag = tree.deprels[number - 1], tree.tags[number - 1]
+        line = f"{drawn} {number:>{number_width}} {_padded(deprel, deprel_width)}  {_padded(tag, tag_width)}  {words[number]}"
+        if number in gold:
+            right = gold[number]
+            place = f" of {right.head} {words[right.head]}" if right.head else ""
+            line = f"{line}   <- gold: {right.deprel}{place}"
+            line = f"{_RED}{line}{_PLAIN}" if color else line
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def _drawn(arcs: Sequence[DrawnArc], n: int) -> list[str]:
+    """For each of n words, the part of its line that the arcs take; the outermost arcs on the left."""
+    heights = levels(arcs)
+    columns = max(heights, default=0)
+    width = 2 * columns + 1  # an arc of height h has its vertical line in cell 2 (columns - h), its arrow ends in the last cell
+    cells = [[0] * width for _ in range(n + 1)]
+    for arc, height in zip(arcs, heights, strict=True):
+        column = 2 * (columns - height)
+        low, high = arc.span
+        for row in range(low, high):
+            cells[row][column] |= _DOWN
+            cells[row + 1][column] |= _UP
+        for row in (low, high):
+            cells[row][column] |= _RIGHT
+            for cell in range(column + 1, width):
+                cells[row][cell] |= _LEFT | _RIGHT
+    children = {arc.child for arc in arcs}
+    lines = []
+    for row in range(1, n + 1):
+        line = "".join(_BOX[cell] for cell in cells[row])
+        lines.append(line[:-1] + (">" if row in children else line[-1]))
+    return lines
+
+
+def _padded(text: str, width: int) -> str:
+    return printable(text) + " " * (width - display_width(text))
+
+
+_LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the smaller tags and relations
+_GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
+_HEIGHT = 26.0  # from one level of arcs to the next
+_WORDS = 40.0  # height of the line of words and tags
+_COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
+_HEAD_COLOR = "#111"
+
+
+def as_svg(tree: DrawnTree) -> str:
+    """The tree as an SVG element; it needs no font but a common one, and nothing from anywhere else.
+
+    Arcs of the tree are grey, and red where the gold tree has another; the gold ones that it lacks are blue, below the words.
+    """
+    above, below = tree.arcs(), tree.missed()
+    centers, width = _centers(tree, above + below)
+    heights = levels(above), levels(below)
+    base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
+    bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
+    w, h = f"{width:.0f}", f"{bottom:.0f}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
+        ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif">'
+    ]
+    # Else brackets would open to the wrong side, and a point at the end of a word would stand before it.
+    direction = ' direction="rtl"' if tree.right_to_left else ""
+    for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
+        color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
+        parts.append(_text(centers[i], base + 17, form, 15, color, direction))
+        parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
+    ends = _ends(above + below, centers)
+    for arcs, of_arcs, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
+        edge = start + side * _HEIGHT * (max(of_arcs, default=0) + 0.9)
+        # The highest first: the lines that cross a relation are those of higher arcs, and its white edge has to cover them.
+        down = sorted(zip(arcs, of_arcs, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
+        parts += [_arc(arc, height, ends, start, edge, side) for arc, height in down]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
+    """Where the middle of each word is, from 1; and the width. Words stand apart as far as relations between them need."""
+    widths = [
+        max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
+        for form, tag in zip(tree.forms, tree.tags, strict=True)
+    ]
+    centers = [0.0]
+    at = _MARGIN
+    labels = {arc.span: _TAG_LETTER * display_width(arc.deprel) + 22 for arc in arcs}
+    for i, width in enumerate(widths, 1):
+        center = at + width / 2
+        if i > 1:
+            center = max(center, centers[-1] + labels.get((i - 1, i), 0.0))
+        centers.append(center)
+        at = center + width / 2 + _GAP
+    total = at - _GAP + _MARGIN
+    if tree.right_to_left:
+        centers = [0.0] + [total - center for center in centers[1:]]
+    return centers, total
+
+
+def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:
+    """By arc and end (a word), where it meets the word: arcs that go the same way stand beside each other, long ones inside."""
+    found = {}
+    for kinds in (("right", "wrong"), ("missed",)):
+        for word in range(1, len(centers)):
+            here = [arc for arc in arcs if arc.kind in kinds and word in (arc.head, arc.child)]
+            direction = {arc: centers[arc.head + arc.child - word] - centers[word] if arc.head else 0.0 for arc in here}
+            to_left = sorted((a for a in here if direction[a] < 0), key=lambda a: -direction[a])
+            to_right = sorted((a for a in here if direction[a] > 0), key=lambda a: -direction[a])
+            # From left to right: those to the left, the nearest first; then those to the right, the furthest first.
+            order = [*to_left, *(a for a in here if not a.head), *to_right]
+            for place, arc in enumerate(order):
+                found[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
+    return found
+
+
+def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], base: float, edge: float, side: int) -> str:
+    """An arc with its relation, a group that names the child; ``side`` is -1 above the words and 1 below them. That from the
+    root is a line from the edge."""
+    color = _COLORS[arc.kind]
+    dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
+    label = printable(arc.deprel)
+    level = base + side * _HEIGHT * (height + 0.3)
+    if not arc.head:
+        x = ends[arc, arc.child]
+        line = f'<path d="M{x:.1f},{edge:.1f} V{base:.1f}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
+        return _group(arc, line + _head(x, base, side, color) + _text(x, edge + (-4 if side < 0 else 12), label, 11, color))
+    start, end = ends[arc, arc.head], ends[arc, arc.child]
+    bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
+    turn = -side * 10.0
+    path = (
+        f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
+        f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
+    )
+    line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
+    middle = (start + end) / 2
+    label_at = middle, level + (-4 if side < 0 else 12)
+    return _group(arc, line + _head(end, base, side, color) + _text(*label_at, label, 11, color))
+
+
+def _group(arc: DrawnArc, parts: str) -> str:
+    return f'<g data-child="{arc.child}">{parts}</g>'
+
+
+def _head(x: float, y: float, side: int, color: str) -> str:
+    return f'<path d="M{x:.1f},{y:.1f} l-3.5,{7 * side} h7 z" fill="{color}"/>'
+
+
+def _text(x: float, y: float, text: str, size: int, color: str, attributes: str = "") -> str:
+    start = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="middle"{attributes}'
+    end = f">{escape(printable(text))}</text>"
+    # A white edge behind it lets a relation be read where an arc crosses it.
+    edge = f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""
+    return f'{edge}{start} fill="{color}"{end}'
+
+
+# Of a matrix.
+_CELL = 30.0
+_LABEL_LETTER = 7.0  # pixels of a column of text
+_OTHERS = "(others)"
+_RIGHT_CELL, _WRONG_CELL, _OTHERS_CELL = "#2471a3", "#c0392b", "#888888"
+
+
+def confusion_svg(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
+    """A confusion matrix of the most frequent gold relations; what else there is of relations is one row and column.
+
+    A row for each gold relation: the share of its words that got each relation, as darkness.
+
+    Args:
+        counts: by gold relation and relation of the system, how many words.
+        most: how many relations have a row of their own.
+    """
+    frequency: Counter[str] = Counter()
+    for (gold, _), n in counts.items():
+        frequency[gold] += n
+    names = [name for name, _ in frequency.most_common(most)]
+    merged: Counter[tuple[str, str]] = Counter()
+    for pair, n in counts.items():
+        gold, system = (name if name in names else _OTHERS for name in pair)
+        merged[gold, system] += n
+    if any(_OTHERS in pair for pair in merged):
+        names.append(_OTHERS)
+    edge = 16 + _LABEL_LETTER * max((display_width(name) for name in names), default=0)
+    size = edge + _CELL * len(names) + 8
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size:.0f}" height="{size:.0f}" viewBox="0 0 {size:.0f} {size:.0f}"'
+        ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif" font-size="11">'
+    ]
+    for i, name in enumerate(names):
+        at = edge + _CELL * (i + 0.5)
+        label = escape(printable(name))
+        parts.append(f'<text x="{edge - 6:.1f}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
+        parts.append(f'<text transform="translate({at + 4:.1f},{edge - 6:.1f}) rotate(-90)">{label}</text>')
+    for row, gold in enumerate(names):
+        total = sum(merged[gold, system] for system in names)
+        for column, system in enumerate(names):
+            if n := merged[gold, system]:
+                color = _WRONG_CELL if gold != system else _OTHERS_CELL if gold == _OTHERS else _RIGHT_CELL
+                parts.append(_cell(edge + _CELL * column, edge + _CELL * row, n, n / total, color))
+    frame = f'<rect x="{edge:.1f}" y="{edge:.1f}" width="{_CELL * len(names):.1f}" height="{_CELL * len(names):.1f}"'
+    return "\n".join([*parts, f'{frame} fill="none" stroke="#999"/>', "</svg>"])
+
+
+def _cell(x: float, y: float, n: int, share: float, color: str) -> str:
+    dark = min(1.0, 4 * share) if color == _WRONG_CELL else share  # a tenth of a row that is wrong is to be seen
+    ink = "#fff" if dark > 0.5 else "#222"
+    number = str(n) if n < 10_000 else f"{n // 1000}k"
+    box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL}" height="{_CELL}" fill="{color}" fill-opacity="{dark:.2f}"/>'
+    text = f'<text x="{x + _CELL / 2:.1f}" y="{y + _CELL / 2 + 3:.1f}" font-size="9" text-anchor="middle" fill="{ink}">'
+    return f"{box}{text}{number}</text>"

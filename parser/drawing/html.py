@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from parser.drawing.drawn_tree import DrawnTree, printable
-from parser.drawing.svg import as_svg
+from parser.drawing import DrawnTree, as_svg, printable
 
 _STYLE = """
 body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; margin: 2em auto; max-width: 72em;

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.data.attributes import PREDICTED
-from parser.drawing.drawn_tree import LONGEST, DrawnTree, as_text
+from parser.drawing import LONGEST, DrawnTree, as_text
 from parser.drawing.html import drawing
 from parser.text.tokens import Token, conllu_lines, text_of
 

@@ -18,9 +18,8 @@ from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
-from parser.drawing.drawn_tree import read_trees
+from parser.drawing import confusion_svg, read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
-from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load

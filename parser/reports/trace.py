@@ -18,7 +18,7 @@ import numpy as np
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
 from parser.data.attributes import AttributeColumns
 from parser.data.sentences import NO_NODE
-from parser.drawing.drawn_tree import DrawnTree, display_width, printable
+from parser.drawing import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
 from parser.inference.calibration import Calibration
 from parser.inference.precomputed import precomputed_scorer

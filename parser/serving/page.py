@@ -20,7 +20,7 @@ from parser.conllu.checks import DEPREL, EMPTY, FORM, UPOS, counted
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import read_columns
-from parser.drawing.drawn_tree import LONGEST, DrawnTree
+from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html

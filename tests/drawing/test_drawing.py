@@ -7,10 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parser.drawing import DrawnArc, DrawnTree
-from parser.drawing.drawn_tree import as_text, display_width, levels, printable
+from parser.drawing import DrawnArc, DrawnTree, as_svg, as_text, display_width, levels, printable
 from parser.drawing.html import drawing, page
-from parser.drawing.svg import as_svg
 from tests.random_trees import random_tree
 
 PAPER = DrawnTree(

@@ -15,8 +15,8 @@ from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parse_options import TagUse
+from parser.drawing import confusion_svg
 from parser.drawing.html import table
-from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import compare
 from parser.evaluation.scores import NAMES, evaluate_files
 from parser.model.model import Model

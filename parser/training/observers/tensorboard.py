@@ -20,8 +20,7 @@ from omegaconf import OmegaConf
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
 from parser.decoding.parsers import parser_with_beam
-from parser.drawing import DrawnTree
-from parser.drawing.drawn_tree import as_text
+from parser.drawing import DrawnTree, as_text
 from parser.evaluation.gold_part import GoldPart
 from parser.settings.paths import escaped
 from parser.storage import naming
