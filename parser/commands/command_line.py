@@ -15,7 +15,7 @@ from types import FrameType
 from typing import NoReturn, TypeVar
 
 from parser.conllu.files import STANDARD_STREAM
-from parser.kernels.compilation import show_compilation
+from parser.kernels import show_compilation
 
 Kind = TypeVar("Kind", bound=StrEnum)
 

@@ -45,8 +45,7 @@ from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output,
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor, load_model
-from parser.kernels import load_kernels_directly
-from parser.kernels.compilation import time_without_compiling
+from parser.kernels import load_kernels_directly, time_without_compiling
 from parser.lattices.lattice import is_named_lattices
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import conllu_source, model_tokenizer

@@ -33,7 +33,7 @@ from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags
 from parser.decoding.predictor import Predictor, load_model
-from parser.kernels.compilation import show_compilation
+from parser.kernels import show_compilation
 from parser.library.parsed_sentence import (
     InputError,
     ParsedSentence,

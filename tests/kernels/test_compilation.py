@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from parser.kernels import compilation
-from parser.kernels.compilation import Compilation
+from parser import kernels
+from parser.kernels import Compilation
 from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
@@ -64,7 +64,7 @@ def drawn(terminal: Terminal) -> list[str]:
 @pytest.mark.parametrize(
     "show",
     [
-        "from parser.kernels.compilation import show_compilation; show_compilation(); show_compilation()",
+        "from parser.kernels import show_compilation; show_compilation(); show_compilation()",
         "",
     ],
 )
@@ -147,13 +147,13 @@ def test_kernels_of_others_are_theirs(monkeypatch):
 def test_a_clock_stands_meanwhile(monkeypatch):
     """For rates."""
     seconds = iter([10.0, 11.0, 15.0, 16.0])
-    monkeypatch.setattr(compilation, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
-    monkeypatch.setattr(compilation, "_of_process", Compilation())
+    monkeypatch.setattr(kernels, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(kernels, "_of_process", Compilation())
     monkeypatch.setattr(sys, "stderr", None)
-    before = compilation.time_without_compiling()
-    for hear in (compilation._of_process.on_start, compilation._of_process.on_end):
+    before = kernels.time_without_compiling()
+    for hear in (kernels._of_process.on_start, kernels._of_process.on_end):
         hear(of("some"))
-    assert compilation.time_without_compiling() - before == 2.0  # of six, in which four were compiling
+    assert kernels.time_without_compiling() - before == 2.0  # of six, in which four were compiling
 
 
 @pytest.mark.parametrize("collects", [True, False])
