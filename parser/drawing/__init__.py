@@ -167,29 +167,20 @@ def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[Nam
         ConlluError: a file is not CoNLL-U, HEAD is not a tree, or the files have other words.
     """
     for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
-        if gold is None:
-            yield _named(ours, DrawnTree(*_words(ours), *_tree(ours)))
-            continue
-        if ours is None or golden is None or ours.column(FORM) != golden.column(FORM):
+        if gold is not None and (ours is None or golden is None or ours.column(FORM) != golden.column(FORM)):
             place = (ours or golden).place()
             raise ConlluError(f"{place}: {path} and {gold} differ in their words here; give two files of the same sentences")
-        yield _named(ours, DrawnTree(*_words(ours), *_tree(ours), *_tree(golden)))
+        against = () if golden is None else _heads_and_deprels(golden)
+        tree = DrawnTree(ours.column(FORM), ours.column(UPOS), *_heads_and_deprels(ours), *against)
+        yield NamedTree(ours.number, sent_id(ours.lines), tree)
 
 
 def _sentences(path: str | Path) -> Iterator[RawSentence]:
     return (sentence for sentence in read_sentences(path) if len(sentence))
 
 
-def _words(sentence: RawSentence) -> tuple[list[str], list[str]]:
-    return sentence.column(FORM), sentence.column(UPOS)
-
-
-def _tree(sentence: RawSentence) -> tuple[list[int], list[str]]:
+def _heads_and_deprels(sentence: RawSentence) -> tuple[list[int], list[str]]:
     return sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)
-
-
-def _named(sentence: RawSentence, tree: DrawnTree) -> NamedTree:
-    return NamedTree(sentence.number, sent_id(sentence.lines), tree)
 
 
 def as_text(tree: DrawnTree, color: bool = False) -> str:
@@ -264,11 +255,7 @@ def as_svg(tree: DrawnTree) -> str:
     heights = levels(above), levels(below)
     base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
     bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
-    w, h = f"{width:.0f}", f"{bottom:.0f}"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
-        ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif">'
-    ]
+    parts = [_svg(width, bottom)]
     # Else brackets would open to the wrong side, and a point at the end of a word would stand before it.
     direction = ' direction="rtl"' if tree.right_to_left else ""
     for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
@@ -282,6 +269,14 @@ def as_svg(tree: DrawnTree) -> str:
         down = sorted(zip(arcs, of_arcs, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
         parts += [_arc(arc, height, ends, start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
+
+
+def _svg(width: float, height: float, attributes: str = "") -> str:
+    """The beginning of an SVG element."""
+    w, h = f"{width:.0f}", f"{height:.0f}"
+    fonts = "DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif"
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
+    return f'{start} font-family="{fonts}"{attributes}>'
 
 
 def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
@@ -326,27 +321,23 @@ def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], ba
     root is a line from the edge."""
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
-    label = printable(arc.deprel)
-    level = base + side * _HEIGHT * (height + 0.3)
-    if not arc.head:
-        x = ends[arc, arc.child]
-        line = f'<path d="M{x:.1f},{edge:.1f} V{base:.1f}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
-        return _group(arc, line + _head(x, base, side, color) + _text(x, edge + (-4 if side < 0 else 12), label, 11, color))
-    start, end = ends[arc, arc.head], ends[arc, arc.child]
-    bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
-    turn = -side * 10.0
-    path = (
-        f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
-        f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
-    )
+    end = ends[arc, arc.child]
+    if arc.head:
+        start = ends[arc, arc.head]
+        level = base + side * _HEIGHT * (height + 0.3)
+        bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
+        turn = -side * 10.0
+        path = (
+            f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
+            f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
+        )
+        middle = (start + end) / 2
+    else:
+        level, middle = edge, end
+        path = f"M{end:.1f},{edge:.1f} V{base:.1f}"
     line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
-    middle = (start + end) / 2
-    label_at = middle, level + (-4 if side < 0 else 12)
-    return _group(arc, line + _head(end, base, side, color) + _text(*label_at, label, 11, color))
-
-
-def _group(arc: DrawnArc, parts: str) -> str:
-    return f'<g data-child="{arc.child}">{parts}</g>'
+    relation = _text(middle, level + (-4 if side < 0 else 12), arc.deprel, 11, color)
+    return f'<g data-child="{arc.child}">{line}{_head(end, base, side, color)}{relation}</g>'
 
 
 def _head(x: float, y: float, side: int, color: str) -> str:
@@ -389,10 +380,7 @@ def confusion_svg(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
         names.append(_OTHERS)
     edge = 16 + _LABEL_LETTER * max((display_width(name) for name in names), default=0)
     size = edge + _CELL * len(names) + 8
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size:.0f}" height="{size:.0f}" viewBox="0 0 {size:.0f} {size:.0f}"'
-        ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif" font-size="11">'
-    ]
+    parts = [_svg(size, size, ' font-size="11"')]
     for i, name in enumerate(names):
         at = edge + _CELL * (i + 0.5)
         label = escape(printable(name))

@@ -103,31 +103,27 @@ class Comparison:
 
 def compare(gold: str | Path, system: str | Path) -> Comparison:
     """Compares a file of trees with the gold ones; raises what evaluate_files raises."""
-    texts = read_text(gold, partial=True), read_text(system)
-    if UNKNOWN in texts[0].parents or EMPTY in texts[0].relations:
+    gold_text, system_text = read_text(gold, partial=True), read_text(system)
+    if UNKNOWN in gold_text.parents or EMPTY in gold_text.relations:
         fix = "give a gold file of whole trees; evaluate without --by and --confusion takes this one"
         raise ConlluError(f"{gold}: some HEAD or DEPREL is _, and only whole trees are compared word by word; {fix}")
-    if texts[0].characters != texts[1].characters:
-        raise ConlluError(text_difference(*texts))
-    return _compared(*texts)
-
-
-def _compared(gold: EvaluatedText, system: EvaluatedText) -> Comparison:
-    pairs = align(gold.spans, system.spans)
+    if gold_text.characters != system_text.characters:
+        raise ConlluError(text_difference(gold_text, system_text))
+    pairs = align(gold_text.spans, system_text.spans)
     gold_of = {s: g for g, s in pairs} | {ROOT: ROOT}
-    n = len(gold.spans)
+    n = len(gold_text.spans)
     aligned = np.full(n, NOT_ALIGNED, np.int64)
     attached, labelled = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     for g, s in pairs:
         aligned[g] = s
-        attached[g] = gold_of.get(system.parents[s], NOT_ALIGNED) == gold.parents[g]
-        labelled[g] = attached[g] and gold.relations[g] == system.relations[s]
-    starts = [start for start, _ in gold.sentences]
+        attached[g] = gold_of.get(system_text.parents[s], NOT_ALIGNED) == gold_text.parents[g]
+        labelled[g] = attached[g] and gold_text.relations[g] == system_text.relations[s]
+    starts = [start for start, _ in gold_text.sentences]
 
     def sentences(text: EvaluatedText) -> np.ndarray:
         return np.searchsorted(starts, text.spans.starts, side="right") - 1
 
-    return Comparison(gold, system, aligned, attached, labelled, sentences(gold), sentences(system))
+    return Comparison(gold_text, system_text, aligned, attached, labelled, sentences(gold_text), sentences(system_text))
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
