@@ -38,7 +38,7 @@ from parser.settings.overrides import check_overrides, columns, explained
 from parser.settings.paths import for_hydra, is_sweep, override, shell_command, unresolved
 from parser.settings.plan import Plan, plans
 from parser.storage import LockedError, locked, write_json
-from parser.training.observers.observer import Observer, RunStart, Update
+from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from parser.model.loading import load
 from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings.files import numbered
 from parser.storage import replacing
-from parser.training.observers.observer import Observer, RunStart
+from parser.training.observers import Observer, RunStart
 from parser.training.run_folder import Manifest
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")

@@ -59,8 +59,8 @@ from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
 from parser.training.examples.corpus import Corpus
 from parser.training.lemma_training import learn_lemmas
+from parser.training.observers import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.console import EpochLog, ProgressBar
-from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes.training_pass import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import Manifest
@@ -82,7 +82,7 @@ def train(
     Args:
         plan: what to train on and how; see parser/settings/plan.py.
         folder: the run's folder; made if it is not there.
-        observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see observer.py.
+        observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see parser.training.observers.
         vectors: the run's word vectors, if another process trains them already; see background_vectors.py.
 
     Returns:

@@ -21,7 +21,7 @@ AFTER_UPDATE = 3
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def main(settings: Settings) -> None:
     """Trains for one update. Torch is loaded when the script loads it, that is, once the word vectors are on their way."""
-    from parser.training.observers.observer import Observer, Update
+    from parser.training.observers import Observer, Update
 
     class ExitAfterUpdate(Observer):
         def on_update(self, update: Update) -> NoReturn:

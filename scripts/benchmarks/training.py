@@ -44,7 +44,7 @@ from parser.settings.paths import override
 from parser.settings.plan import ExplorationPlan, GoldPlan, plan
 from parser.storage import versions
 from parser.training import run as training_run
-from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
+from parser.training.observers import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
 from scripts.benchmarks.measurements import machine, peak_megabytes

@@ -8,7 +8,7 @@ import pytest
 
 from parser.settings.plan import Plan
 from parser.training import checkpoint
-from parser.training.observers.observer import Observer, SearchEnd
+from parser.training.observers import Observer, SearchEnd
 from parser.training.run import train
 from tests.toy import planned
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from parser.training.observers import EpochEnd, PassStart, RunStart, Update
 from parser.training.observers.console import EpochLog, ProgressBar
-from parser.training.observers.observer import EpochEnd, PassStart, RunStart, Update
 
 
 class Terminal(io.StringIO):

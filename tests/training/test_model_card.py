@@ -9,7 +9,7 @@ from typing import Any
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.training.model_card import ModelCard
-from parser.training.observers.observer import Observer, RunStart
+from parser.training.observers import Observer, RunStart
 from parser.training.run import train
 from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT

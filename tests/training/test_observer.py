@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from parser.training.observers.observer import (
+from parser.training.observers import (
     EpochEnd,
     ExplorationEnd,
     Observer,

@@ -17,7 +17,7 @@ from parser.model import loading as models
 from parser.model.model import Model, ModelError
 from parser.settings.plan import Plan
 from parser.training.examples import corpus
-from parser.training.observers.observer import EpochEnd, Observer
+from parser.training.observers import EpochEnd, Observer
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import planned, sentence, write_conllu

@@ -16,8 +16,8 @@ from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.settings import SettingsError
 from parser.training.examples.examples import Examples
+from parser.training.observers import ExplorationEnd, Observer
 from parser.training.observers.console import final_table
-from parser.training.observers.observer import ExplorationEnd, Observer
 from parser.training.observers.tensorboard import COMPARED
 from parser.training.passes.classifier_passes import GoldPass
 from parser.training.run import train

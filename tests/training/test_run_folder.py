@@ -14,7 +14,7 @@ from parser.model_folder import SETTINGS, ModelError
 from parser.storage import write_json
 from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
-from parser.training.observers.observer import EpochEnd, Observer
+from parser.training.observers import EpochEnd, Observer
 from parser.training.run import train
 from parser.training.run_folder import Manifest, RunFolderError, held
 from tests.toy import planned, sentence, write_conllu

@@ -1,1 +1,227 @@
-"""What watches training: the console, TensorBoard, metrics."""
+"""Events of a training run: subclass Observer, override the hooks that you need, and pass an instance to train().
+
+    class LowestLoss(Observer):
+        lowest = math.inf
+
+        def on_epoch(self, epoch: EpochEnd) -> None:
+            self.lowest = min(self.lowest, epoch.loss)
+
+    train(settings, folder, [LowestLoss()])
+
+Observers are called in their order, by the process that trains, which waits for them. This module loads nothing slow, so that a
+script can define an observer before it loads torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from parser.model.loading import AnyModel
+    from parser.settings.plan import Plan
+    from parser.training.examples.corpus import Corpus
+    from parser.training.examples.exploration import ExplorationReport
+    from parser.training.fitting.beam_objective import SearchReport
+    from parser.training.run_folder import Manifest
+
+Metrics = dict[str, float]
+"""Percentages under the keys of metrics.json."""
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """A run begins, or is resumed.
+
+    Attributes:
+        plan: its plan.
+        manifest: what it is made from, its settings among them.
+        folder: its folder.
+        corpus: what it trains and measures on.
+        model: the model; training changes it in place.
+        epochs: epochs of all passes together.
+        epochs_done: those that are not to be done any more: by an interrupted process, or in the run of ``start``.
+    """
+
+    plan: Plan
+    manifest: Manifest
+    folder: Path
+    corpus: Corpus
+    model: AnyModel
+    epochs: int
+    epochs_done: int
+
+
+@dataclass(frozen=True)
+class PassStart:
+    """A pass begins, or is resumed.
+
+    Attributes:
+        number: of the pass, from 1.
+        name: its name.
+        epochs: its epochs.
+        epochs_done: how many of them are done.
+        examples: about how many an epoch has.
+    """
+
+    number: int
+    name: str
+    epochs: int
+    epochs_done: int
+    examples: int
+
+
+@dataclass(frozen=True)
+class ExplorationEnd:
+    """The parser has followed its own predictions over the training sentences.
+
+    Attributes:
+        pass_name: the pass.
+        epoch: the epoch of the pass, from 0, that learns from it first.
+        report: what happened.
+        seconds: wall-clock time, oracle included.
+    """
+
+    pass_name: str
+    epoch: int
+    report: ExplorationReport
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SearchEnd:
+    """The parser has searched through the training sentences, and learned from it.
+
+    Attributes:
+        pass_name: the pass.
+        epoch: the epoch of the pass, from 0.
+        report: how it went.
+    """
+
+    pass_name: str
+    epoch: int
+    report: SearchReport
+
+
+class Update(NamedTuple):
+    """The weights have been updated.
+
+    Attributes:
+        pass_name: the pass.
+        epoch: the epoch of the pass, from 0.
+        step: the update within the epoch, from 0.
+        loss: mean loss of the batch, in nats per example; a tensor where reading its value would wait for a device.
+        examples: examples of the batch.
+        learning_rate: the learning rate.
+    """
+
+    pass_name: str
+    epoch: int
+    step: int
+    loss: float | Tensor
+    examples: int
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class EpochEnd:
+    """An epoch is over.
+
+    Attributes:
+        pass_name: the pass.
+        epoch: the epoch of the pass, from 0.
+        epochs: the epochs of the pass.
+        loss: mean training loss, in nats per example; in global training an example is a sentence.
+        dev: metrics on the dev part; None if there is none.
+        learning_rate: that of the last update.
+        examples: examples learned from.
+        words: words of the training sentences.
+        fit_seconds: wall-clock time of the updates only.
+    """
+
+    pass_name: str
+    epoch: int
+    epochs: int
+    loss: float
+    dev: Metrics | None
+    learning_rate: float
+    examples: int
+    words: int
+    fit_seconds: float
+
+
+@dataclass(frozen=True)
+class PassEnd:
+    """A pass is over: its name, and the metrics of the weights that it keeps; None for a part that there is not."""
+
+    name: str
+    dev: Metrics | None
+    test: Metrics | None
+
+
+class Observer:
+    """Hears of a run and does nothing: the base of all observers."""
+
+    def on_start(self, start: RunStart) -> None:
+        """The run begins, or is resumed."""
+
+    def on_pass_start(self, start: PassStart) -> None:
+        """A pass begins, or is resumed."""
+
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        """The examples of the epochs to come have been made."""
+
+    def on_search(self, search: SearchEnd) -> None:
+        """An epoch of global training has been through the sentences."""
+
+    def on_update(self, update: Update) -> None:
+        """The weights have been updated; called for every batch, so be quick."""
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        """An epoch is over."""
+
+    def on_pass(self, end: PassEnd) -> None:
+        """A pass is over."""
+
+    def on_end(self, metrics: dict[str, Any]) -> None:
+        """The run is over; ``metrics`` is what metrics.json holds."""
+
+    def close(self) -> None:
+        """Called last, after an error too."""
+
+
+class Observers(Observer):
+    """Several observers as one: each hook of Observer calls theirs in turn. As a context manager it closes them all."""
+
+    def __init__(self, observers: Iterable[Observer]) -> None:
+        self._observers = tuple(observers)
+
+    def __enter__(self) -> Observers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with ExitStack() as stack:
+            for observer in reversed(self._observers):
+                stack.callback(observer.close)
+
+
+def _told_to_all(hook: str) -> Callable[[Observers, Any], None]:
+    def tell(self: Observers, event: Any) -> None:
+        for observer in self._observers:
+            getattr(observer, hook)(event)
+
+    return tell
+
+
+for _hook in vars(Observer):
+    if _hook.startswith("on_"):
+        setattr(Observers, _hook, _told_to_all(_hook))

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from parser.conllu.checks import counted
 from parser.data.attributes import PREDICTED
-from parser.training.observers.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
+from parser.training.observers import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from parser.drawing import DrawnTree, as_text
 from parser.evaluation.gold_part import GoldPart
 from parser.settings.paths import escaped
 from parser.storage import naming
-from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
+from parser.training.observers import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -35,7 +35,7 @@ from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights, WordDropout
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer, Tuning
-from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
+from parser.training.observers import ExplorationEnd, SearchEnd, Update
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
 from parser.training.fitting.beam_objective import SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
-from parser.training.observers.observer import ExplorationEnd, SearchEnd
+from parser.training.observers import ExplorationEnd, SearchEnd
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
 

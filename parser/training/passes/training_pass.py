@@ -18,7 +18,7 @@ from torch import Tensor
 from parser.beam_settings import Beam
 from parser.settings.plan import SystemPlan
 from parser.training.examples.corpus import Corpus
-from parser.training.observers.observer import Observer
+from parser.training.observers import Observer
 
 Saved = dict[str, dict[str, Tensor]]
 """Named groups of named tensors, as a checkpoint holds them."""
