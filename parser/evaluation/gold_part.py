@@ -105,7 +105,7 @@ class GoldPart:
         UAS counts the words whose head is known; ``known_heads`` is their number, if it is not all. LAS counts the words whose
         head and relation are known. A score of no words is left out.
         """
-        found = self._of_words(parses)
+        found = self.of_words(parses)
 
         def of_some(words: np.ndarray | slice) -> dict[str, float]:
             gold, own = (self.heads[words], self.relations[words]), (found[0][words], found[1][words])
@@ -161,12 +161,12 @@ class GoldPart:
 
         Those that are not ``labelled`` do not count.
         """
-        heads, relations = self._of_words(parses)
+        heads, relations = self.of_words(parses)
         attached = heads == self.heads
         return attached.astype(np.int64), (attached & (relations == self.relations)).astype(np.int64)
 
-    def _of_words(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
-        """int32[words] predicted heads and relations, without the entries of the roots."""
+    def of_words(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
+        """Return int32[words] predicted heads and relations, without the entries of the roots."""
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
         return parses.heads[words], parses.relations[words]

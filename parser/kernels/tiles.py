@@ -214,7 +214,8 @@ class _ProductsOfBytes:
         for of_vector, of_weights in zip(self._widened(vector, builder.lshr), weights, strict=True):
             wide = [builder.sext(bytes_, ir.VectorType(INT, 2 * WIDTH)) for bytes_ in (of_vector, of_weights)]
             products = builder.mul(*wide)
-            sums = builder.add(sums, builder.add(*(self._every_second(products, first) for first in (0, 1))))
+            of_pairs = (self._chosen(products, range(first, 2 * WIDTH, 2)) for first in (0, 1))
+            sums = builder.add(sums, builder.add(*of_pairs))
         return sums
 
     def _by_instruction(self, sums: Any, vector: Any, weights: Any) -> Any:
@@ -231,9 +232,6 @@ class _ProductsOfBytes:
         kind = ir.VectorType(ir.IntType(16), 2 * WIDTH)
         pairs, eight = self._builder.bitcast(integers, kind), ir.Constant(kind, [8] * 2 * WIDTH)
         return [shift_right(self._builder.shl(pairs, eight), eight), shift_right(pairs, eight)]
-
-    def _every_second(self, numbers: Any, first: int) -> Any:
-        return self._chosen(numbers, range(first, 2 * WIDTH, 2))
 
     def _chosen(self, numbers: Any, places: range) -> Any:
         return self._builder.shuffle_vector(numbers, ir.Constant(numbers.type, ir.Undefined), _places(places))

@@ -10,12 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-
-def _has_onednn() -> bool:
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-_ONEDNN = _has_onednn()
+_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:

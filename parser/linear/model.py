@@ -38,7 +38,7 @@ from parser.transitions.system import TransitionSystem
 WEIGHTS = "weights.safetensors"
 FORMAT = 1
 
-# What the header of the weights must say: the type of each tensor.
+# What the header of the weights must say: the type of each tensor, in the order of HashedWeights' arguments.
 _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 
@@ -87,7 +87,8 @@ class LinearModel:
         """
         parses_with = transitions.create_for(relations, system, options or {})
         features = Templates(templates, vocabularies.attributes, type(parses_with))
-        return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
+        nothing = np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+        return cls(vocabularies, relations, parses_with, features, HashedWeights(*nothing, parses_with.n_outputs))
 
     def frozen(self) -> LinearModel:
         """Return the model itself: the weights are used as they are."""
@@ -134,14 +135,5 @@ class LinearModel:
             if any(len(info.shape) != 1 for info in header.values()):
                 raise ValueError("a tensor has more than one dimension")
             tensors = read_tensors(folder, WEIGHTS)
-            model.weights = HashedWeights(
-                tensors["keys"], tensors["starts"], tensors["outputs"], tensors["values"], model.system.n_outputs
-            )
+            model.weights = HashedWeights(*(tensors[name] for name in _TYPES), model.system.n_outputs)
         return model
-
-
-def without_weights(n_outputs: int) -> HashedWeights:
-    """Weights that are all 0."""
-    return HashedWeights(
-        np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), n_outputs
-    )

@@ -252,7 +252,12 @@ def _step(
     else:
         listed = _listed(scored)
         taken = next(i for i, one in enumerate(listed) if one.probability is not None)
-        found = [transition(one.column, _name(relations, one.relation), one.raw_probability, one.probability) for one in listed]
+        found = [
+            transition(
+                one.column, relations[one.relation] if one.relation != NO_NODE else None, one.raw_probability, one.probability
+            )
+            for one in listed
+        ]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     lost = None if edges is None else int(edges[applicable].max() - edges[column])
     return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
@@ -261,10 +266,6 @@ def _step(
 def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> Trace:
     n = int(now.lengths[0])
     return Trace(steps, now.heads[0, 1 : n + 1].tolist(), [relations[r] for r in now.relations[0, 1 : n + 1].tolist()])
-
-
-def _name(relations: Sequence[str], number: int) -> str | None:
-    return None if number == NO_NODE else relations[int(number)]
 
 
 @dataclass(frozen=True)
@@ -300,9 +301,8 @@ def candidates(trace: Trace) -> list[list[Candidate]]:
         for place, transition in enumerate(step.transitions):
             if transition.child is None or transition.head is None or transition.probability is None:
                 continue
-            of_word = found[transition.child - 1]
-            arc = transition.head, transition.relation or "_"
             child = transition.child - 1
+            of_word, arc = found[child], (transition.head, transition.relation or "_")
             taken = place == step.taken and arc == (trace.heads[child], trace.deprels[child])  # and not undone (arc_eager)
             before = of_word.get(arc)
             if taken or before is None or (not before.taken and before.probability < transition.probability):
@@ -409,11 +409,9 @@ def _head(step: Step) -> list[str]:
 
 def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
     transition: JudgedTransition = step.transitions[i]
-    arc = (
-        f"{_word(forms, transition.head)} -> {_word(forms, transition.child)}"
-        if transition.head is not None and transition.child is not None
-        else ""
-    )
+    arc = ""
+    if transition.head is not None and transition.child is not None:
+        arc = f"{_word(forms, transition.head)} -> {_word(forms, transition.child)}"
     book = _TEXTBOOK.get(transition.name.rstrip("0123456789"))
     name = transition.name if book is None else f"{transition.name} ({book})"
     cells = ["*" if i == step.taken else "", name, arc, transition.relation or ""]

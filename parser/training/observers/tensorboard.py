@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import wraps
 from importlib.util import find_spec
 from itertools import chain, compress
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from omegaconf import OmegaConf
@@ -57,18 +57,14 @@ COMPARED = (
 _MOST = 20  # relations in a figure
 _FURTHEST = 10  # distances from here on are one
 
-_Arguments = ParamSpec("_Arguments")
 
-
-def _naming_the_folder(
-    method: Callable[Concatenate[TensorBoard, _Arguments], None],
-) -> Callable[Concatenate[TensorBoard, _Arguments], None]:
+def _naming_the_folder(method: Callable[..., None]) -> Callable[..., None]:
     """Of an error of the file of events, which is reported without its name, says in which folder that lies."""
 
     @wraps(method)
-    def told(self: TensorBoard, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
+    def told(self: TensorBoard, *event: Any) -> None:
         with nullcontext() if self._start is None else naming(self._start.folder):
-            method(self, *args, **kwargs)
+            method(self, *event)
 
     return told
 
@@ -212,9 +208,7 @@ def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[st
     correct = gold.correct(parses)[1].astype(bool)[gold.labelled]
     by_relation = _shares(deprels, correct)
     common = dict(sorted(by_relation.items(), key=lambda item: -item[1][1])[:_MOST])
-    words = np.ones(len(parses.heads), np.bool_)
-    words[parses.offsets[:-1]] = False
-    found = [relations[number] for number in parses.relations[words][gold.labelled].tolist()]
+    found = [relations[number] for number in gold.of_words(parses)[1][gold.labelled].tolist()]
     by_distance = _shares(list(compress(_distances(gold), counted)), correct)
     return {
         "dev/las_by_distance": _bars(by_distance, "words from the head (0: the root)"),
