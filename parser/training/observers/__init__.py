@@ -39,14 +39,8 @@ Metrics = dict[str, float]
 class RunStart:
     """A run begins, or is resumed.
 
-    Attributes:
-        plan: its plan.
-        manifest: what it is made from, its settings among them.
-        folder: its folder.
-        corpus: what it trains and measures on.
-        model: the model; training changes it in place.
-        epochs: epochs of all passes together.
-        epochs_done: those that are not to be done any more: by an interrupted process, or in the run of ``start``.
+    The settings are in ``manifest``, which says what the run is made from. Training changes ``model`` in place. ``epochs``
+    counts those of all passes; an interrupted process, or the run of ``start``, has done ``epochs_done`` of them.
     """
 
     plan: Plan
@@ -60,15 +54,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class PassStart:
-    """A pass begins, or is resumed.
-
-    Attributes:
-        number: of the pass, from 1.
-        name: its name.
-        epochs: its epochs.
-        epochs_done: how many of them are done.
-        examples: about how many an epoch has.
-    """
+    """A pass begins, or is resumed. Passes are numbered from 1; ``examples`` is about how many an epoch has."""
 
     number: int
     name: str
@@ -81,11 +67,7 @@ class PassStart:
 class ExplorationEnd:
     """The parser has followed its own predictions over the training sentences.
 
-    Attributes:
-        pass_name: the pass.
-        epoch: the epoch of the pass, from 0, that learns from it first.
-        report: what happened.
-        seconds: wall-clock time, oracle included.
+    ``epoch`` is the epoch of the pass, from 0, that learns from it first; ``seconds`` is wall-clock time, oracle included.
     """
 
     pass_name: str
@@ -96,13 +78,7 @@ class ExplorationEnd:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """The parser has searched through the training sentences, and learned from it.
-
-    Attributes:
-        pass_name: the pass.
-        epoch: the epoch of the pass, from 0.
-        report: how it went.
-    """
+    """The parser has searched through the training sentences, and learned from it, in an epoch of the pass, from 0."""
 
     pass_name: str
     epoch: int
@@ -112,13 +88,8 @@ class SearchEnd:
 class Update(NamedTuple):
     """The weights have been updated.
 
-    Attributes:
-        pass_name: the pass.
-        epoch: the epoch of the pass, from 0.
-        step: the update within the epoch, from 0.
-        loss: mean loss of the batch, in nats per example; a tensor where reading its value would wait for a device.
-        examples: examples of the batch.
-        learning_rate: the learning rate.
+    ``epoch`` is the epoch of the pass and ``step`` the update within it, both from 0. ``loss`` is the mean of the batch, in
+    nats per example; a tensor where reading its value would wait for a device.
     """
 
     pass_name: str
@@ -134,13 +105,10 @@ class EpochEnd:
     """An epoch is over.
 
     Attributes:
-        pass_name: the pass.
-        epoch: the epoch of the pass, from 0.
-        epochs: the epochs of the pass.
+        epoch: the epoch of the pass, from 0, of ``epochs``.
         loss: mean training loss, in nats per example; in global training an example is a sentence.
         dev: metrics on the dev part; None if there is none.
         learning_rate: that of the last update.
-        examples: examples learned from.
         words: words of the training sentences.
         fit_seconds: wall-clock time of the updates only.
     """

@@ -34,24 +34,20 @@ class ProgressBar(Observer):
         self._examples = math.inf  # of an epoch: of the last one, or what is expected
 
     def on_start(self, start: RunStart) -> None:
-        """Starts the bar."""
         self.close()
         self._done = start.epochs_done
         self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
 
     def on_pass_start(self, start: PassStart) -> None:
-        """Names the pass."""
         self._examples = start.examples
         if self._bar is not None:
             self._bar.set_description_str(start.name.replace("_", " "))
 
     def on_update(self, update: Update) -> None:
-        """Advances the bar within the epoch."""
         if self._bar is not None and not self._bar.disable:
             self._to(min(self._bar.n + update.examples / self._examples, self._done + _NEARLY))
 
     def on_epoch(self, epoch: EpochEnd) -> None:
-        """Advances the bar to the end of the epoch."""
         self._examples = epoch.examples
         if self._bar is None:
             return
@@ -87,15 +83,12 @@ class EpochLog(Observer):
         self._begun: datetime | None = None  # when the pass began, until an epoch of it is over
 
     def on_start(self, start: RunStart) -> None:
-        """Counts the epochs that are left."""
         self._left = start.epochs - start.epochs_done
 
     def on_pass_start(self, start: PassStart) -> None:
-        """Takes the time."""
         self._begun = self._clock()
 
     def on_epoch(self, epoch: EpochEnd) -> None:
-        """Logs the line."""
         dev = ""
         if epoch.dev is not None:
             trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)

@@ -98,7 +98,6 @@ class TensorBoard(Observer):
             self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(settings)), 0)
 
     def on_pass_start(self, start: PassStart) -> None:
-        """Notes the pass."""
         self._pass = start.number
 
     @_naming_the_folder
@@ -113,7 +112,6 @@ class TensorBoard(Observer):
 
     @_naming_the_folder
     def on_epoch(self, epoch: EpochEnd) -> None:
-        """Records the epoch."""
         curves = {
             "train/loss": epoch.loss,
             "train/learning_rate": epoch.learning_rate,
@@ -151,7 +149,6 @@ class TensorBoard(Observer):
 
     @_naming_the_folder
     def close(self) -> None:
-        """Closes the file."""
         if self._writer is not None:
             self._writer.close()
 
