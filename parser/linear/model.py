@@ -38,7 +38,7 @@ from parser.transitions.system import TransitionSystem
 WEIGHTS = "weights.safetensors"
 FORMAT = 1
 
-# What the header of the weights must say: the type of each tensor, in the order of HashedWeights' arguments.
+# What the header of the weights must say: the type of each tensor, an argument of HashedWeights.
 _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 
@@ -134,6 +134,5 @@ class LinearModel:
                 raise ValueError("these are not the tensors of a linear model")
             if any(len(info.shape) != 1 for info in header.values()):
                 raise ValueError("a tensor has more than one dimension")
-            tensors = read_tensors(folder, WEIGHTS)
-            model.weights = HashedWeights(*(tensors[name] for name in _TYPES), model.system.n_outputs)
+            model.weights = HashedWeights(**read_tensors(folder, WEIGHTS), n_outputs=model.system.n_outputs)
         return model
