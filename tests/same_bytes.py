@@ -49,7 +49,13 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (),
     ),
     "treebanks": (
-        ("recipe=text", "encoder.hidden=40", "treebank.train={a: train.conllu, b: test.conllu}", *_TWO_PASSES),
+        (
+            "recipe=text",
+            "encoder.hidden=40",
+            "treebank.train={a: train.conllu, b: test.conllu}",
+            "treebank.dev={a: dev.conllu}",
+            *_TWO_PASSES,
+        ),
         ("--treebank b",),
     ),
     "lr_spine": (("recipe=accurate", "system=lr_spine", *_TWO_PASSES), ()),

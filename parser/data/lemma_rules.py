@@ -80,7 +80,7 @@ def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
         capitals[casing] += in_capitals(form)
     for most, capitals in times.values():
         capitals[max(CASINGS, key=most.__getitem__)] += 1
-    return {upos: [max(CASINGS, key=counts.__getitem__) for counts in both] for upos, both in times.items()}
+    return {upos: [max(CASINGS, key=counts.__getitem__) for counts in both] for upos, both in sorted(times.items())}
 
 
 def in_capitals(form: str) -> bool:

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.data.lemma_rules import CASINGS, IDENTITY, LemmaRule, choose_rules, is_lemma, odd_rules, rule_elements, rules_for
+from parser.data.lemma_rules import (
+    CASINGS,
+    IDENTITY,
+    LemmaRule,
+    casings_of,
+    choose_rules,
+    is_lemma,
+    odd_rules,
+    rule_elements,
+    rules_for,
+)
 
 # Letters whose case is odd: ß has two capitals, İ two small ones, sigma is small in two ways, ǅ is a title, ŉ has no capital.
 LETTERS = "aAbBőŐßẞİ\u0131Ii\u03a3\u03c3\u03c2\u039f\u03bfǅǆŉ \u0301_-1"
@@ -134,6 +144,11 @@ def test_a_first_word_needs_no_rule_of_its_own():
 def test_a_rule_is_odd_that_leaves_little_of_a_single_form(words, odd):
     rules = choose_rules(words or [("lovak", "ló")])
     assert odd_rules(rules, words) == [rule for rule in rules if odd and rule in {*rules_for(*(words or [("lovak", "ló")])[0])}]
+
+
+def test_casings_are_listed_in_one_order():
+    words = [(f"Word{number}", "word", upos) for number, upos in enumerate(["VERB", "ADJ", "NOUN", "PROPN", "X", "ADV"])]
+    assert list(casings_of(words)) == sorted(upos for _, _, upos in words)
 
 
 def test_long_words_are_not_searched():

@@ -144,7 +144,10 @@ def test_parsing_with_no_model(tmp_path):
             ["model=bilstm", "encoder.heads={size: 9}"],
             "relation_size, dropout, weight, beside recipe=text model=bilstm\n",
         ),
-        (["online.mode=static"], "online.mode=static: there is no online in this run; leave it out, or choose model=linear"),
+        (
+            ["online.mode=static"],
+            "online.mode=static: there is no online.mode in this run; leave it out, or choose model=linear",
+        ),
     ],
 )
 def test_bad_settings_are_one_clear_message(tmp_path, overrides, message):
