@@ -54,6 +54,7 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "encoder.hidden=40",
             "treebank.train={a: train.conllu, b: test.conllu}",
             "treebank.dev={a: dev.conllu}",
+            "treebank.test={b: test.conllu}",
             *_TWO_PASSES,
         ),
         ("--treebank b",),
