@@ -44,15 +44,9 @@ _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 @dataclass
 class LinearModel:
-    """A linear parser: vocabularies, transition system, templates and weights.
+    """A linear parser: vocabularies of the attributes, a transition system, templates of features, and their weights.
 
-    Attributes:
-        vocabularies: of the attributes.
-        relations: the relations; relation number i is ``relations.symbols[i]``.
-        system: the transition system over these relations.
-        templates: the features.
-        weights: of the features.
-        beam: how the parser searches unless told otherwise; None: greedily.
+    Relation number i is ``relations.symbols[i]``. With ``beam`` the parser searches unless told otherwise; None: greedily.
     """
 
     kind: ClassVar[str] = "linear"

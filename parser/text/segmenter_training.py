@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -26,27 +26,6 @@ from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded,
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of, tokens_of
 
-# The comments with which a paragraph or a document begins.
-_BEGINNINGS = ("# newpar", "# newdoc")
-
-
-def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
-    """The paragraphs of a file, each a list of sentences; one, if the file marks none.
-
-    Raises:
-        ConlluError: it is not CoNLL-U.
-    """
-    paragraphs: list[list[list[Token]]] = []
-    for sentence in read_sentences(path):
-        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
-        tokens = list(tokens_of(sentence))
-        if begins or not paragraphs:
-            paragraphs.append([])
-        if tokens:
-            paragraphs[-1].append(tokens)
-    return [paragraph for paragraph in paragraphs if paragraph]
-
-
 log = logging.getLogger(__name__)
 
 Paragraph = list[list[Token]]
@@ -60,6 +39,26 @@ _FLATTERED = 2.0
 
 # Of these, the one with the best sentences of dev is chosen; without dev, the first.
 _THRESHOLDS = (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8)
+
+# The comments with which a paragraph or a document begins.
+_BEGINNINGS = ("# newpar", "# newdoc")
+
+
+def read_paragraphs(path: str | Path) -> list[Paragraph]:
+    """The paragraphs of a file, each a list of sentences; one, if the file marks none.
+
+    Raises:
+        ConlluError: it is not CoNLL-U.
+    """
+    paragraphs: list[Paragraph] = []
+    for sentence in read_sentences(path):
+        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
+        tokens = list(tokens_of(sentence))
+        if begins or not paragraphs:
+            paragraphs.append([])
+        if tokens:
+            paragraphs[-1].append(tokens)
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 @dataclass(frozen=True)
@@ -85,21 +84,13 @@ class SegmenterTraining:
     unknown: float = 0.2
 
 
-@dataclass(frozen=True)
-class SegmenterComparison:
-    """F1 of sentences on dev in percent: UDPipe's, and those of a segmenter."""
-
-    udpipe: float
-    segmenter: float
-
-
 def train_segmenter(
     train: Sequence[str | Path],
     dev: str | Path | None,
     tokenizer: Path,
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
-) -> SegmenterComparison | None:
+) -> dict[str, float] | None:
     """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences of dev are clearly better.
 
     Args:
@@ -110,7 +101,7 @@ def train_segmenter(
         how: the sizes and the schedule.
 
     Returns:
-        What dev says; None without dev.
+        F1 of sentences on dev in percent, that of ``udpipe`` and of the ``segmenter``; None without dev.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
@@ -134,13 +125,14 @@ def train_segmenter(
 
     by_threshold = {threshold: sentence_f1(gold, divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
-    compared = SegmenterComparison(sentence_f1(gold, found), by_threshold[segmenter.threshold])
-    better = compared.segmenter > compared.udpipe - _FLATTERED
+    ours, theirs = by_threshold[segmenter.threshold], sentence_f1(gold, found)
+    better = ours > theirs - _FLATTERED
     kept = f"the segmenter is kept, as UDPipe is not better by more than {_FLATTERED:.0f} points"
     used = kept if better else "UDPipe's are used"
-    log.info("sentences of dev, F1: the segmenter's %.2f, UDPipe's %.2f; %s", compared.segmenter, compared.udpipe, used)
+    log.info("sentences of dev, F1: the segmenter's %.2f, UDPipe's %.2f; %s", ours, theirs, used)
+    compared = {"udpipe": theirs, "segmenter": ours}
     if better:
-        segmenter.save(tokenizer.parent, {"dev_sentence_f1": asdict(compared)})
+        segmenter.save(tokenizer.parent, {"dev_sentence_f1": compared})
     return compared
 
 

@@ -44,20 +44,12 @@ class Shard:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of parsing a file.
-
-    Attributes:
-        shard: the file.
-        words: how many it had.
-        refused: its sentences that are not CoNLL-U.
-        error: why it failed, if it did.
-        warnings: what people should know of it.
-    """
+    """The result of parsing a file."""
 
     shard: Shard
     words: int = 0
-    refused: int = 0
-    error: str | None = None
+    refused: int = 0  # sentences that are not CoNLL-U
+    error: str | None = None  # why it failed, if it did
     warnings: tuple[str, ...] = ()
 
 
@@ -129,15 +121,12 @@ def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | No
         how["lexicon"] = sha256_of(options.lexicon)
     made_with: dict[str, Any] = {"model": parts, "options": how}
     note = output / NOTE
-    if note.exists():
-        if _read(note) != made_with:
-            raise BulkError(
-                f"{output}: the files there come from another model, another tokenizer or other options; choose another -o, or "
-                "remove it"
-            )
-        return
-    output.mkdir(parents=True, exist_ok=True)
-    write_json(note, made_with)
+    if not note.exists():
+        output.mkdir(parents=True, exist_ok=True)
+        write_json(note, made_with)
+    elif _read(note) != made_with:
+        made = "the files there come from another model, another tokenizer or other options"
+        raise BulkError(f"{output}: {made}; choose another -o, or remove it")
 
 
 def _read(note: Path) -> Any:

@@ -192,13 +192,13 @@ def test_it_is_not_written_if_udpipe_has_clearly_better_sentences_of_dev(tmp_pat
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu_of(GOLD))
     compared = train_segmenter([gold], gold, tmp_path / TOKENIZER, 1, QUICK)
-    assert compared.segmenter > 90 > compared.udpipe
-    assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared.segmenter
+    assert compared["segmenter"] > 90 > compared["udpipe"]
+    assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared["segmenter"]
     (tmp_path / "segmenter.json").unlink()
     whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as UDPipe says, though there is a "c" within
     whole.write_text(conllu_of([[words(GOLD)[i] + words(GOLD)[i + 1]] for i in range(3)]))
     compared = train_segmenter([gold], whole, tmp_path / TOKENIZER, 1, QUICK)
-    assert compared.segmenter < compared.udpipe - 2 == 98
+    assert compared["segmenter"] < compared["udpipe"] - 2 == 98
     assert not (tmp_path / "segmenter.json").exists()
     assert train_segmenter([gold], None, tmp_path / TOKENIZER, 1, QUICK) is None
     assert (tmp_path / "segmenter.json").exists()
