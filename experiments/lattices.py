@@ -33,8 +33,8 @@ from parser.decoding.lattice.parser import LatticeParser, parsed_texts
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
+from parser.lattices import Lattice, read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
-from parser.lattices.lattice import Lattice, read_lattices, text_of
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from parser.model.model import Model
 from parser.settings.choices import PathKind

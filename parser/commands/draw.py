@@ -17,7 +17,7 @@ from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing import NamedTree, as_svg, as_text, read_trees
 from parser.drawing.html import LEGEND, drawing, page
-from parser.lattices.lattice import is_named_lattices
+from parser.lattices import is_named_lattices
 
 FORMATS = ("text", "svg", "html")
 # Formats of pictures and pages that are not written, by the ends of their names.

@@ -18,8 +18,8 @@ import sys
 from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
+from parser.lattices import LatticeError, conllu, read_lattices, text_of
 from parser.lattices.gold_paths import MissingPath, gold_paths, read_trees
-from parser.lattices.lattice import LatticeError, conllu, read_lattices, text_of
 from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Guess, Lexicon, jackknife
 
 

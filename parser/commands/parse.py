@@ -46,7 +46,7 @@ from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly, time_without_compiling
-from parser.lattices.lattice import is_named_lattices
+from parser.lattices import is_named_lattices
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import conllu_source, model_tokenizer
 

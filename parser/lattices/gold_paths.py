@@ -21,7 +21,7 @@ import numpy as np
 from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted
 from parser.conllu.stream import RawSentence, read_sentences, sent_id
 from parser.data.treebank import Sentence
-from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken
+from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken
 
 # The share of tokens that may be written otherwise in the trees.
 _MOST_DIFFERING = 0.1

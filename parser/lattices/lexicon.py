@@ -25,8 +25,8 @@ from pathlib import Path
 
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
+from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, kept_of_misc
 from parser.lattices.gold_paths import surface_tokens
-from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken, kept_of_misc
 from parser.storage import write_json
 
 Tags = tuple[str, str, str]

@@ -10,7 +10,7 @@ import torch
 
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
-from parser.lattices.lattice import Lattice
+from parser.lattices import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of

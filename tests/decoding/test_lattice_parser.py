@@ -14,7 +14,7 @@ import torch
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
+from parser.lattices import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
 from tests.decoding.single_paths import parse_as_paths
 from tests.decoding.slow_lattices import SlowSearch, lattice_model

@@ -7,7 +7,7 @@ import pytest
 from experiments import lattices, text
 from experiments.command import settings_of
 from parser.data.treebank import read_treebank
-from parser.lattices.lattice import read_lattices
+from parser.lattices import read_lattices
 from parser.settings.plan import plan
 from tests.toy import ROOT
 

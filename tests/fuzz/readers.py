@@ -15,7 +15,7 @@ from parser.conllu.checks import DEPREL, FORM, ConlluError
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
-from parser.lattices.lattice import Lattice, Refused, stream_lattices, text_of
+from parser.lattices import Lattice, Refused, stream_lattices, text_of
 from parser.model.model import Model
 from parser.text import tokenizer as tokenizer_module
 from parser.text import udpipe

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from parser.lattices.lattice import Arc, Lattice, SurfaceToken
+from parser.lattices import Arc, Lattice, SurfaceToken
 
 SHARED = Path(os.environ.get("OPTIMAL_STEP_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 _TAGS = ["DET", "NOUN", "VERB"]

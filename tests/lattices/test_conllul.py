@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from parser.lattices.lattice import Lattice, LatticeError, Refused, SurfaceToken, read_lattices, stream_lattices, text_of
+from parser.lattices import Lattice, LatticeError, Refused, SurfaceToken, read_lattices, stream_lattices, text_of
 from tests.lattices.made import drawn_lattice, shared
 
 GOOD = """# sent_id = one

@@ -10,8 +10,8 @@ import re
 import pytest
 
 from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, conllu, read_lattices
 from parser.lattices.gold_paths import MissingPath, gold_path, gold_paths, joined, read_trees, surface_tokens
-from parser.lattices.lattice import Arc, Lattice, LatticeError, SurfaceToken, conllu, read_lattices
 from tests.lattices.made import all_paths, drawn_lattice, shared
 
 

@@ -9,8 +9,8 @@ import pytest
 from parser.commands.lattices import main
 from parser.conllu.checks import COLUMN_NAMES
 from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.lattices import LatticeError, read_lattices, stream_lattices, text_of
 from parser.lattices.gold_paths import gold_paths, read_trees
-from parser.lattices.lattice import LatticeError, read_lattices, stream_lattices, text_of
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from tests.lattices.made import all_paths, shared
 

@@ -15,8 +15,8 @@ from parser.commands.parse import main as parse_main
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.data.sentences import NO_NODE
 from parser.evaluation import evaluate_files
+from parser.lattices import Lattice, conllu, text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
-from parser.lattices.lattice import Lattice, conllu, text_of
 from parser.model.model import Model
 from parser.training.checkpoint import CheckpointError
 from parser.training.examples.examples import TrainingSentences, gold_examples

@@ -20,7 +20,7 @@ from parser.decoding.files.file_parsing import FileCounts
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.parse_options import OnError, ParseOptions, refuse
 from parser.decoding.sentence_parser import Tree, distinct
-from parser.lattices.lattice import Lattice, Refused, conllu, stream_lattices
+from parser.lattices import Lattice, Refused, conllu, stream_lattices
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.attardi import Attardi

@@ -24,8 +24,8 @@ from parser.data.vocabulary import ABSENT
 from parser.decoding.lattice.parser import LatticeParser, parsed_texts
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
+from parser.lattices import Lattice, read_lattices
 from parser.lattices.gold_paths import GoldPath, MissingPath, gold_paths, joined, read_trees
-from parser.lattices.lattice import Lattice, read_lattices
 from parser.model.model import Model
 from parser.training.examples.examples import BatchedComputations, Examples
 from parser.transitions.configurations import Configurations
