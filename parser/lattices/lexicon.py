@@ -217,12 +217,11 @@ def _add(analyses: Sequence[Analysis], start: int, arcs: list[Arc]) -> int:
     inner = sorted(beginnings, key=lambda forms: (len(forms), forms))
     nodes = {(): start, **{forms: node for node, forms in enumerate(inner, start + 1)}}  # by the forms that lead there
     end = start + 1 + len(inner)
-    seen = set()
+    added: dict[Arc, None] = {}  # in order, each once
     for analysis in analyses:
         for n, word in enumerate(analysis):
             before = nodes[tuple(w[0] for w in analysis[:n])]
             after = end if n + 1 == len(analysis) else nodes[tuple(w[0] for w in analysis[: n + 1])]
-            if (before, after, word) not in seen:
-                seen.add((before, after, word))
-                arcs.append(Arc(before, after, *word))
+            added[Arc(before, after, *word)] = None
+    arcs += added
     return end
