@@ -155,8 +155,8 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
         outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), transitions))
         columns, chosen = best(system, outputs, transitions, single_root=True)
         edges = None if bound is None else _edges(bound, now)
-        scored = _scored(system, transitions, outputs)
-        step = _step(now, transitions, oracle, edges, int(columns[0]), scored=scored, relations=relations)
+        scored = _scored(system, relations, transitions, outputs)
+        step = _step(now, transitions, oracle, edges, int(columns[0]), scored=scored)
         if chosen[0] != NO_NODE and model.calibration != Calibration():
             arc = log_probabilities(system, outputs, transitions, columns, chosen, single_root=True)
             step = replace(step, calibrated=float(model.calibration(arc)[0]))
@@ -173,15 +173,17 @@ def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _ScoredTransition:
-    """A labelled transition, by column and relation (NO_NODE: none), with its probabilities; see JudgedTransition."""
+    """A labelled transition, by column and relation, with its probabilities; see JudgedTransition."""
 
     column: int
-    relation: int
+    relation: str | None
     raw_probability: float
     probability: float | None
 
 
-def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndarray) -> list[_ScoredTransition]:
+def _scored(
+    system: TransitionSystem, relations: Sequence[str], transitions: Transitions, outputs: np.ndarray
+) -> list[_ScoredTransition]:
     """All labelled transitions that have a score, the most probable one first; of equals, that which best() prefers."""
     root = required_root_relation(system, single_root=True)
     found, scores, allowed = [], [], []
@@ -191,7 +193,7 @@ def _scored(system: TransitionSystem, transitions: Transitions, outputs: np.ndar
         block, head = transitions.blocks[0, column], transitions.heads[0, column]
         size = int(system.block_sizes[block])
         for relation in range(size):
-            found.append((column, relation if size > 1 else NO_NODE))
+            found.append((column, relations[relation] if size > 1 else None))
             scores.append(float(outputs[max(row, 0), system.block_starts[block] + relation]))
             free = head == NO_NODE or root == NO_NODE or (head == 0) == (relation == root)
             allowed.append(row != NO_NODE and free)
@@ -226,7 +228,6 @@ def _step(
     *,
     gold: GoldTree | None = None,
     scored: Sequence[_ScoredTransition] | None = None,
-    relations: Sequence[str] = (),
 ) -> Step:
     """What there is to say of a configuration in which the transition of that column is taken; by a model, with its most
     probable relation."""
@@ -252,12 +253,7 @@ def _step(
     else:
         listed = _listed(scored)
         taken = next(i for i, one in enumerate(listed) if one.probability is not None)
-        found = [
-            transition(
-                one.column, relations[one.relation] if one.relation != NO_NODE else None, one.raw_probability, one.probability
-            )
-            for one in listed
-        ]
+        found = [transition(one.column, one.relation, one.raw_probability, one.probability) for one in listed]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     lost = None if edges is None else int(edges[applicable].max() - edges[column])
     return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
