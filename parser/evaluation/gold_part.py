@@ -145,10 +145,9 @@ class GoldPart:
         Args:
             predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_of.
         """
-        words = np.ones(int(self.sentences.offsets[-1]), np.bool_)
-        words[self.sentences.offsets[:-1]] = False
-        gold = self.tags
-        right = {column: gold[column].values[found[words]] == gold[column].words for column, found in predicted.items()}
+        gold, roots = self.tags, self.sentences.offsets[:-1]
+        of_words = {column: np.delete(found, roots) for column, found in predicted.items()}
+        right = {column: gold[column].values[found] == gold[column].words for column, found in of_words.items()}
         return {column: 100 * float(of_column.mean()) for column, of_column in right.items()}
 
     def lemma_score(self, predicted: Sequence[str]) -> float:
@@ -167,9 +166,8 @@ class GoldPart:
 
     def of_words(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """Return int32[words] predicted heads and relations, without the entries of the roots."""
-        words = np.ones(len(parses.heads), np.bool_)
-        words[parses.offsets[:-1]] = False
-        return parses.heads[words], parses.relations[words]
+        roots = parses.offsets[:-1]
+        return np.delete(parses.heads, roots), np.delete(parses.relations, roots)
 
 
 def _column(sentences: list[Sentence], name: str) -> list[str]:
