@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from parser.data.parts.part import Labels
-from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import SlotLayout
 from parser.model.model import Model
@@ -99,22 +99,9 @@ def _labels(model: Model) -> dict[str, Labels]:
     ]
     found["one_hot.weight"] = one_hot or [None]
     found["output.weight"] = found["output.bias"] = _of_outputs(model)
-    for task, tags in vocabularies.tags.items():
-        found[f"tokens.tagger.biases.{task}"] = tags.symbols
-        for kind in ("tagger.outputs", "tagger.inputs", "lemmas.inputs"):
-            found |= _of_sums(f"tokens.{kind}.{task}", tags)
-    if vocabularies.lemmas is not None:
-        found["tokens.lemmas.bias"] = vocabularies.lemmas.rules.symbols
-        found |= _of_sums("tokens.lemmas.outputs", vocabularies.lemmas.rules)
-    for kind in ("weight", "bias"):
-        found[f"tokens.heads.relation_product.{kind}"] = relations.symbols
+    for module, of_module in model.classifier.named_modules():  # such as those of tasks
+        found |= {f"{module}.{name}": labels for name, labels in getattr(of_module, "labels", {}).items()}
     return found
-
-
-def _of_sums(name: str, values: Vocabulary) -> dict[str, Labels]:
-    """Rows of vectors of tags or rules, and of their elements."""
-    found: dict[str, Labels] = {f"{name}.whole": values.symbols}
-    return found | {f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else found
 
 
 def _of_outputs(model: Model) -> Labels:

@@ -39,7 +39,7 @@ class BiLSTM(ContextualRepresentation):
         spec: of a classifier with this encoder.
         vocabularies: what it reads and predicts.
         embeddings: those of relations, if they are embedded.
-        n_relations: relations that ``spec.encoder.heads`` tells apart.
+        relations: those that ``spec.encoder.heads`` tells apart.
         readers: by name of a part, what reads whole sentences for it.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
     """
@@ -49,7 +49,7 @@ class BiLSTM(ContextualRepresentation):
         spec: ClassifierSpec,
         vocabularies: Vocabularies,
         embeddings: Embeddings,
-        n_relations: int = 0,
+        relations: Sequence[str] = (),
         readers: Mapping[str, Any] | None = None,
         input_dropout: float = 0.0,
     ) -> None:
@@ -70,8 +70,8 @@ class BiLSTM(ContextualRepresentation):
         of_words = {part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences}
         self._add(of_words)
         self.tagger = Tagger(encoder.tagger, encoder.size, tags) if encoder.tagger is not None and tags else None
-        self.heads = None if encoder.heads is None else BiaffineScorer(encoder.heads, encoder.size, n_relations)
-        shapes = encoder_shapes(spec, vocabularies, n_relations)
+        self.heads = None if encoder.heads is None else BiaffineScorer(encoder.heads, encoder.size, relations)
+        shapes = encoder_shapes(spec, vocabularies, len(relations))
         self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(encoder.layers))
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(encoder.layers))
         self.lemmas = None

@@ -271,7 +271,7 @@ def new_classifier(
         tokens = AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements))
     else:
         of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
-        tokens = BiLSTM(spec, vocabularies, Embeddings(of_relations, n_values), len(relations.symbols), readers)
+        tokens = BiLSTM(spec, vocabularies, Embeddings(of_relations, n_values), relations.symbols, readers)
     layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
 

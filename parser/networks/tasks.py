@@ -16,6 +16,8 @@ cost 0.5 LAS on UD 2.2 hu.
 from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
 only from the configurations that the parser visits. Parsing asks them where transitions point to heads (system=pointer); else
 only a beam may, to choose among its trees (inference/biaffine.py).
+
+By name of a parameter, ``labels`` says what its rows belong to; these rows are kept as values grow (model/extension.py).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.lemmas import affixes
+from parser.data.parts.part import Labels
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
 from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
@@ -50,6 +53,7 @@ class Tagger(nn.Module):
         self.spec, shapes = spec, spec.shapes(width, {task: values.counts for task, values in tags.items()})
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
+        self.labels: dict[str, Labels] = {f"biases.{task}": values.symbols for task, values in tags.items()}
         read = tags if spec.size else {}
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in read})
 
@@ -75,10 +79,12 @@ class _ValueVectors(nn.Module):
         self.whole = nn.Parameter(torch.zeros(shapes[f"{name}.whole"]))
         if drawn:
             draw_vectors(self.whole)
+        self.labels: dict[str, Labels] = {"whole": values.symbols}
         self.sums: SetSums | None = None
         if isinstance(values, SetVocabulary):
             self.sums = SetSums(values.elements, len(values))
             self.elements = nn.Parameter(torch.zeros(shapes[f"{name}.elements"]))
+            self.labels["elements"] = values.vector_labels
             if drawn:
                 draw_vectors(self.elements)
 
@@ -102,6 +108,7 @@ class LemmaScorer(nn.Module):
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)
         self.bias = nn.Parameter(torch.zeros(shapes["bias"]))
+        self.labels: dict[str, Labels] = {"bias": rules.symbols}
         self.requires_grad_(False)  # until it learns, after the parser
 
     def initialize(self, anew: bool = True) -> None:
@@ -141,12 +148,12 @@ class BiaffineScorer(nn.Module):
     Args:
         spec: its sizes.
         width: the length of the vectors of tokens.
-        n_relations: relations that are told apart.
+        relations: those that are told apart.
     """
 
-    def __init__(self, spec: BiaffineSpec, width: int, n_relations: int) -> None:
+    def __init__(self, spec: BiaffineSpec, width: int, relations: Sequence[str]) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(width, n_relations)
+        self.spec, shapes = spec, spec.shapes(width, len(relations))
         self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")
         self.arc_product = nn.Parameter(torch.empty(shapes["arc_product"]))
         nn.init.normal_(self.arc_product, std=0.5 * spec.size**-0.5)
@@ -154,6 +161,7 @@ class BiaffineScorer(nn.Module):
         self.relation_dependent, self.relation_head = linear(shapes, "relation_dependent"), linear(shapes, "relation_head")
         outputs, dependent, head = shapes["relation_product.weight"]
         self.relation_product = nn.Bilinear(dependent, head, outputs)
+        self.labels: dict[str, Labels] = {f"relation_product.{kind}": relations for kind in ("weight", "bias")}
 
     def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
         """Minus the logarithms of the probabilities of the gold head and of the gold relation to it, mean over the words.
