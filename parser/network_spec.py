@@ -333,29 +333,6 @@ class BiLSTMSpec(Spec):
         """Length of a token's vector."""
         return 2 * self.hidden
 
-    def shapes(self, width: int, tags: Mapping[str, ValueCounts], n_relations: int, rules: ValueCounts | None) -> Shapes:
-        """Those of the parameters of layers and tasks.
-
-        Args:
-            width: length of the vectors that the first layer reads.
-            tags: by task of the tagger, its values.
-            n_relations: relations that are told apart.
-            rules: those for lemmas; None: there are none.
-        """
-        found: Shapes = {}
-        widths = [width, *[self.size] * (self.layers - 1)]
-        if self.tagger is not None:
-            found |= prefixed("tagger.", self.tagger.shapes(self.size, tags))
-            widths[self.tagger.layer] += self.tagger.size * len(tags)
-        if self.heads is not None:
-            found |= prefixed("heads.", self.heads.shapes(self.size, n_relations))
-        for layer, of_layer in enumerate(widths):
-            for side in ("forwards", "backwards"):
-                found |= prefixed(f"{side}.{layer}.", lstm_shapes(of_layer, self.hidden))
-        if self.lemmas is not None and rules is not None:
-            found |= prefixed("lemmas.", self.lemmas.shapes(tags, rules))
-        return found
-
 
 @dataclass
 class MlpSpec(Spec):

@@ -100,11 +100,12 @@ class Vocabularies:
             The vocabularies, and int64[rows]: which rows of ``Sentences.values``, and then of ``Sentences.unseen``, theirs are
             among those of all.
         """
-        attributes, rows = self._attributes.of_column(column)
-        unseen = [self.n_rows + number for number, name in enumerate(self._attributes.sets) if name in attributes.by_attribute]
+        attributes = self._attributes.of_column(column)
+        rows = [row for row, name in enumerate(self.by_attribute) if name in attributes]
+        unseen = [self.n_rows + number for number, name in enumerate(self._attributes.sets) if name in attributes]
         further = [(part, place) for part, place in [*self.placed][1:] if part.column == column]
         places = [row for _, place in further for row in range(place.start, place.stop)]
-        found = Vocabularies(attributes.by_attribute, [part for part, _ in further], treebank=attributes.treebank)
+        found = Vocabularies(attributes, [part for part, _ in further], treebank=self._attributes.treebank)
         return found, np.array([*rows, *places, *unseen], np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:

@@ -17,7 +17,7 @@ from parser.inference.encoder import FrozenEncoder
 from parser.inference.parts import value_vectors
 from parser.inference.weights import ClassifierWeights, SlotLayout, under
 from parser.kernels.active_units import activation_number
-from parser.network_spec import ClassifierSpec, Shapes, prefixed
+from parser.network_spec import ClassifierSpec, Shapes, lstm_shapes, prefixed
 from parser.transitions.features import RELATION, TOKEN, Slot
 
 TOKENS = "tokens."
@@ -113,9 +113,18 @@ def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies, n_relations
         vocabularies: what the encoder reads and predicts.
         n_relations: relations that are told apart.
     """
-    assert spec.encoder is not None, "it has an encoder"
+    encoder, tags = spec.encoder, {task: values.counts for task, values in vocabularies.tags.items()}
+    assert encoder is not None, "it has an encoder"
     found = {name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()}
-    width = sum(part.size(spec) for part in vocabularies.parts)
-    tags = {task: values.counts for task, values in vocabularies.tags.items()} if spec.encoder.tagger is not None else {}
-    rules = None if vocabularies.lemmas is None else vocabularies.lemmas.rules.counts
-    return found | spec.encoder.shapes(width, tags, n_relations, rules)
+    widths = [sum(part.size(spec) for part in vocabularies.parts), *[encoder.size] * (encoder.layers - 1)]
+    if encoder.tagger is not None:
+        found |= prefixed("tagger.", encoder.tagger.shapes(encoder.size, tags))
+        widths[encoder.tagger.layer] += encoder.tagger.size * len(tags)
+    if encoder.heads is not None:
+        found |= prefixed("heads.", encoder.heads.shapes(encoder.size, n_relations))
+    for layer, width in enumerate(widths):
+        for side in ("forwards", "backwards"):
+            found |= prefixed(f"{side}.{layer}.", lstm_shapes(width, encoder.hidden))
+    if encoder.lemmas is not None and vocabularies.lemmas is not None:
+        found |= prefixed("lemmas.", encoder.lemmas.shapes(tags, vocabularies.lemmas.rules.counts))
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from parser.data.parts.characters import Characters
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.network_spec import CharacterSpec
 from tests.toy import sentence
 
 FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)
@@ -33,7 +36,10 @@ def test_forms_are_encoded_one_by_one(sentences, longest):
 
 
 def test_characters_seen_once_are_unknown():
-    assert Characters.of(["ab", "ba", "bc"], 3).symbols == ["b", "a"]
+    wanted = SimpleNamespace(spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3))))
+    made = Characters.new(wanted, [SimpleNamespace(forms=["ab", "ba"]), SimpleNamespace(forms=["bc"])])
+    assert made.symbols == ["b", "a"]
+    assert made.rows == 3
 
 
 def test_the_ends_of_long_forms_are_read():

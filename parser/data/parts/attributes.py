@@ -67,13 +67,11 @@ class Attributes(WordPart):
         values = dict(zip(self.by_attribute, sentences.values[: self.rows, places], strict=True))
         return {name: int(np.count_nonzero(unseen.get(name, values[name] == UNKNOWN))) for name in self.by_attribute}
 
-    def of_column(self, column: str) -> tuple[Attributes, list[int]]:
-        """Those that are read off one column, and which ones they are."""
+    def of_column(self, column: str) -> dict[str, Vocabulary]:
+        """Those that are read off one column."""
         # How far a word advances is 1 where there are no lattices, and the treebank is the same, whatever the form.
-        columns = [ATTRIBUTES[name].column for name in self.by_attribute]
-        rows = [row for row, found in enumerate(columns) if {LENGTHS: "forms", TREEBANK: "forms"}.get(found, found) == column]
-        names = list(self.by_attribute)
-        return Attributes({names[row]: self.by_attribute[names[row]] for row in rows}, self.treebank), rows
+        columns = {column, LENGTHS, TREEBANK} if column == "forms" else {column}
+        return {name: known for name, known in self.by_attribute.items() if ATTRIBUTES[name].column in columns}
 
     def size(self, spec: ClassifierSpec) -> int:
         return sum(spec.embeddings[name].size for name in self.by_attribute)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -39,17 +38,9 @@ class Characters(FormPart):
         self.rows = longest
 
     @classmethod
-    def of(cls, forms: Iterable[str], longest: int) -> Characters:
-        """Those that are seen at least twice in the forms, the most frequent first."""
-        counts = Counter(chain.from_iterable(forms))
-        known = [character for character, count in counts.items() if count >= _MIN_COUNT]
-        return cls(sorted(known, key=lambda character: (-counts[character], character)), longest)
-
-    @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Characters | None:
-        if (spec := _spec(wanted.spec)) is None:
-            return None
-        return cls.of(chain.from_iterable(sentence.forms for sentence in sentences), spec.longest)
+        spec = _spec(wanted.spec)
+        return None if spec is None else cls([], spec.longest).extended(wanted, sentences, {})
 
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]

@@ -151,11 +151,10 @@ class FormPart(WordPart):
         """The numbers of a form, at least one and at most ``rows``."""
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        """int32[rows, tokens]: the numbers of the forms; a root has only the number ROOT."""
         return self.encode_forms([sentence.forms for sentence in sentences])
 
     def encode_forms(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """The same, of forms by sentence; each form is asked for once."""
+        """int32[rows, tokens]: the numbers of forms, by sentence, each asked for once; a root has only the number ROOT."""
         numbers: dict[str, list[int]] = {}
         found = []
         for forms in sentences:
