@@ -143,7 +143,7 @@ class GoldPart:
         """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
 
         Args:
-            predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_of.
+            predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_and_rules.
         """
         gold, roots = self.tags, self.sentences.offsets[:-1]
         of_words = {column: np.delete(found, roots) for column, found in predicted.items()}

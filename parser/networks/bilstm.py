@@ -12,7 +12,8 @@ computes them may add up in another order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -20,19 +21,38 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser import batch_sizes
+from parser.data.lemmas import RuleScores
+from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED
+from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import encoder_shapes
-from parser.inference.weights import TaggingEncoder
+from parser.inference.weights import Int8Error, TaggingEncoder
 from parser.network_spec import ClassifierSpec
-from parser.networks.layers import bernoulli_mask, lstm
+from parser.networks.layers import bernoulli_mask, draw_vectors, lstm
 from parser.networks.lstm import Packing, read_sequences
 from parser.networks.parts import PartReading, module_of
-from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
+from parser.networks.representation import Embeddings, TokenRepresentation
 from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
+from parser.transitions.features import TOKEN
 
 
-class BiLSTM(ContextualRepresentation):
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder makes of the tokens of some sentences.
+
+    Attributes:
+        tokens: float32[tokens, size], their vectors.
+        tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
+    """
+
+    tokens: Tensor
+    tag_scores: dict[str, Tensor]
+
+
+class BiLSTM(TokenRepresentation):
     """From what is read of tokens to vectors of tokens in their sentences.
 
     Args:
@@ -42,7 +62,12 @@ class BiLSTM(ContextualRepresentation):
         relations: those that ``spec.encoder.heads`` tells apart.
         readers: by name of a part, what reads whole sentences for it.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
+
+    Attributes:
+        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only that of ABSENT is in use.
     """
+
+    contextual = True
 
     def __init__(
         self,
@@ -55,7 +80,9 @@ class BiLSTM(ContextualRepresentation):
     ) -> None:
         encoder, tags, readers = spec.encoder, vocabularies.tags, readers or {}
         assert encoder is not None, "it has an encoder"
-        super().__init__(embeddings, encoder.size)
+        super().__init__([TOKEN], embeddings)
+        self.reserved = nn.Parameter(torch.empty(N_RESERVED, encoder.size))
+        self.sizes[TOKEN] = encoder.size
         self.spec, self.input_dropout = encoder, input_dropout
         self._made_of = spec, vocabularies, readers
         tables = {name: spec.embeddings[name] for name in vocabularies.tables}
@@ -87,20 +114,34 @@ class BiLSTM(ContextualRepresentation):
             if module is not None:
                 self.add_module(name, module)
 
+    def initialize(self) -> None:
+        """Draw the vectors of reserved values and relations; what encode() needs is drawn when it is made."""
+        draw_vectors(self.reserved)
+        super().initialize()
+
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
         """Return the encoder without torch on a CPU, sharing memory with parameters, and elsewhere what runs on the device."""
         if not self.reserved.is_cpu:
-            return super().frozen(int8)
+            if int8:
+                raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
+            return _OnDevice(self)
         spec, vocabularies, readers = self._made_of
         tensors = {name: tensor.detach().contiguous().numpy() for name, tensor in self.state_dict().items()}
         return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
+        """The vectors of the tokens, and the scores of their tags where they are predicted.
+
+        Args:
+            values: int32[tokens, rows], the tokens of all sentences, one sentence after the other; as ``Sentences.values``.
+            lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
+            dropping: whether dropout is in force; an argument, because threads may encode at the same time.
+        """
         packing = Packing.of(lengths, values.device)
-        read = self._embed(values, dropping, lengths)[packing.elements]
+        read = self._embed(values, lengths, dropping)[packing.elements]
         tag_scores: dict[str, Tensor] = {}
         for layer in range(self.spec.layers):
             read = self._read(layer, read, packing, dropping)
@@ -111,17 +152,75 @@ class BiLSTM(ContextualRepresentation):
         return Encoded(read[packing.rows], {task: scores[packing.rows] for task, scores in tag_scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
-        """Return the scores of tags; the layers above the tagger are not computed."""
+        """Only the scores of tags, as in encode(); the layers above the tagger are not computed."""
         if self.tagger is None:
             return {}
         packing = Packing.of(lengths, values.device)
-        read = self._embed(values, dropping, lengths)[packing.elements]
+        read = self._embed(values, lengths, dropping)[packing.elements]
         for layer in range(self.tagger.spec.layer):
             read = self._read(layer, read, packing, dropping)
         return {task: scores[packing.rows] for task, scores in self._tag(self.tagger, read, packing, dropping).items()}
 
-    def rule_scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor]) -> Tensor | None:
-        return None if self.lemmas is None else self.lemmas.scores(forms, tag_scores)
+    def fixed_vectors(self) -> dict[str, Tensor]:
+        """Return the embeddings, and of tokens the vectors of the reserved values."""
+        return super().fixed_vectors() | {TOKEN: self.reserved}
+
+    def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
+        """As vectors_of(), given what encode() made of the tokens."""
+        return self.embeddings.matrices() | {TOKEN: torch.cat([self.reserved, encoded])}
+
+    @torch.no_grad()
+    def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
+        """Encode the sentences; no gradients flow.
+
+        Raises:
+            ValueError: no sentences are given.
+        """
+        if sentences is None:
+            raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
+        return self.with_tokens(self.encoded(sentences))
+
+    @torch.no_grad()
+    def encoded(self, sentences: Sentences) -> Tensor:
+        """float32[tokens, size]: what encode() makes of all tokens, sentences of like lengths together."""
+        found = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
+        for places, values, lengths in self._batches(sentences):
+            found[places] = self.encode(values, lengths).tokens
+        return found
+
+    @torch.no_grad()
+    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
+        found, scorer = self.all_tag_scores(sentences), self.lemmas
+        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
+        if scorer is None:
+            return tags, None
+
+        @torch.no_grad()
+        def rules(forms: Sequence[str], places: np.ndarray) -> np.ndarray:
+            return scorer.scores(forms, {column: of_all[places] for column, of_all in found.items()}).numpy(force=True)
+
+        return tags, rules
+
+    @torch.no_grad()
+    def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
+        """By column that is predicted, float32[tokens, values], the scores of tag_scores(), of all tokens."""
+        found: dict[str, Tensor] = {}
+        for places, values, lengths in self._batches(sentences):
+            for column, scores in self.tag_scores(values, lengths, dropping).items():
+                of_all = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
+                of_all[places] = scores
+        return found
+
+    def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
+        """Sentences of like lengths together: the places of their tokens, and what encode() takes."""
+        device = self.reserved.device
+        lengths = np.diff(sentences.offsets)
+        order = np.argsort(lengths, kind="stable")
+        batches = (np.cumsum(lengths[order]) - 1) // batch_sizes.TOKENS_PER_ENCODING
+        for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
+            places = sentences.places(numbers)
+            values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
+            yield torch.from_numpy(places).to(device), values, lengths[numbers]
 
     def _read(self, layer: int, read: Tensor, packing: Packing, dropping: bool) -> Tensor:
         """float32[rows, 2 * hidden]: what a layer makes of float32[rows, width]."""
@@ -136,17 +235,35 @@ class BiLSTM(ContextualRepresentation):
             read = read * _sentence_mask(read, packing, tagger.spec.dropout)
         return tagger.scores(read)
 
-    def _embed(self, values: Tensor, dropping: bool, lengths: np.ndarray | None = None) -> Tensor:
-        """float32[tokens, width]: the vectors of all parts.
-
-        ``lengths``: of the sentences; None: there is one.
-        """
-        of_sentences = np.array([len(values)]) if lengths is None else lengths
-        vectors = list(chain.from_iterable(read(values[:, rows], of_sentences, dropping) for rows, (read, _) in self._parts))
+    def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
+        """float32[tokens, width]: the vectors of all parts."""
+        vectors = list(chain.from_iterable(read(values[:, rows], lengths, dropping) for rows, (read, _) in self._parts))
         if dropping and self.spec.attribute_dropout:
             vectors = [one * bernoulli_mask(one.new_empty(len(one), 1), self.spec.attribute_dropout) for one in vectors]
         read = torch.cat(vectors, dim=1)
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
+
+
+class _OnDevice:
+    """A BiLSTM as it is."""
+
+    def __init__(self, tokens: BiLSTM) -> None:
+        self._tokens = tokens
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
+
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
+        return SinglePrecision().matrix(weights, bias)
+
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        return weights
 
 
 def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:

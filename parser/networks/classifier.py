@@ -133,7 +133,7 @@ class Classifier(nn.Module):
         """The weights, only for the sentences whose vectors are given.
 
         Args:
-            vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
+            vectors: by attribute that slots read as a vector, its vectors; see BiLSTM.with_tokens().
         """
         fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))

@@ -9,36 +9,19 @@ whole sentence (bilstm.py). The relations that the parser gives to nodes are emb
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser import batch_sizes
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED, Elements
-from parser.inference.arithmetic import Matrix, SinglePrecision
-from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
+from parser.data.vocabulary import Elements
+from parser.inference.weights import Int8Error, SentenceEncoder
 from parser.network_spec import Embedding
 from parser.networks.layers import draw_vectors
-from parser.transitions.features import TOKEN
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """What an encoder makes of the tokens of some sentences.
-
-    Attributes:
-        tokens: float32[tokens, size], their vectors.
-        tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
-    """
-
-    tokens: Tensor
-    tag_scores: dict[str, Tensor]
 
 
 class Embeddings(nn.Module):
@@ -152,15 +135,12 @@ class TokenRepresentation(nn.Module, ABC):
             raise Int8Error("8-bit products are supported only for models with an encoder (model=bilstm); parse without --int8")
         return None
 
-    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
         """By column that is predicted, int32[total]: the number of each token's most probable value, of roots too.
 
-        The value with number i is ``symbols[i]`` of its vocabulary.
+        The value with number i is ``symbols[i]`` of its vocabulary. Besides, what scores the rules for the lemmas of the
+        tokens; None where they are not predicted.
         """
-        return self.tags_and_rules(sentences)[0]
-
-    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        """The same, and what scores the rules for the lemmas of the tokens; None where they are not predicted."""
         return {}, None
 
     @abstractmethod
@@ -179,134 +159,3 @@ class AttributeEmbeddings(TokenRepresentation):
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         self.embeddings.set_vectors(attribute, matrix)
-
-
-class ContextualRepresentation(TokenRepresentation):
-    """A representation that encodes whole sentences.
-
-    Args:
-        embeddings: those of relations, if they are embedded.
-        size: the length of a token's vector.
-
-    Attributes:
-        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only that of ABSENT is in use.
-    """
-
-    contextual = True
-
-    def __init__(self, embeddings: Embeddings, size: int) -> None:
-        super().__init__([TOKEN], embeddings)
-        self.reserved = nn.Parameter(torch.empty(N_RESERVED, size))
-        self.sizes[TOKEN] = size
-
-    def initialize(self) -> None:
-        """Draw the vectors of reserved values and relations; what encode() needs is drawn when it is made."""
-        draw_vectors(self.reserved)
-        super().initialize()
-
-    @abstractmethod
-    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """The vectors of the tokens, and the scores of their tags where they are predicted.
-
-        Args:
-            values: int32[tokens, rows], the tokens of all sentences, one sentence after the other; as ``Sentences.values``.
-            lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
-            dropping: whether dropout is in force; an argument, because threads may encode at the same time.
-        """
-
-    def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """Return what runs encode() on the device of the weights."""
-        if int8:
-            raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
-        return _OnDevice(self)
-
-    def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
-        """Only the scores of tags, as in encode()."""
-        return self.encode(values, lengths, dropping).tag_scores
-
-    def rule_scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor]) -> Tensor | None:
-        """float32[forms, rules], the scores of rules for lemmas, from those of tags; None where they are not predicted."""
-        return None
-
-    def fixed_vectors(self) -> dict[str, Tensor]:
-        """Return the embeddings, and of tokens the vectors of the reserved values."""
-        return super().fixed_vectors() | {TOKEN: self.reserved}
-
-    def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
-        """As vectors_of(), given what encode() made of the tokens."""
-        return self.embeddings.matrices() | {TOKEN: torch.cat([self.reserved, encoded])}
-
-    @torch.no_grad()
-    def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
-        """Encode the sentences; no gradients flow.
-
-        Raises:
-            ValueError: no sentences are given.
-        """
-        if sentences is None:
-            raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
-        return self.with_tokens(self.encoded(sentences))
-
-    @torch.no_grad()
-    def encoded(self, sentences: Sentences) -> Tensor:
-        """float32[tokens, size]: what encode() makes of all tokens, sentences of like lengths together."""
-        found = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
-        for places, values, lengths in self._batches(sentences):
-            found[places] = self.encode(values, lengths).tokens
-        return found
-
-    @torch.no_grad()
-    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        found = self.all_tag_scores(sentences)
-
-        @torch.no_grad()
-        def rules(forms: Sequence[str], places: np.ndarray) -> np.ndarray:
-            scores = self.rule_scores(forms, {column: of_all[places] for column, of_all in found.items()})
-            assert scores is not None, "rules are predicted"
-            return scores.numpy(force=True)
-
-        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
-        return tags, None if self.rule_scores([], {column: of_all[:0] for column, of_all in found.items()}) is None else rules
-
-    @torch.no_grad()
-    def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
-        """By column that is predicted, float32[tokens, values], the scores of tag_scores(), of all tokens."""
-        found: dict[str, Tensor] = {}
-        for places, values, lengths in self._batches(sentences):
-            for column, scores in self.tag_scores(values, lengths, dropping).items():
-                of_all = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
-                of_all[places] = scores
-        return found
-
-    def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
-        """Sentences of like lengths together: the places of their tokens, and what encode() takes."""
-        device = self.reserved.device
-        lengths = np.diff(sentences.offsets)
-        order = np.argsort(lengths, kind="stable")
-        batches = (np.cumsum(lengths[order]) - 1) // batch_sizes.TOKENS_PER_ENCODING
-        for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
-            places = sentences.places(numbers)
-            values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
-            yield torch.from_numpy(places).to(device), values, lengths[numbers]
-
-
-class _OnDevice:
-    """A contextual representation as it is."""
-
-    def __init__(self, tokens: ContextualRepresentation) -> None:
-        self._tokens = tokens
-
-    def encode(self, sentences: Sentences) -> np.ndarray:
-        return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
-
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
-
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
-        return vectors
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
-        return SinglePrecision().matrix(weights, bias)
-
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        return weights

@@ -62,7 +62,7 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
         together = encoder.encode(values, np.array(lengths)).tokens
         start = 0
         for length in lengths:
-            read = encoder._embed(values[start : start + length], dropping=False)
+            read = encoder._embed(values[start : start + length], np.array([length]), dropping=False)
             for layer in range(2):
                 read = plain_lstm(encoder, layer)(read)[0]
             torch.testing.assert_close(together[start : start + length], read, rtol=1e-4, atol=1e-5)

@@ -93,7 +93,7 @@ def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):
     model = small_model("text", tag_size=0)
     encoded = model.vocabularies.encode(sentences)
     parse(model, sentences)
-    assert set(model.classifier.tokens.tags_of(encoded)) == {"upos", "feats"}
+    assert set(model.classifier.tokens.tags_and_rules(encoded)[0]) == {"upos", "feats"}
 
 
 def test_tags_alone_are_those_of_the_whole_encoder(sentences):
@@ -101,7 +101,7 @@ def test_tags_alone_are_those_of_the_whole_encoder(sentences):
     tokens = model.classifier.tokens
     assert isinstance(tokens, BiLSTM)
     encoded = model.vocabularies.encode(sentences)
-    found = tokens.tags_of(encoded)
+    found = tokens.tags_and_rules(encoded)[0]
     assert list(found) == ["upos", "feats"]
     with torch.no_grad():
         whole = tokens.encode(torch.from_numpy(encoded.values.T.copy()), np.diff(encoded.offsets))
@@ -120,8 +120,8 @@ def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkey
     for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)
-    for column, values in model.classifier.tokens.tags_of(encoded).items():
-        np.testing.assert_array_equal(loaded.classifier.tokens.tags_of(encoded)[column], values)
+    for column, values in model.classifier.tokens.tags_and_rules(encoded)[0].items():
+        np.testing.assert_array_equal(loaded.classifier.tokens.tags_and_rules(encoded)[0][column], values)
 
 
 def test_characters_decide_about_unknown_forms(sentences):

@@ -13,7 +13,7 @@ from oracles import UNKNOWN_HEAD, Trees
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE
 from parser.model.model import Model
-from parser.networks.representation import ContextualRepresentation
+from parser.networks.bilstm import BiLSTM
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
@@ -70,7 +70,7 @@ def slow_losses(model: Model, data: TrainingSentences, training: BeamTraining):
         heads, relations = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
         merging = training.beam.merge is Merge.CONFIGURATION
         own, vectors = data.sentences.span(s, s + 1), None
-        if isinstance(tokens, ContextualRepresentation):
+        if isinstance(tokens, BiLSTM):
             vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(own.values.T.copy()), np.diff(own.offsets)).tokens)
         slow = SlowBeam(model, model.table.values(own), heads, relations, merging, vectors)
         yield slow.loss(training)

@@ -117,7 +117,7 @@ def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(run):
     expected = [table[some].mean(axis=0) if some else np.zeros(table.shape[1], np.float32) for some in pieces]
     tokens = model.classifier.tokens
     first = sum(size for name, size in tokens.inputs.sizes.items() if name != SUBWORDS)
-    found = tokens._embed(values, dropping=False)[:, first : first + table.shape[1]]
+    found = tokens._embed(values, np.array([len(values)]), dropping=False)[:, first : first + table.shape[1]]
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 import torch
@@ -24,7 +23,6 @@ from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.networks.layers import Grid
-from parser.networks.representation import ContextualRepresentation
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.features import TOKEN
 
@@ -96,7 +94,7 @@ class EncodedBatch:
     Attributes:
         places: int64[tokens], where the tokens are among those of all sentences.
         lengths: int64[sentences], tokens of each, the root counted.
-        vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
+        vectors: by attribute that slots read as a vector, its vectors; see BiLSTM.with_tokens().
         tag_scores: see Encoded.
     """
 
@@ -159,8 +157,8 @@ class BatchEncoder:
         self.sentences = data.sentences
         self._data = data
         self._weights = weights or TaskWeights()
-        self._tokens = cast(ContextualRepresentation, classifier.tokens)
-        self._heads = classifier.tokens.heads if isinstance(classifier.tokens, BiLSTM) else None
+        assert isinstance(classifier.tokens, BiLSTM), "it encodes sentences"
+        self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
         self._nothing = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout, self._nothing.device)
 
