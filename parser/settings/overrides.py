@@ -40,7 +40,8 @@ RENAMED = {
 # Settings of older versions that changed nothing, or nothing for the better.
 GONE = (
     *("distillation.over", "distillation.temperature", "distillation.weight"),
-    *("online.feats", "optimizer.momentum", "optimizer.weight_decay", "tensorboard.projector"),
+    *("online.feats", "optimizer.momentum", "optimizer.weight_decay", "pretrained.layers", "pretrained.size"),
+    *("tensorboard.projector", "vectors.components"),
 )
 
 

@@ -38,6 +38,8 @@ REFUSED = [
     ("second_pass.target=marginal", "second_pass.target=marginal own_best fixed_order"),
     ("distillation.weight=2", "distillation.weight"),
     ("optimizer.momentum=0.9", "optimizer.momentum"),
+    ("vectors.components=50", "vectors.components any more"),
+    ("pretrained.size=128", "pretrained.size any more"),
     ("optimzer.lr=0.1", "optimzer.lr optimizer.learning_rate"),
     ("beam.sze=4", "beam.sze beam.size"),
     ("~sead", "sead seed"),
