@@ -176,6 +176,8 @@ def make_absolute(settings: Settings, start: Path) -> None:
 def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     if isinstance(value, Mapping):
         return {name: _absolute(inner, key, kind, start) for name, inner in value.items()}
+    if value is None:  # of one treebank among several
+        return None
     if not isinstance(value, str):
         return [_absolute(one, key, kind, start) for one in value]
     here, ours = start / value, HOME / value  # the sample treebank

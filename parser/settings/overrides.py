@@ -191,7 +191,7 @@ def _of_override(error: Exception, given: Sequence[str]) -> str | None:
     if found := _AT_OVERRIDE.match(_first_line(error)):
         named = (one for one in given if one == found[1] or one.partition("=")[0].lstrip("+~") == found[2])
     elif isinstance(error, AssertionError | AttributeError):  # hydra's, of a setting in a group that is null
-        named = (one for one in given if (key := keys().get(one.partition("=")[0].lstrip("+"))) is not None and key.choices)
+        named = (one for one in given if (key := _key(one.partition("=")[0].lstrip("+~"))) is not None and key.choices)
     else:
         return None
     if (override := next(named, None)) is None or (key := _key(parsed(override).key_or_group)) is None:
@@ -200,10 +200,11 @@ def _of_override(error: Exception, given: Sequence[str]) -> str | None:
     if "already at" in str(error):
         return f"{override}: leave out the plus, there is such a setting"
     lacking = getattr(error.__cause__, "full_key", None) if found and found[2] else None
-    if lacking == name and key.name != name:  # in a dictionary, whose keys are its user's
+    if key.is_dictionary and found and found[2] and name in (lacking, key.name):  # its keys are its user's
         return f"there is no {name} yet; write +{override}"
     if not found or found[2]:
-        return f"{override}: there is no {name} in this run; leave it out, or choose {' or '.join(key.choices)}"
+        choice = f", or choose {' or '.join(key.choices)}" if key.choices else ""
+        return f"{override}: there is no {name} in this run; leave it out{choice}"
     if key.is_group:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {_inside(name)}"
     if words := columns() if name == "column" else _words(key.type):
