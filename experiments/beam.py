@@ -47,7 +47,7 @@ class BeamExperiment(Trainings):
 
 
 def cells(wanted: BeamExperiment) -> list[Cell]:
-    """One for each training and beam, which is a way to merge and a size; those of a training share a job."""
+    """Return a cell for each training and beam (a way to merge and a size); the beams of a training share a job."""
     check_known("systems", wanted.systems, list(wanted.all_systems))
     check_known("merges", wanted.merges, list(_STYLES))
     check(wanted, ("train", "dev", "test"))

@@ -35,9 +35,8 @@ from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 
-# What is counted of edges that are not projective, whatever their relations: those of the parser's trees, and of these the ones
-# with the gold head; those of the gold trees, and of these the ones that the parser has, too; and all trees, with those on
-# either side that have such an edge.
+# Counts of edges that are not projective, whatever their relations. The parser's edges, and how many have the gold head; the
+# gold edges, and how many the parser found; all trees, and how many predicted and gold trees have such an edge.
 _EDGES = ("predicted", "predicted_right", "gold", "gold_found", "trees", "predicted_trees", "gold_trees")
 
 

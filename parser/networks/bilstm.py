@@ -26,7 +26,7 @@ from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED
-from parser.inference.arithmetic import Matrix, SinglePrecision
+from parser.inference.arithmetic import SinglePrecision
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import encoder_shapes
 from parser.inference.weights import Int8Error, TaggingEncoder
@@ -244,7 +244,7 @@ class BiLSTM(TokenRepresentation):
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
 
 
-class _OnDevice:
+class _OnDevice(SinglePrecision):
     """A BiLSTM as it is."""
 
     def __init__(self, tokens: BiLSTM) -> None:
@@ -255,15 +255,6 @@ class _OnDevice:
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
-
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
-        return vectors
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
-        return SinglePrecision().matrix(weights, bias)
-
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        return weights
 
 
 def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.inference.arithmetic import Matrix, SinglePrecision
+from parser.inference.arithmetic import SinglePrecision
 from parser.inference.precomputed import Scorer, hidden_layer, with_arcs
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.network_spec import ClassifierSpec
@@ -225,7 +225,7 @@ class Classifier(nn.Module):
         return torch.cat(parts, dim=1) if parts else self.hidden_bias.new_empty(len(features), 0)
 
 
-class _GivenVectors:
+class _GivenVectors(SinglePrecision):
     """A SentenceEncoder of the sentences whose vectors (float32[tokens, size]) it is given."""
 
     def __init__(self, vectors: np.ndarray) -> None:
@@ -234,15 +234,6 @@ class _GivenVectors:
     def encode(self, sentences: Sentences) -> np.ndarray:
         assert len(self._vectors) == sentences.offsets[-1]
         return self._vectors
-
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
-        return vectors
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
-        return SinglePrecision().matrix(weights, bias)
-
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        return weights
 
 
 def _array(tensor: Tensor) -> np.ndarray:
