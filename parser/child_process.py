@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import sys
 import threading
+from collections.abc import Callable
+
+
+def work_for_parent(at_end: Callable[[], None] = lambda: None) -> None:
+    """To be called first by a process of multiprocessing: the one that started it alone hears Ctrl-C, and it ends with that.
+
+    Args:
+        at_end: what is done before, where the other one has been killed and could end nothing.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_after_parent, args=(at_end,), daemon=True).start()
+
+
+def _end_after_parent(at_end: Callable[[], None]) -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    at_end()
+    os._exit(1)
 
 
 def end_with_parent() -> None:

@@ -29,7 +29,7 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS
 from parser.commands.settings_help import settings_help
-from parser.data.background_vectors import background_vectors
+from parser.data.word_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings import Settings, register
 from parser.settings.files import name_treebank

@@ -4,37 +4,50 @@ Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector 
 (those seen least often): an unknown form is a rare one, and what the classifier learned of rare ones applies.
 
 Files are word2vec's and GloVe's, as text or binary, and fastText's. Text is a line for each word: the word, then its numbers,
-with blanks between; before them, but not in GloVe's, a line says how many words there are and how many numbers each has. Files
-may be compressed (.gz, .xz, .bz2, or .zip with one file in it). A word may hold blanks. A word that comes twice keeps its first
-vector; lines that are no vector or no UTF-8 are left out, and a warning counts both.
+with blanks between; before them, but not in GloVe's, a line says how many words there are and how many numbers each has. In
+binary files of word2vec numbers are float32. Files of either may be compressed (.gz, .xz, .bz2, or .zip with one file in it).
+A word may hold blanks. A word that comes twice keeps its first vector; entries that are no vector or no UTF-8 are left out, and
+a warning counts both. Binary files of fastText are read through gensim.
 
-Binary files (.bin) are read through gensim. What gensim would take on trust, so that it would wait for ever or ask for memory
-that no machine has, is checked before: no size may be larger than the file's.
+Training takes about as long as all else before the first update of a run, and needs none of it, so that a process of its own
+trains the vectors while this one loads torch and reads the treebank:
+
+    with background_vectors(plan.vector_request) as vectors:
+        from parser.training.run import train  # loads torch
+        train(plan, folder, vectors=vectors)
 """
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import logging
 import lzma
 import mmap
+import multiprocessing
 import os
 import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, islice, takewhile
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from parser.child_process import work_for_parent
 from parser.conllu.checks import counted
 from parser.conllu.formats import foreign_file
+from parser.data.attributes import attribute_values
+from parser.data.treebank import TrainingFiles
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -117,7 +130,7 @@ class WordVectors:
         """Reads a file of vectors; see above for the formats.
 
         Memory is that of the vectors that are read, 4 bytes per number, once more while the result is made of them; of a binary
-        file of fastText, that of its n-grams on top.
+        file of fastText, that of its n-grams on top, and all of its vectors are read.
 
         Args:
             path: the file.
@@ -129,7 +142,7 @@ class WordVectors:
             VectorFileError: the file is missing, damaged or in none of the formats.
             ValueError: it has no vector that is wanted.
         """
-        file = read_vector_file(path, limit)
+        file = _read_file(path, limit)
         forms = file.forms
         rare = np.arange(len(forms)) >= len(forms) - _RAREST
         if wanted is None:
@@ -140,7 +153,7 @@ class WordVectors:
             raise ValueError(f"{path}: none of its forms is in the training part; is it for this language (vectors.restrict)?")
         made = [] if file.of_characters is None else [file.of_characters(form)[None] for form in more]
         vectors = np.concatenate([file.vectors[kept], *made])
-        check_finite(vectors[len(kept) :], more, path)
+        _check_finite(vectors[len(kept) :], more, path)
         unknown = file.vectors[rare].mean(axis=0)
         found = cls.from_forms([*(forms[i] for i in kept), *more], vectors, np.zeros(len(vectors), bool))
         found.matrix[UNKNOWN] = unknown
@@ -155,36 +168,11 @@ def _stable_hash(word: str) -> int:
     return value
 
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-# If more than this share of the lines are no vectors, the file is taken to be something else.
-_MOST_LEFT_OUT = 0.5
-# No gzip file is larger by more when it is uncompressed.
-_GZIP_FACTOR = 1032
-
-# Bytes from which a file of something else is known.
-_BEGINNING = 64
-# How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
-_FASTTEXT = (793712314).to_bytes(4, "little")
-_NUMBER_BYTES = 4  # float32
-# After magic number and version: 12 settings, the share of frequent words that is sampled; sizes of the dictionary.
-# https://github.com/facebookresearch/fastText/blob/main/src/args.cc and dictionary.cc
-_SETTINGS = struct.Struct("<12id")
-_MODEL = 7  # of the settings, the kind of model
-_SUPERVISED = 3
-_DICTIONARY = struct.Struct("<3i2q")
-_COUNT_AND_TYPE = struct.Struct("<qb")
-_MATRIX = struct.Struct("<?2q")
-_CHECKED = 2**16  # vectors that are checked at a time
-_LONGEST_LINE = 2**20  # that is looked at
-
-
 class VectorFileError(ValueError):
     """A file of word vectors cannot be read; the message names it, and the fix."""
 
 
-@dataclass(frozen=True)
-class VectorFile:
+class _VectorFile(NamedTuple):
     """What a file holds.
 
     Attributes:
@@ -198,12 +186,27 @@ class VectorFile:
     of_characters: Callable[[str], np.ndarray] | None = None
 
 
-def read_vector_file(path: Path, limit: int | None = None) -> VectorFile:
-    """The vectors of a file.
+_Entries = Iterable[tuple[str, bytes, np.ndarray | None]]
+"""Of the words of a file: where each stands, the word, and its vector; None where that is none."""
 
-    Args:
-        path: the file.
-        limit: how many vectors are wanted, the first ones; None: all. Of a file of fastText all are read.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+# If more than this share of the entries are no vectors, the file is taken to be something else.
+_MOST_LEFT_OUT = 0.5
+_LONGEST_LINE = 2**20  # that is looked at, to know text from numbers
+
+# Bytes from which a file of something else is known.
+_BEGINNING = 64
+# How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
+_FASTTEXT = (793712314).to_bytes(4, "little")
+# After it: the version, 12 settings, the share of frequent words that is sampled, the sizes of the dictionary; then the words.
+# https://github.com/facebookresearch/fastText/blob/main/src/args.cc and dictionary.cc
+_BEFORE_WORDS = struct.Struct("<4x i 12i d 3i 2q")
+_COUNT_AND_TYPE = struct.calcsize("<qb")
+
+
+def _read_file(path: Path, limit: int | None) -> _VectorFile:
+    """The vectors of a file, the first ``limit`` of word2vec's.
 
     Raises:
         VectorFileError: it is missing, damaged or in none of the formats, or has numbers that are not finite.
@@ -215,115 +218,127 @@ def read_vector_file(path: Path, limit: int | None = None) -> VectorFile:
         raise VectorFileError(f"{path}: gensim's own format is a pickle, which could run any code; convert it: {convert}")
     try:
         with _opened(path) as file:
-            beginning: bytes = file.peek(_BEGINNING)[:_BEGINNING]  # type: ignore[attr-defined]
+            beginning: bytes = file.peek(_BEGINNING)[:_BEGINNING]
             if described := foreign_file(beginning):
                 raise VectorFileError(f"{path}: this is {described}")
-            if ".bin" not in path.suffixes and not beginning.startswith(_FASTTEXT):
-                found = _text(file, path, limit)
-                check_finite(found.vectors, found.forms, path)
-                return found
-            if path.suffix not in (".bin", ".gz") and path.suffix in (*_COMPRESSED, ".zip"):
-                raise VectorFileError(f"{path}: binary files are not read compressed like this; uncompress it first")
-            if file.read(len(_FASTTEXT)) != _FASTTEXT:
-                return _binary(path, limit)
-        if path.suffix == ".gz":
-            raise VectorFileError(f"{path}: binary files of fastText are not read compressed; uncompress it first")
-        return _fasttext(path, limit)
+            found = _fasttext(path, limit) if beginning.startswith(_FASTTEXT) else _word2vec(file, path, limit)
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise VectorFileError(f"{path}: this file is damaged or cut off ({error}); fetch it again") from error
+    _check_finite(found.vectors, found.forms, path)
+    return found
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    if path.suffix != ".zip":
-        with cast(BinaryIO, _COMPRESSED.get(path.suffix, open)(path, "rb")) as file:
-            yield file
-        return
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        if len(names) != 1:
-            raise VectorFileError(
-                f"{path}: {len(names)} files are in this archive; unpack it and name the one with the vectors"
-            )
-        with archive.open(names[0]) as file:
-            yield cast(BinaryIO, file)
+def _opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
+    with ExitStack() as stack:
+        file: Any
+        if path.suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(names) != 1:
+                fix = "unpack it and name the one with the vectors"
+                raise VectorFileError(f"{path}: {len(names)} files are in this archive; {fix}")
+            file = archive.open(names[0])
+        else:
+            file = _COMPRESSED.get(path.suffix, open)(path, "rb")
+        yield stack.enter_context(io.BufferedReader(file))
 
 
-def _header(line: bytes) -> tuple[int, int] | None:
-    """Count and dimensions, if a line says these."""
-    try:
-        count, dimensions = (int(number) for number in line.split())
-    except ValueError:
-        return None
-    return count, dimensions
-
-
-def _text(file: BinaryIO, path: Path, limit: int | None) -> VectorFile:
-    first = file.readline().removeprefix(_BYTE_ORDER_MARK)
-    header = _header(first)
-    fields = first.split()
-    if header is None and len(fields) > 2 and _numbers(fields[1:]) is not None:  # GloVe's: a vector at once
-        lines, dimensions, says = chain([first], file), len(fields) - 1, f"the first line has {len(fields) - 1} numbers"
-    elif header is not None and min(header) > 0:
-        lines, dimensions = chain((), file), header[1]
-        says = _said(*header)
+def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
+    first = file.readline(_LONGEST_LINE)
+    count, dimensions, says = _beginning(first.removeprefix(_BYTE_ORDER_MARK), path)
+    row = file.readline(_LONGEST_LINE)
+    if count is None:
+        entries = _text_entries(chain([first.removeprefix(_BYTE_ORDER_MARK), row], file), dimensions, 1)
+    elif _is_text(row) or _vector(row.split(), dimensions) is not None:
+        if (numbers := len(row.split()) - 1) != dimensions:
+            raise VectorFileError(f"{path}: {says}, but line 2 has {numbers:,}; correct the line, or fetch it again")
+        entries = _text_entries(chain([row], file), dimensions, 2)
     else:
-        raise VectorFileError(
-            f"{path} is not a text file of word vectors: it does not begin with a line 'COUNT DIMENSIONS', nor with a word and "
-            "its numbers; name a binary file .bin"
-        )
+        file.seek(len(first))
+        entries = _binary_entries(file, count, dimensions)
     there = twice = 0
     left_out: list[str] = []
     found: dict[str, np.ndarray] = {}
-    last_is_whole = True
-    for number, line in enumerate(lines, 1 + (header is not None)):
-        fields = line.split()
-        if not fields:
-            continue
-        if there == limit:
-            break
+    vector = None
+    for place, word, vector in islice(entries, limit):
         there += 1
-        vector = _numbers(fields[-dimensions:]) if len(fields) > dimensions else None
-        if there == 1 and (vector is None or len(fields) != dimensions + 1):
-            fix = "correct the line, or fetch it again" if _is_plain(line) else "this file is binary: name it .bin"
-            raise VectorFileError(f"{path}: {says}, but line {number:,} has {len(fields) - 1:,}; {fix}")
-        last_is_whole = vector is not None
-        try:
-            form = b" ".join(fields[:-dimensions]).decode()
-        except UnicodeDecodeError:
-            form, vector = "", None
-        if vector is None:
-            left_out.append(f"line {number:,}")
+        form = _decoded(word)
+        if vector is None or form is None:
+            left_out.append(place)
         elif form in found:
             twice += 1
         else:
             found[form] = vector
-    if not last_is_whole or len(left_out) > _MOST_LEFT_OUT * there:
+    if (there and vector is None) or len(left_out) > _MOST_LEFT_OUT * there:
         raise VectorFileError(f"{path}: {says}, but {left_out[-1]} has not; it is damaged or cut off: fetch it again")
-    if header is not None and limit is None and there != header[0]:
+    if count is not None and limit is None and there != count:
         raise VectorFileError(f"{path}: {says}, but there are {there:,}; fetch it again, or correct the line")
     _warn(path, twice, left_out)
-    return VectorFile(list(found), np.array(list(found.values()), np.float32).reshape(len(found), dimensions))
+    return _VectorFile(list(found), np.array(list(found.values()), np.float32).reshape(len(found), dimensions))
 
 
-def _said(count: int, dimensions: int) -> str:
-    return f"its first line says {counted(count, 'vector')} of {counted(dimensions, 'number')}"
-
-
-def _is_plain(line: bytes) -> bool:
-    """Whether a line can be text."""
+def _beginning(line: bytes, path: Path) -> tuple[int | None, int, str]:
+    """What the first line says of a file: how many vectors there are, if it does, of how many numbers, and that in words."""
+    fields = line.split()
     try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in line
+        count, dimensions = map(int, fields)
+    except ValueError:
+        count = dimensions = 0
+    if min(count, dimensions) > 0:
+        says = f"its first line says {counted(count, 'vector')} of {counted(dimensions, 'number')}"
+        return count, dimensions, says
+    if len(fields) > 2 and _vector(fields, len(fields) - 1) is not None:  # GloVe's: a vector at once
+        return None, len(fields) - 1, f"the first line has {len(fields) - 1} numbers"
+    raise VectorFileError(
+        f"{path} is not a text file of word vectors, nor a binary one: it does not begin with a line 'COUNT DIMENSIONS', nor "
+        "with a word and its numbers"
+    )
 
 
-def _numbers(fields: list[bytes]) -> np.ndarray | None:
+def _text_entries(lines: Iterable[bytes], dimensions: int, first: int) -> _Entries:
+    for number, line in enumerate(lines, first):
+        if fields := line.split():
+            yield f"line {number:,}", b" ".join(fields[:-dimensions]), _vector(fields, dimensions)
+
+
+def _binary_entries(file: BinaryIO, count: int, dimensions: int) -> _Entries:
+    for number in range(1, count + 1):
+        word = b"".join(takewhile(lambda byte: byte not in (b" ", b""), iter(partial(file.read, 1), None)))
+        numbers = file.read(4 * dimensions)
+        whole = len(numbers) == 4 * dimensions
+        yield f"word {number:,}", word.lstrip(b"\n"), np.frombuffer(numbers, "<f4") if whole else None
+        if not whole:
+            return
+
+
+def _vector(fields: list[bytes], dimensions: int) -> np.ndarray | None:
+    """The numbers after a word."""
+    if len(fields) <= dimensions:
+        return None
     try:
-        return np.array(fields).astype(np.float32)
+        return np.array(fields[-dimensions:]).astype(np.float32)
     except ValueError:
         return None
+
+
+def _decoded(word: bytes) -> str | None:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_text(line: bytes) -> bool:
+    return b"\0" not in line and _decoded(line) is not None
+
+
+def _warn(path: Path, twice: int, left_out: list[str]) -> None:
+    if twice:
+        log.warning("%s: repeated words were left out (%d); the first vector of each is kept", path, twice)
+    if left_out:
+        found = f"{len(left_out)}; the first is {left_out[0]}"
+        log.warning("%s: entries that are no vector, or not UTF-8, were left out (%s)", path, found)
 
 
 def _gensim() -> Any:
@@ -337,116 +352,103 @@ def _gensim() -> Any:
     return models
 
 
-def _warn(path: Path, twice: int, left_out: list[str]) -> None:
-    if twice:
-        log.warning("%s: repeated words were left out (%d); the first vector of each is kept", path, twice)
-    if left_out:
-        found = f"{len(left_out)}; the first is {left_out[0]}"
-        log.warning("%s: entries that are no vector, or not UTF-8, were left out (%s)", path, found)
-
-
-def _binary(path: Path, limit: int | None) -> VectorFile:
-    """A binary file of word2vec."""
-    with _opened(path) as file:
-        header = _header(file.readline(100))
-        if header is None or min(header) < 1:
-            raise VectorFileError(
-                f"{path} is not a word2vec binary file, nor one of fastText: it does not begin with a line 'COUNT DIMENSIONS'; "
-                "name a text file .vec"
-            )
-        fields = file.readline(_LONGEST_LINE).split()
-        if len(fields) > header[1] and _numbers(fields[-header[1] :]) is not None:
-            raise VectorFileError(f"{path}: this file is text: name it .vec")
-    count, dimensions = header
-    says = _said(count, dimensions)
-    size = path.stat().st_size * (_GZIP_FACTOR if path.suffix == ".gz" else 1)
-    of_vector = dimensions * _NUMBER_BYTES + 1
-    if (count if limit is None else min(count, limit)) * of_vector > size:
-        raise VectorFileError(
-            f"{path}: {says}, but the file cannot hold more than {size // of_vector:,}; fetch it again, or correct the line"
-        )
+def _fasttext(path: Path, limit: int | None) -> _VectorFile:
+    if path.suffix in (*_COMPRESSED, ".zip"):
+        raise VectorFileError(f"{path}: binary files of fastText are not read compressed; uncompress it first")
+    fix = "is it whole, and of word vectors (skipgram or cbow) that are not quantized? Fetch it again, or give its .vec"
     try:
-        keyed = _gensim().KeyedVectors.load_word2vec_format(
-            str(path), binary=True, limit=limit, unicode_errors="surrogateescape"
-        )
-    except ValueError as error:
-        raise VectorFileError(f"{path}: {says}, but they cannot be read ({error}); fetch it again, or correct it") from error
-    return VectorFile(*_clean(keyed, path, limit))
+        _check_words(path)
+        found = _gensim().fasttext.load_facebook_vectors(str(path))
+    except (ValueError, AssertionError, NotImplementedError, MemoryError, struct.error) as error:
+        raise VectorFileError(f"{path}: this file of fastText cannot be read ({error}); {fix}") from error
+    return _VectorFile(list(found.index_to_key)[:limit], found.vectors[:limit], of_characters=found.get_vector)
 
 
-def _clean(keyed: Any, path: Path, limit: int | None) -> tuple[list[str], np.ndarray]:
-    """Forms and vectors from gensim, which has None for repeated words, without those that are not UTF-8."""
-    forms = list(keyed.index_to_key)[:limit]
-    bad = [i for i, form in enumerate(forms) if form is not None and not _is_text(form)]
-    _warn(path, sum(form is None for form in forms), [f"word {i + 1:,}" for i in bad])
-    kept = [i for i, form in enumerate(forms) if form is not None and i not in set(bad)]
-    vectors = keyed.vectors[kept] if len(kept) < len(keyed.vectors) else keyed.vectors
-    found = [forms[i] for i in kept]
-    check_finite(vectors, found, path)
-    return found, vectors
-
-
-def _is_text(form: str) -> bool:
-    try:
-        form.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _fasttext(path: Path, limit: int | None) -> VectorFile:
-    from gensim.models.fasttext import load_facebook_vectors
-
+def _check_words(path: Path) -> None:
+    """Walks through the words of a file of fastText: gensim waits for ever for the end of a word in a file that is cut off."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        try:
-            _check_fasttext(content, path)
-        except struct.error as error:
-            raise VectorFileError(f"{path}: this file of fastText is cut off; fetch it again") from error
-    try:
-        found = load_facebook_vectors(str(path))
-    except ValueError as error:
-        raise VectorFileError(f"{path}: gensim cannot read this file of fastText ({error}); give its .vec") from error
-    return VectorFile(*_clean(found, path, limit), of_characters=found.get_vector)
+        *_, n_entries, _, _, _, _ = _BEFORE_WORDS.unpack_from(content)
+        at = _BEFORE_WORDS.size
+        for _ in range(n_entries):
+            if (end := content.find(b"\0", at)) < 0:
+                raise ValueError("it ends among its words")
+            at = end + 1 + _COUNT_AND_TYPE
 
 
-def _check_fasttext(content: mmap.mmap, path: Path) -> None:
-    """Walks through a file up to its vectors: gensim waits for ever for the end of a word in a file that is cut off."""
-    at = 2 * _NUMBER_BYTES
-    settings = _SETTINGS.unpack_from(content, at)
-    at += _SETTINGS.size
-    n_entries, n_words, n_labels, _, n_pruned = _DICTIONARY.unpack_from(content, at)
-    at += _DICTIONARY.size
-    if settings[_MODEL] == _SUPERVISED or n_labels:
-        raise VectorFileError(f"{path}: this model of fastText classifies texts; give one of word vectors (skipgram or cbow)")
-    for _ in range(n_entries):
-        end = content.find(b"\0", at)
-        if end < 0:
-            raise VectorFileError(f"{path}: this file of fastText is cut off among its words; fetch it again")
-        at = end + 1
-        _COUNT_AND_TYPE.unpack_from(content, at)
-        at += _COUNT_AND_TYPE.size
-    at += max(0, n_pruned) * 2 * _NUMBER_BYTES
-    compressed, rows, columns = _MATRIX.unpack_from(content, at)
-    at += _MATRIX.size
-    if compressed:
-        raise VectorFileError(f"{path}: this model of fastText is compressed (quantized); give the whole one, or its .vec")
-    bucket = settings[8]
-    if rows != n_words + bucket or columns != settings[0] or rows < 1 or columns < 1:
-        raise VectorFileError(f"{path}: the sizes in this file of fastText do not fit together; fetch it again")
-    if rows * columns * _NUMBER_BYTES > len(content) - at:
-        raise VectorFileError(f"{path}: this file of fastText is cut off among its vectors; fetch it again")
+def _check_finite(vectors: np.ndarray, forms: list[str], path: Path) -> None:
+    """Refuses vectors with NaN or infinity, and names the first form that has one."""
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        form = forms[int(finite.argmin())]
+        raise VectorFileError(f"{path}: the vector of {form[:60]!r} holds NaN or infinity; remove it, or fetch the file again")
 
 
-def check_finite(vectors: np.ndarray, forms: list[str], path: Path) -> None:
-    """Refuses vectors with NaN or infinity.
+@dataclass(frozen=True)
+class VectorRequest:
+    """Which word vectors to train.
 
-    Raises:
-        VectorFileError: names the first form.
+    Attributes:
+        files: of the training part.
+        subset: whether only the sentences with projective trees are read.
+        attribute: whose values get vectors.
+        training: how.
+        seed: of the run.
     """
-    for start in range(0, len(vectors), _CHECKED):
-        finite = np.isfinite(vectors[start : start + _CHECKED]).all(axis=1)
-        if not finite.all():
-            form = forms[start + int(finite.argmin())]
-            raise VectorFileError(
-                f"{path}: the vector of {form[:60]!r} holds NaN or infinity; remove it, or fetch the file again"
-            )
+
+    files: TrainingFiles
+    subset: bool
+    attribute: str
+    training: VectorTraining
+    seed: int
+
+    def trained(self) -> WordVectors:
+        """These vectors."""
+        train, _, _ = self.files.split(self.files.read())
+        values = attribute_values(train.projective_subset if self.subset else train.sentences, self.attribute)
+        return WordVectors.train(values, self.training, self.seed)
+
+
+BackgroundVectors = Callable[[], WordVectors]
+"""Waits for word vectors, once; raises ChildProcessError, with what is wrong, if they could not be trained."""
+
+
+@contextmanager
+def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVectors | None]:
+    """Begins to train the word vectors of a run in a process of its own.
+
+    Yields:
+        What waits for them; None if none are wanted, or the training part is not there.
+    """
+    if request is None or not all(Path(file).is_file() for file in request.files.paths):
+        yield None
+        return
+    context = multiprocessing.get_context("spawn")
+    answers, answer = context.Pipe(duplex=False)
+    process = context.Process(target=_train, args=(request, answer))
+    process.start()
+    answer.close()
+    try:
+        yield partial(_result, process, answers)
+    finally:
+        process.kill()  # nobody waits for it any more
+        process.join()
+
+
+def _train(request: VectorRequest, answer: Connection) -> None:
+    """What the process does."""
+    work_for_parent()
+    try:
+        answer.send(request.trained())
+    except (ValueError, OSError, MemoryError) as error:
+        answer.send(str(error))
+
+
+def _result(process: SpawnProcess, answers: Connection) -> WordVectors:
+    try:
+        found = answers.recv()
+    except EOFError:
+        found = "its process died; is there enough memory?"
+    process.join()
+    if isinstance(found, WordVectors):
+        return found
+    raise ChildProcessError(f"training the word vectors failed: {found}")

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
-from parser.data.background_vectors import VectorRequest
+from parser.data.word_vectors import VectorRequest
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.choices import KeptEpoch, OnlineSentences, OptimizerName, SettingsError, TrainingTrees

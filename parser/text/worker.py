@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from parser.child_process import work_for_parent
 from parser.conllu.files import open_binary_output, open_input
 from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
@@ -52,8 +49,7 @@ def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
     """What a process of local_engine.py does at first. It ends with the one that started it, which alone hears Ctrl-C."""
     global _work
     _work = work
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work_for_parent(at_end=_remove_half_file)
     work.begin(model_folder, options)
 
 
@@ -66,13 +62,9 @@ def parse_in_child(shard: Shard) -> Outcome:
     return outcome
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()  # also where it was killed, and could end nothing
+def _remove_half_file() -> None:
     if _under_way is not None:
         remove_half_files([_under_way])
-    os._exit(1)
 
 
 class ShardParser:

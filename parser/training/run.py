@@ -32,10 +32,10 @@ from torch import Tensor
 
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
-from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmatizer, tokens_of
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Treebank, read_again
+from parser.data.word_vectors import BackgroundVectors
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags
 from parser.decoding.predictor import Prediction, Predictor
@@ -83,7 +83,7 @@ def train(
         plan: what to train on and how; see parser/settings/plan.py.
         folder: the run's folder; made if it is not there.
         observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see parser.training.observers.
-        vectors: the run's word vectors, if another process trains them already; see background_vectors.py.
+        vectors: the run's word vectors, if another process trains them already; see data/word_vectors.py.
 
     Returns:
         The metrics, as written to metrics.json.

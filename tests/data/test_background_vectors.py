@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import select
@@ -14,8 +13,7 @@ import numpy as np
 import pytest
 
 from parser.data.attributes import attribute_values
-from parser.data.background_vectors import background_vectors
-from parser.data.word_vectors import WordVectors
+from parser.data.word_vectors import WordVectors, background_vectors
 from parser.training.examples.corpus import Corpus
 from tests.toy import ROOT, planned, sentence, write_conllu
 
@@ -37,7 +35,7 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
     here = WordVectors.train(attribute_values(SENTENCES, attribute), wanted.model.vectors.training, wanted.seed)
     with background_vectors(wanted.vector_request) as vectors:
         assert vectors is not None
-        found = vectors.result()
+        found = vectors()
     assert found.vocabulary.symbols == here.vocabulary.symbols
     np.testing.assert_array_equal(found.matrix, here.matrix)
 
@@ -62,12 +60,11 @@ def test_nothing_is_begun_for_a_run_without(treebank, overrides):
         assert vectors is None
 
 
-def test_its_warnings_are_heard(treebank, caplog):
-    wanted = run(treebank, "vectors.min_count=1000")
-    with caplog.at_level(logging.WARNING), background_vectors(wanted.vector_request) as vectors:
+def test_its_warnings_are_heard(treebank, capfd):
+    with background_vectors(run(treebank, "vectors.min_count=1000").vector_request) as vectors:
         assert vectors is not None
-        vectors.result()
-    assert "no form occurs 1000 times" in caplog.text
+        vectors()
+    assert "no form occurs 1000 times" in capfd.readouterr().err
 
 
 def test_its_failure_is_told(tmp_path):
@@ -76,7 +73,7 @@ def test_its_failure_is_told(tmp_path):
     with background_vectors(run(broken).vector_request) as vectors:
         assert vectors is not None
         with pytest.raises(ChildProcessError, match=r"broken\.conllu"):
-            vectors.result()
+            vectors()
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
@@ -85,20 +82,13 @@ def test_a_run_that_fails_does_not_wait_for_them(treebank):
 
 
 _PARENT = """
-import sys
-from parser.data import background_vectors as module
+import multiprocessing, sys
+from parser.data.word_vectors import background_vectors
 from tests.toy import planned
 
-started = module.subprocess.Popen
-
-def note(*arguments, **options):
-    process = started(*arguments, **options)
-    print(process.pid, flush=True)
-    return process
-
-module.subprocess.Popen = note
 request = planned(f"treebank.train={sys.argv[1]}", "vectors.epochs=100000").vector_request
-with module.background_vectors(request):
+with background_vectors(request):
+    print(multiprocessing.active_children()[0].pid, flush=True)
     sys.stdin.read()
 """
 

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
+from parser.data.word_vectors import background_vectors
 from parser.settings import SettingsError
 from parser.training.examples.corpus import Corpus
 from tests import brute_force, random_trees

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from parser.commands.configs import HOME
-from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.data.word_vectors import background_vectors
 from parser.model_folder import EXAMPLE, MODEL
 from parser.settings.files import make_absolute, name_treebank
 from parser.training.examples.corpus import Corpus

@@ -16,14 +16,13 @@ from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import TREEBANK, attribute_values
-from parser.data.background_vectors import BackgroundVectors
 from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary, tag_vocabulary, vocabulary_for
-from parser.data.word_vectors import WordVectors
+from parser.data.word_vectors import BackgroundVectors, WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
@@ -111,7 +110,7 @@ class Corpus:
 
         Args:
             plan: of the run.
-            background: the word vectors, if another process trains them already.
+            background: what waits for the word vectors, if another process trains them already.
         """
         parts, network = _TreebankParts.read(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, parts, background)
@@ -401,7 +400,7 @@ def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, backgro
             fix = "is it for this language, and in the same Unicode normalization?"
             log.warning("%s: it has no vector for any form of the training part; %s", wanted.file, fix)
         return read
-    return WordVectors.train(values, wanted.training, seed) if background is None else background.result()
+    return WordVectors.train(values, wanted.training, seed) if background is None else background()
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
