@@ -22,8 +22,7 @@ from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.active_units import activate, activation_number
-from parser.kernels.products import Panels, multiply, panels_in_fours, widened
-from parser.kernels.tiles import WIDTH
+from parser.kernels.products import Panels, panels_in_fours, product
 from parser.transitions.features import RELATION, FeatureTable
 
 Scorer = Callable[[np.ndarray], np.ndarray]
@@ -56,42 +55,52 @@ class SlotPrecomputation:
 
     Attributes:
         table: as given.
-        embedded: by attribute of words that is read as a vector, the slots that read it.
-        vectors: by attribute, float32[values, size]; see ClassifierWeights.
-        one_hot: float32[rows, hidden], what every value of the one-hot slots adds.
     """
 
     def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
         self._weights = weights
         self.table = table
-        self.vectors, self.one_hot = weights.vectors, weights.one_hot
         self._bias = weights.hidden_bias
         self._starts = np.zeros(len(table.slots), np.int64)
         self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
         # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
         self._always = weights.one_hot
-        self.embedded: dict[str, EmbeddedSlots] = {}
-        self._places: dict[int, tuple[str, int]] = {}
+        # By attribute of words that is read as a vector, the weights of each slot that reads it.
+        self._embedded: dict[str, dict[int, Panels]] = {}
         for part in weights.embedded:
-            name, columns = part.attribute, part.columns
-            slots = EmbeddedSlots(np.array(columns), part.weights)
-            if name == RELATION:
-                vectors = weights.vectors[name]
-                self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
-                relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
-                slots.fill(vectors, relations)
-                self._always = np.concatenate([self._always, relations])
+            slots = dict(zip(part.columns, map(panels_in_fours, part.weights), strict=True))
+            if part.attribute == RELATION:
+                for column, panels in slots.items():
+                    self._starts[column] = len(self._always)
+                    self._always = np.concatenate([self._always, self._product(weights.vectors[RELATION], panels)])
             else:
-                self.embedded[name] = slots
-                self._places |= {column: (name, number) for number, column in enumerate(columns)}
+                self._embedded[part.attribute] = slots
 
-    def place_of(self, column: int) -> tuple[str | None, int]:
-        """Where the weights of a slot that reads words are.
+    def _product(self, vectors: np.ndarray, panels: Panels) -> np.ndarray:
+        """float32[n, hidden]: what n vectors add in a slot."""
+        return product(vectors, panels, len(self._bias))
 
-        Returns:
-            An attribute in ``embedded``, and which of its slots; or None, and the row of ``one_hot`` of the value 0.
+    def by_slot(self, values: np.ndarray) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+        """Of int32[attributes, tokens] of a static representation, a function from a slot that reads words to what it adds.
+
+        That is float32[rows, hidden or more], made only now, and int[tokens], the row of each token.
         """
-        return self._places.get(column) or (None, int(self._starts[column]))
+        vectors, rows = {}, {}
+        for name in self._embedded:
+            used, rows[name] = np.unique(self._of_attribute(values, name), return_inverse=True)
+            vectors[name] = self._weights.vectors[name][used]
+
+        def added(column: int) -> tuple[np.ndarray, np.ndarray]:
+            name = self.table.slots[column].attribute
+            if name not in vectors:
+                return self._weights.one_hot, self._starts[column] + self._of_attribute(values, name)
+            panels = self._embedded[name][column]
+            return product(vectors[name], panels, len(panels.bias)), rows[name]
+
+        return added
+
+    def _of_attribute(self, values: np.ndarray, name: str) -> np.ndarray:
+        return values[self.table.attributes.index(name)]
 
     def of_sentences(self, sentences: Sentences) -> SlotActivations:
         """The activations of all that occurs in the sentences."""
@@ -105,57 +114,19 @@ class SlotPrecomputation:
         starts, values = self._starts.copy(), values.copy()
         filled = len(self._always)
         occurring = []
-        for name, slots in self.embedded.items():
+        for name, slots in self._embedded.items():
             row = self.table.attributes.index(name)
             used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
             values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
-            starts[slots.columns] = filled + np.arange(len(slots.columns)) * len(used)
-            end = filled + len(slots.columns) * len(used)
-            occurring.append((slots, vectors[name][used], slice(filled, end)))
-            filled = end
+            for column, panels in slots.items():
+                starts[column] = filled
+                occurring.append((panels, vectors[name][used], slice(filled, filled + len(used))))
+                filled += len(used)
         rows = np.empty((filled, len(self._bias)), np.float32)
         rows[: len(self._always)] = self._always
-        for slots, used_vectors, places in occurring:
-            slots.fill(used_vectors, rows[places])
+        for panels, used_vectors, places in occurring:
+            rows[places] = self._product(used_vectors, panels)
         return SlotActivations(rows, starts, values, self._bias)
-
-
-class EmbeddedSlots:
-    """The slots that read an embedded attribute.
-
-    Args:
-        columns: their numbers.
-        weights: float32[slots, hidden, size], see SlotWeights.
-
-    Attributes:
-        columns: as given.
-        panels: the weights; each slot has panels of its own.
-    """
-
-    def __init__(self, columns: np.ndarray, weights: np.ndarray) -> None:
-        self.columns = columns
-        self._hidden = weights.shape[1]
-        self.panels = panels_in_fours(weights)
-
-    def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in ``rows``, float32[slots * n, hidden]: what n vectors add in the first slot, in the second..."""
-        slots, n = len(self.columns), len(vectors)
-        by_slot = rows.reshape(slots, n, self._hidden)
-        width = len(self.panels.bias) // slots
-        products = by_slot if width == self._hidden else np.empty((slots, n, width), np.float32)
-        _multiply_by_slot(widened(vectors, self.panels), self.panels, products)
-        if products is not by_slot:
-            by_slot[:] = products[:, :, : self._hidden]
-
-
-@kernel()
-def _multiply_by_slot(vectors, panels, products):
-    """float32[slots, n, hidden] of float32[n, size], a multiple of WIDTH hidden units."""
-    weights, start, scale, bias = panels
-    of_slot = products.shape[2] // WIDTH
-    for slot in range(len(products)):
-        part = Panels(weights[slot * of_slot : (slot + 1) * of_slot], start, scale, bias[: products.shape[2]])
-        multiply(vectors, len(vectors), part, products[slot])
 
 
 def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:

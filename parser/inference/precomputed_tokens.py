@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -28,11 +29,7 @@ from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.kernels import kernel
 from parser.kernels.hash_tables import VectorTable
-from parser.kernels.products import Panels, multiply, panels_of_floats, widened
-from parser.kernels.tiles import WIDTH
 from parser.transitions.features import TOKEN, FeatureTable
-
-_ONE_HOT = -1
 
 # The rows of signatures are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
@@ -274,110 +271,38 @@ class SignatureActivations(TokenActivations):
         super().__init__(maker, table, n_relations)
         of_words = np.flatnonzero(table.columns[:, 1] != NO_NODE)
         places = self.places[table.columns[of_words, 0]]
-        make = SummedActivations(
-            maker, [of_words[places == place].tolist() for place in range(self.per_signature)], self._absent
-        )
+        slots = [of_words[places == place].tolist() for place in range(self.per_signature)]
+        make = partial(add_up_slots, maker, slots, self._absent)
         self._rows = SignatureRows(make, len(table.attributes), self._relations, self.per_signature, max_bytes)
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
         return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_signature)
 
 
-class _Vectors(NamedTuple):
-    """What slots read of an attribute that is embedded.
-
-    Attributes:
-        used: float32[n, size], the vectors of the values that occur.
-        panels: the weights of all slots, one after the other.
-        numbers: int32[signatures], which of them a signature has.
-    """
-
-    used: np.ndarray
-    panels: Panels
-    numbers: np.ndarray
-
-
-class _Slots(NamedTuple):
-    """The slots of all positions.
-
-    Attributes:
-        ends: int64[positions], where those of a position end in what follows.
-        embedded: int64[slots], which of the embedded attributes a slot reads, or _ONE_HOT.
-        numbers: int64[slots]: which of the attribute's slots it is; of a one-hot slot, the row of its value 0.
-        attributes: int64[slots], the row of the attribute in the values.
-    """
-
-    ends: np.ndarray
-    embedded: np.ndarray
-    numbers: np.ndarray
-    attributes: np.ndarray
-
-
-class SummedActivations:
-    """Adds up what slots add to the hidden units.
+def add_up_slots(
+    maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray, values: np.ndarray, rows: np.ndarray
+) -> None:
+    """Fills in the first of some rows, float32[signatures * positions or more, hidden], with what slots add to hidden units.
 
     Args:
         maker: of a static representation; has the weights.
         slots: of each position, the slots, in the order in which they are added up.
         absent: float32[positions, hidden], what is subtracted from the sums of each.
+        values: int32[attributes, signatures].
+        rows: filled in, those of all positions of a signature one after the other.
     """
-
-    def __init__(self, maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray) -> None:
-        self._maker = maker
-        self._absent = absent
-        names = list(maker.embedded)
-        flat: list[tuple[int, int, int]] = []
-        for column in (column for of_position in slots for column in of_position):
-            embedded, number = maker.place_of(column)
-            part = _ONE_HOT if embedded is None else names.index(embedded)
-            flat.append((part, number, int(maker.table.columns[column, 1])))
-        ends = np.cumsum([len(of_position) for of_position in slots], dtype=np.int64)
-        self._slots = _Slots(ends, *np.array(flat, np.int64).reshape(-1, 3).T.copy())
-
-    def __call__(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, float32[signatures * positions or more, hidden], of int32[attributes, signatures]."""
-        hidden = self._absent.shape[1]
-        for first in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_BATCH):
-            some = np.ascontiguousarray(values[:, first : first + batch_sizes.SIGNATURES_PER_BATCH])
-            products = np.empty((some.shape[1], hidden + (-hidden) % WIDTH), np.float32)  # as wide as the panels of a slot
-            parts = [self._vectors(name, some) for name in self._maker.embedded] or [_NO_VECTORS]
-            to = rows[first * len(self._absent) :]
-            _fill(some, tuple(parts), self._maker.one_hot, self._slots, self._absent, products, to)
-
-    def _vectors(self, name: str, values: np.ndarray) -> _Vectors:
-        used, numbers = np.unique(values[self._maker.table.attributes.index(name)], return_inverse=True)
-        panels = self._maker.embedded[name].panels
-        return _Vectors(widened(self._maker.vectors[name][used], panels), panels, numbers.astype(np.int32))
-
-
-_NO_VECTORS = _Vectors(np.zeros((0, 1), np.float32), panels_of_floats(np.zeros((0, 1))), np.zeros(0, np.int32))
+    n, added = values.shape[1], maker.by_slot(values)
+    by_place = rows[: n * len(absent)].reshape(n, *absent.shape)
+    for place, columns in enumerate(slots):
+        total = np.tile(-absent[place], (n, 1))
+        for column in columns:
+            _add_rows(total, *added(column))
+        by_place[:, place] = total
 
 
 @kernel()
-def _fill(values, parts, one_hot, slots, absent, products, rows):
-    """Fills in the first of ``rows``; the sums of a signature take what its slots add in the order of the slots.
-
-    ``products`` is workspace, float32[signatures, hidden units in whole panels].
-    """
-    n_signatures, hidden, width = values.shape[1], absent.shape[1], products.shape[1]
-    for p in range(len(absent)):
-        for t in range(n_signatures):
-            row = rows[t * len(absent) + p]
-            for h in range(hidden):
-                row[h] = -absent[p, h]
-        for i in range(slots.ends[p - 1] if p else 0, slots.ends[p]):
-            if slots.embedded[i] < 0:
-                of_signatures, first = values[slots.attributes[i]], slots.numbers[i]
-                for t in range(n_signatures):
-                    row, contribution = rows[t * len(absent) + p], one_hot[first + of_signatures[t]]
-                    for h in range(hidden):
-                        row[h] += contribution[h]
-                continue
-            used, panels, numbers = parts[slots.embedded[i]]
-            first, end = slots.numbers[i] * (width // WIDTH), (slots.numbers[i] + 1) * (width // WIDTH)
-            of_slot = Panels(panels.weights[first:end], panels.start, panels.scale, panels.bias[:width])
-            multiply(used, len(used), of_slot, products)
-            for t in range(n_signatures):
-                row, contribution = rows[t * len(absent) + p], products[numbers[t]]
-                for h in range(hidden):
-                    row[h] += contribution[h]
+def _add_rows(total, rows, numbers):
+    for t in range(len(total)):
+        row, sum_of_token = rows[numbers[t]], total[t]
+        for h in range(total.shape[1]):
+            sum_of_token[h] += row[h]
