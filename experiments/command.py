@@ -14,10 +14,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.configs import CONFIGS, composed
 from parser.settings.choices import PathKind
+from parser.settings.files import CONFIGS
 from parser.settings.groups import Paths, PathSetting, keys_of
-from parser.settings.overrides import unreadable
+from parser.settings.overrides import composed
+from parser.settings.overrides import explained as refused
 from parser.settings.paths import for_hydra, quoted, shell_command, split
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,7 +133,7 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
 def in_one_line(error: BaseException) -> str:
     """What hydra or OmegaConf says, and what made it say so; the first line of each."""
     if isinstance(error, OverrideParseException):
-        return unreadable(error)
+        return str(refused(error, ()))
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(
         dict.fromkeys(

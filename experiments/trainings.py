@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.command import Trainings
-from parser.commands.configs import training_settings
 from parser.settings import Settings
+from parser.settings.overrides import training_settings
 from parser.settings.paths import escaped, override
 from parser.settings.plan import plan
 from parser.training.checkpoint import CheckpointError

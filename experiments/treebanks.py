@@ -10,8 +10,8 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from oracles import Trees
-from parser.commands.configs import CONFIGS
 from parser.data.treebank import read_treebank
+from parser.settings.files import CONFIGS
 from parser.settings.paths import escaped
 
 FOLDER = CONFIGS / "treebank"

@@ -6,7 +6,6 @@ Run optimal-step COMMAND --help for details, optimal-step --version for the vers
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -51,8 +50,7 @@ def main() -> NoReturn:
     if words[0] == "--version":
         command_line.run(lambda: print(f"optimal-step {version('optimal-step')}"))
     if words[0] not in COMMANDS:
-        meant = "".join(f"; did you mean {near}?" for near in get_close_matches(words[0].replace("-", "_"), COMMANDS, 1))
-        sys.exit(f"error: there is no command {words[0]!r}{meant}; there are {', '.join(COMMANDS)}")
+        sys.exit(f"error: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
     sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]
     start(words[0])
 

@@ -74,17 +74,6 @@ def run(main: Callable[[], object]) -> NoReturn:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def invocation(other: str | None = None) -> list[str]:
-    """The words that start this command again, or another one: ``optimal-step NAME``, or Python and the script."""
-    program, _, name = sys.argv[0].rpartition(" ")
-    if not program or name.endswith(".py"):  # a blank is one of the script's path
-        script = sys.argv[0] if other is None else os.path.join(os.path.dirname(sys.argv[0]), f"{other}.py")
-        return [sys.executable, script]
-    if program.endswith(".py"):  # python -m parser.commands
-        return [sys.executable, "-m", "parser.commands", other or name]
-    return [program, other or name]
-
-
 def described(error: Exception) -> str:
     """The message of an error; of one of the system's, the file first."""
     if not isinstance(error, OSError):

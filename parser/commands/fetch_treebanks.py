@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download, shown_in
+from parser.settings.files import CONFIGS
 from parser.storage import locked, replacing, sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"

@@ -11,8 +11,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 import oracles
-from parser.commands.configs import CONFIGS, training_settings
+from parser.settings.files import CONFIGS
 from parser.settings.groups import keys
+from parser.settings.overrides import training_settings
 
 # The files that say what keys are for; a key is explained by the first one that has it, and its value there is shown.
 SECTIONS = {

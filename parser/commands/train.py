@@ -20,22 +20,19 @@ from typing import Any
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.commands.configs import CONFIGS
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
 from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings import Settings, register
-from parser.settings.files import name_treebank
+from parser.settings.files import CONFIGS, name_treebank
 from parser.settings.groups import path_settings
-from parser.settings.overrides import check_overrides, columns, explained
-from parser.settings.paths import for_hydra, is_sweep, override, shell_command, unresolved
+from parser.settings.overrides import check_overrides, explained
+from parser.settings.paths import for_hydra, is_sweep, shell_command, unresolved
 from parser.settings.plan import Plan, plans
 from parser.storage import LockedError, locked, write_json
 from parser.training.observers import Observer, RunStart, Update
@@ -50,9 +47,6 @@ _REPRODUCTION = (
     "with recipe=text, for input without"
 )
 
-# The choices of column= are numbers, and hydra wants those of a group to be words; so it is a plain setting, for which hydra
-# would expand glob(*) to nothing in a sweep, and complete nothing in a shell.
-_COLUMN = "column="
 _SHARES = "treebank.held_out="
 _DRY_RUN = "--dry-run"
 
@@ -133,8 +127,6 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
         _remove_if_unused(folder, {f"{job.job.name}.log"})
         sys.exit()
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
-    reproduces = planned[0].labels["recipe"] == "paper" and job.mode is not RunMode.MULTIRUN
-    observers = [*([_Reproduction()] if reproduces else []), *observers]
     several = len(planned) > 1
     if several:  # their metrics would replace the metrics of a run without folds
         from parser.training.run_folder import CHECKPOINT, MANIFEST
@@ -163,7 +155,7 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
     print(f"\n{shown}\n\n{written}: {folder}")
     if not several and job.mode is not RunMode.MULTIRUN:
         print(_first_commands(folder))
-    if reproduces:
+    if planned[0].labels["recipe"] == "paper" and job.mode is not RunMode.MULTIRUN:
         print(_REPRODUCTION)
     return metrics
 
@@ -181,10 +173,9 @@ def _first_commands(folder: Path) -> str:
     from parser.decoding.files.missing_columns import tags_read
 
     reads_text = (folder / MODEL / TOKENIZER).is_file() and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
-    read = ["text.txt", "--text"] if reads_text else ["input.conllu"]
-    parse = [*command_line.invocation("parse"), str(folder), *read, "-o", "trees.conllu"]
-    draw = [*command_line.invocation("draw"), "trees.conllu"]
-    return f"to parse, and to look at the trees:\n  {shell_command(parse)}\n  {shell_command(draw)}"
+    read = "text.txt --text" if reads_text else "input.conllu"
+    parse = f"{shell_command(['optimal-step', 'parse', str(folder)])} {read} -o trees.conllu"
+    return f"to parse, and to look at the trees:\n  {parse}\n  optimal-step draw trees.conllu"
 
 
 def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
@@ -198,7 +189,11 @@ def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: S
             card = ModelCard(shell_command(["optimal-step", "train", *given]))
             return train(plan, folder, [card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"interrupted; resume with: {_resume_command(HydraConfig.get())}")
+        job = HydraConfig.get()
+        key, place = "hydra.run.dir", unresolved(job.runtime, "output_dir")
+        if job.mode is RunMode.MULTIRUN:
+            key, place = "hydra.sweep.dir", job.sweep.dir
+        stop.add_note(f"interrupted; to resume, start the same command here with {shell_command([], {key: place})}")
         raise
 
 
@@ -215,18 +210,6 @@ class _HydraFiles(Observer):
         parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
-
-
-class _Reproduction(Observer):
-    """Says once that this is no parser to use."""
-
-    _said = False
-
-    def on_start(self, start: RunStart) -> None:
-        """Says it; of folds, in the first one."""
-        if not self._said:
-            log.info("%s", _REPRODUCTION)
-        self._said = True
 
 
 class _Interruptible(Observer):
@@ -253,30 +236,8 @@ def _run_name(*, _root_: DictConfig) -> str:
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # which configs/train.yaml calls folders by
 
 
-def _resume_command(job: HydraConf) -> str:
-    """The command that was given, but into the same folder."""
-    key, folder = "hydra.run.dir", Path(unresolved(job.runtime, "output_dir"))
-    if job.mode is RunMode.MULTIRUN:
-        key, folder = "hydra.sweep.dir", Path(unresolved(job.runtime, "cwd")) / job.sweep.dir
-    arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
-    # Settings have to stand together: argparse takes none after an option that comes after others.
-    end = max((i for i, word in enumerate(arguments, 1) if "=" in word and not word.startswith("-")), default=len(arguments))
-    command = shell_command([*command_line.invocation(), *arguments[:end], override(key, folder), *arguments[end:]])
-    return f"{shell_command(['cd', unresolved(job.runtime, 'cwd')])} && {command}"  # where relative paths begin
-
-
 def _las(metrics: dict[str, Any], part: str) -> float | None:
     return (metrics[part] or {}).get("las")
-
-
-def with_columns(arguments: Sequence[str]) -> list[str]:
-    """The arguments of a command, ``column=glob(PATTERN)`` as a list of columns.
-
-    Raises:
-        ValueError: the pattern matches none.
-        CompactHydraException: hydra cannot read it.
-    """
-    return [_listed(argument) if argument.startswith(f"{_COLUMN}glob(") else argument for argument in arguments]
 
 
 def with_shares(arguments: Sequence[str]) -> list[str]:
@@ -286,36 +247,11 @@ def with_shares(arguments: Sequence[str]) -> list[str]:
     return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
 
 
-def _listed(argument: str) -> str:
-    (override,) = OverridesParser.create().parse_overrides([argument])
-    pattern = override.value()
-    assert isinstance(pattern, Glob)
-    chosen = pattern.filter(columns())
-    if not chosen:
-        raise ValueError(f"{argument} matches no column; known: {', '.join(columns())}")
-    return _COLUMN + ",".join(chosen)
-
-
-def completions(arguments: Sequence[str]) -> list[str]:
-    """What a shell is offered that asks hydra to complete the line COMP_LINE and means a column; else nothing."""
-    word = os.environ.get("COMP_LINE", "").rpartition(" ")[2]
-    offered = [_COLUMN + column for column in columns()] if _completes(arguments) and word.startswith(_COLUMN) else []
-    return [choice for choice in offered if choice.startswith(word)]
-
-
-def _completes(arguments: Sequence[str]) -> bool:
-    """Whether a shell asks hydra to complete a line."""
-    return bool({"-sc", "--shell-completion"} & set(arguments))
-
-
 def main() -> None:
     """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
         given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
         print(settings_help(with_shares(given)))
-        return
-    if offered := completions(sys.argv):
-        print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
@@ -323,8 +259,8 @@ def main() -> None:
     try:
         if JobFolders.is_dry and is_sweep(words):
             raise ValueError(f"{_DRY_RUN} shows the plan of one run; leave out -m")
-        words = with_shares(with_columns(for_hydra(words, path_settings(), sweep=is_sweep(words))))
-        if not _completes(words):
+        words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
+        if not {"-sc", "--shell-completion"} & {*words}:  # by which a shell asks hydra to complete a line
             check_overrides(words, sweep=is_sweep(words))
         sys.argv[1:] = words
         _job()

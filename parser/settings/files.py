@@ -18,6 +18,7 @@ from parser.settings.paths import escaped
 _PACKAGE = Path(__file__).resolve().parents[1]
 # Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
 HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
+CONFIGS = HOME / "configs"
 
 ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
 

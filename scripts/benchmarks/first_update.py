@@ -9,8 +9,8 @@ from typing import NoReturn
 import hydra
 
 from parser.commands import train
-from parser.commands.configs import CONFIGS
 from parser.settings import Settings
+from parser.settings.files import CONFIGS
 from parser.settings.groups import path_settings
 from parser.settings.paths import for_hydra
 

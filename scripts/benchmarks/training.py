@@ -34,12 +34,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.commands.configs import training_settings
 from parser.kernels.torch_products import product
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings
+from parser.settings.overrides import training_settings
 from parser.settings.paths import override
 from parser.settings.plan import ExplorationPlan, GoldPlan, plan
 from parser.storage import versions

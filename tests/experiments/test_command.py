@@ -29,7 +29,7 @@ from experiments import (
 )
 from experiments.command import settings_of, with_quotes
 from experiments.trainings import Training
-from parser.commands.configs import training_settings
+from parser.settings.overrides import training_settings
 from tests.toy import ROOT
 
 COMMANDS = {

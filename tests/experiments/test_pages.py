@@ -13,7 +13,7 @@ from experiments import compression, speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import GONE, Training, is_gone
-from parser.commands.configs import training_settings
+from parser.settings.overrides import training_settings
 from parser.settings.plan import plan
 from tests.toy import ROOT
 

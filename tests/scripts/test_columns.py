@@ -1,4 +1,4 @@
-"""column= and oracle= in sweeps and completion: column as if it were a group of hydra's."""
+"""column= and oracle= in sweeps, oracles in completion, shares as a list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from parser.commands import train
-from parser.commands.train import columns, with_columns, with_shares
+from parser.commands.train import with_shares
 from parser.training.sweeps import JobFolders
-from tests.toy import forget_what_is_stored, settings
+from tests.toy import forget_what_is_stored
 
 
 @pytest.fixture
@@ -27,30 +27,16 @@ def command(monkeypatch):
     return run, jobs
 
 
-def test_they_are_those_of_the_settings():
-    assert columns() == [*settings().table7] == ["1", "2", "3", "4", "5", "6"]
-
-
 def test_two_shares_are_a_list_but_in_a_sweep():
     assert with_shares(["treebank.held_out=0.1,0.2", "seed=1,2"]) == ["treebank.held_out=[0.1,0.2]", "seed=1,2"]
     for plain in (["treebank.held_out=0.1"], ["treebank.held_out=[0.1,0.1]"], ["-m", "treebank.held_out=0.1,0.2"]):
         assert with_shares(plain) == plain
 
 
-def test_patterns_become_lists():
-    assert with_columns(["-m", "column=glob(*)", "seed=1,2"]) == ["-m", "column=1,2,3,4,5,6", "seed=1,2"]
-    assert with_columns(["column=glob(*,exclude='6')"]) == ["column=1,2,3,4,5"]
-    assert with_columns(["column=glob('[1-3]')"]) == ["column=1,2,3"]
-    for plain in ("column=5", "column=1,2", "column=range(1,4)", "oracle=glob(*)", "+x=glob(*)"):
-        assert with_columns([plain]) == [plain]
-    with pytest.raises(ValueError, match=r"no column.*: 1, 2, 3"):
-        with_columns(["column=glob(x*)"])
-
-
 @pytest.mark.parametrize(
     ("given", "jobs"),
     [
-        (["column=glob('[14]')"], [(1, "nederhof_linear"), (4, "nederhof_linear")]),
+        (["column=1,4"], [(1, "nederhof_linear"), (4, "nederhof_linear")]),
         (["column=4", "oracle=glob('nederhof_[cq]*')"], [(4, "nederhof_cubic"), (4, "nederhof_quadratic")]),
     ],
 )
@@ -61,20 +47,9 @@ def test_a_sweep_has_a_job_for_each(command, tmp_path, given, jobs):
     assert found == jobs
 
 
-@pytest.mark.parametrize("given", ["strategy=glob(*)", "column=glob(7)"])
-def test_a_sweep_without_jobs_is_an_error(command, tmp_path, given):
-    with pytest.raises(ValueError, match=r"no jobs: glob\(\)|'column=glob\(7\)'"):
-        command[0]("-m", given, f"hydra.sweep.dir={tmp_path}")
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [("column=", "column=1 column=2 column=3 column=4 column=5 column=6\n"), ("seed=2 column=3", "column=3\n")],
-)
-def test_a_shell_completes_them(command, monkeypatch, capsys, line, offered):
-    monkeypatch.setenv("COMP_LINE", f"python scripts/train.py {line}")
-    command[0]("-sc", "query=bash")
-    assert capsys.readouterr().out == offered
+def test_a_sweep_without_jobs_is_an_error(command, tmp_path):
+    with pytest.raises(ValueError, match=r"no jobs: glob\(\)"):
+        command[0]("-m", "strategy=glob(*)", f"hydra.sweep.dir={tmp_path}")
 
 
 def test_a_shell_completes_oracles(command, monkeypatch, capsys):

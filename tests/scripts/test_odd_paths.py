@@ -97,29 +97,17 @@ def interrupted() -> None:
 
 
 @pytest.mark.parametrize("names", NAMES)
-def test_the_command_that_resumes_a_run_does(tmp_path, names):
+def test_the_setting_that_resumes_a_run_does(tmp_path, names):
     place = Place(tmp_path, names)
-    script = place.folder / f"{place.name}.py"
-    script.write_bytes(TRAIN.read_bytes())
-    words = [place.writing("hydra.run.dir", "run"), "first_pass.epochs=2", "resume=false"]
-    said = place.train(*words, script=script, first=interrupted, status=130)
-    (line,) = (line for line in said.splitlines() if line.startswith("interrupted; resume with: "))
+    words = [place.writing("hydra.run.dir", "run"), "first_pass.epochs=2"]
+    said = place.train(*words, first=interrupted, status=130)
+    (line,) = (line for line in said.splitlines() if line.startswith("interrupted; to resume, "))
     run = place.folder / f"{place.name} run"
     assert (run / "checkpoint.safetensors").exists()
-    place.shell(line.removeprefix("interrupted; resume with: "))
+    place.train(*shlex.split(line.partition(" here with ")[2]), "first_pass.epochs=2")
     assert (run / "metrics.json").exists()
     assert "resuming from" in (run / "train.log").read_text(encoding="utf-8")
-    assert [path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data, script.name)] == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("names", NAMES)
-def test_the_command_that_resumes_a_sweep_does(tmp_path, names):
-    place = Place(tmp_path, names)
-    said = place.train("-m", "seed=1,2", place.writing("hydra.sweep.dir", "sweep"), first=interrupted, status=130)
-    (line,) = (line for line in said.splitlines() if line.startswith("interrupted; resume with: "))
-    place.shell(line.removeprefix("interrupted; resume with: "))
-    assert [job.error for job in read_jobs(place.folder / f"{place.name} sweep")] == [None, None]
+    assert [path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data)] == []
 
 
 def test_the_command_of_a_card_trains_the_same_model(trained):

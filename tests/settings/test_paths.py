@@ -183,17 +183,11 @@ def test_only_commas_of_the_outside_separate():
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        (
-            "treebank.name=kő",
-            r"""treebank.name=kő is not KEY=VALUE .*: nothing outside quotes can begin with 'ő'; .* 'treebank.name="kő"'$""",
-        ),
-        ("device=a=b", r"""device=a=b is not KEY=VALUE .*: mismatched input '='.* write 'device="a=b"'$"""),
+        ("treebank.name=kő", r"treebank.name=kő is not KEY=VALUE .*; quotes of its own"),
+        ("device=a=b", r"device=a=b is not KEY=VALUE .*: mismatched input '='"),
         ("device=f(x)", "Unknown function 'f'; "),
-        ("features.form=[s0,ő]", r"""begin with 'ő'; what has blanks.*: 'features.form=\["a, b",c\]'$"""),
-        ("b.conllu", r"b.conllu is not KEY=VALUE; a value with blanks needs the shell's quotes: 'KEY=some text'$"),
-        ("sőd=1", "sőd=1 is not KEY=VALUE: there can be no 'ő' in a key"),
-        ("seed=1,2", r"seed=1,2 has several values: add -m .*; for one value .*: 'seed=\"1,2\"'$"),
-        ("features.form=s0,b0", r"features.form=s0,b0 has several .* write 'features.form=\[s0,b0\]'$"),
+        ("b.conllu", r"b.conllu is not KEY=VALUE; to train on a file, give treebank.train=FILE$"),
+        ("seed=1,2", r"seed=1,2 has several values: add -m .*; a list needs brackets, and one value with commas quotes$"),
     ],
 )
 def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said):

@@ -42,7 +42,6 @@ NEED_MORE = {
     "parser.networks",
     "parser.settings",
     "parser.training",
-    "parser.commands.configs",
     "parser.commands.fetch_treebanks",
     "parser.commands.settings_help",
     "parser.commands.train",

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from parser.commands.configs import HOME
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.word_vectors import background_vectors
 from parser.model_folder import EXAMPLE, MODEL
-from parser.settings.files import make_absolute, name_treebank
+from parser.settings.files import HOME, make_absolute, name_treebank
 from parser.training.examples.corpus import Corpus
 from parser.training.run import example_of, train
 from tests.toy import planned, sentence, settings, write_conllu
