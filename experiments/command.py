@@ -14,9 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
-from parser.settings.choices import PathKind
 from parser.settings.files import CONFIGS
-from parser.settings.groups import Paths, PathSetting, keys_of
+from parser.settings.groups import PathKind, Paths, PathSetting, keys_of
 from parser.settings.overrides import composed
 from parser.settings.overrides import explained as refused
 from parser.settings.paths import for_hydra, quoted, shell_command, split

@@ -37,8 +37,7 @@ from parser.lattices import Lattice, read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from parser.model.model import Model
-from parser.settings.choices import PathKind
-from parser.settings.groups import PathSetting
+from parser.settings.groups import PathKind, PathSetting
 from parser.settings.paths import override
 from parser.settings.plan import plan
 from parser.storage import replacing

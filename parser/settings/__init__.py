@@ -8,8 +8,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 import oracles
-from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, TOKENIZERS, Settings
+from parser.settings.groups import BEAMS, MODELS, TOKENIZERS, Settings, SettingsError
 from parser.settings.paths import unresolved
 
 if TYPE_CHECKING:

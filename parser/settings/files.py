@@ -11,8 +11,7 @@ from omegaconf import OmegaConf
 
 from parser.data.treebank import PartFiles, TrainingFiles
 from parser.model_folder import named_folder
-from parser.settings.choices import OnFault, PathKind, SettingsError
-from parser.settings.groups import Settings, TreebankFiles, path_settings
+from parser.settings.groups import OnFault, PathKind, Settings, SettingsError, TreebankFiles, path_settings
 from parser.settings.paths import escaped
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -12,9 +12,8 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
 from parser.settings import Settings, register
-from parser.settings.choices import SettingsError
 from parser.settings.files import CONFIGS
-from parser.settings.groups import Key, keys, path_settings
+from parser.settings.groups import Key, SettingsError, keys, path_settings
 from parser.settings.paths import for_hydra, parsed
 
 # Groups that are chosen by name.

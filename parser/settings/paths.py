@@ -31,8 +31,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError
 
-from parser.settings.choices import PathKind, SettingsError
-from parser.settings.groups import PathSetting
+from parser.settings.groups import PathKind, PathSetting, SettingsError
 
 Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """What a setting names: a path, or a list of them."""

@@ -21,20 +21,24 @@ from parser.data.attributes import TREEBANK
 from parser.data.word_vectors import VectorRequest
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
-from parser.settings.choices import KeptEpoch, OnlineSentences, OptimizerName, SettingsError, TrainingTrees
 from parser.settings.files import FilesPlan, make_absolute, name_treebank
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
     GlobalBeamSettings,
+    KeptEpoch,
     LinearSettings,
     LocalBeamSettings,
     MlpSettings,
+    OnlineSentences,
     OnlineSettings,
+    OptimizerName,
     PretrainedSettings,
     SecondPass,
     Settings,
+    SettingsError,
     TensorBoardSettings,
+    TrainingTrees,
     UdpipeSettings,
     VectorSettings,
 )

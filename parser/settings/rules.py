@@ -19,21 +19,27 @@ from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
-from parser.settings.choices import ExampleUse, Mode, OnFault, Policy, SettingsError, TrainingTrees, VocabularySource
 from parser.settings.files import held_out_of, shares_of
 from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
     BiLSTMSettings,
     EncoderSettings,
+    ExampleUse,
     GlobalBeamSettings,
     LatticeSettings,
     LinearSettings,
     LocalBeamSettings,
     MlpSettings,
+    Mode,
+    OnFault,
+    Policy,
     SecondPass,
     Settings,
+    SettingsError,
+    TrainingTrees,
     UdpipeSettings,
+    VocabularySource,
     keys,
 )
 from parser.text.udpipe import package

@@ -17,7 +17,7 @@ from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
 from parser.networks.pretrained import remember, vector_cache
-from parser.settings.choices import ExampleUse, SettingsError
+from parser.settings.groups import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
     GlobalPlan,

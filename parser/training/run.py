@@ -45,7 +45,7 @@ from parser.model.loading import AnyModel, load
 from parser.model.model import Model
 from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
 from parser.networks.classifier import check_device
-from parser.settings.choices import SettingsError
+from parser.settings.groups import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.segmenter_training import train_segmenter

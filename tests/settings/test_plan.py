@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.settings.choices import TrainingTrees
+from parser.settings.groups import TrainingTrees
 from parser.settings.plan import (
     GlobalPlan,
     GoldPlan,

@@ -15,7 +15,7 @@ from parser.data.sentences import NO_NODE
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.settings.choices import UpdateStep
+from parser.settings.groups import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.passes.online import iterate

@@ -13,7 +13,7 @@ from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
-from parser.settings.choices import Policy
+from parser.settings.groups import Policy
 from parser.training.examples.examples import (
     Examples,
     GatheredExamples,

@@ -18,7 +18,7 @@ from parser.data.treebank import TreebankError, read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.settings.choices import Policy, Target
+from parser.settings.groups import Policy, Target
 from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import Exploration, explore

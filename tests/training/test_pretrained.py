@@ -24,7 +24,7 @@ from parser.model.model import Model
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, ModelError, read_header
 from parser.network_spec import PretrainedSpec
 from parser.networks.pretrained import TRANSFORMER
-from parser.settings.choices import SettingsError
+from parser.settings.groups import SettingsError
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.fitting.trainer import TorchOptimizer, Tuning
 from parser.training.model_card import ModelCard

@@ -20,7 +20,7 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.model_folder import MODEL, SUBWORD_TOKENIZER, TENSORS, VOCABULARIES, ModelError, read_header, read_tensors
-from parser.settings.choices import SettingsError
+from parser.settings.groups import SettingsError
 from parser.storage import sha256_of
 from parser.training.model_card import ModelCard
 from parser.training.run import train

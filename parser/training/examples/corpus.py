@@ -28,8 +28,7 @@ from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
-from parser.settings.choices import SettingsError, TrainingTrees
-from parser.settings.groups import VectorSettings
+from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead

@@ -10,7 +10,7 @@ import numpy as np
 from oracles import BoundOracle, Trees
 from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
-from parser.settings.choices import Target
+from parser.settings.groups import Target
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import (
     best_correct_columns,

@@ -16,7 +16,7 @@ from oracles import BoundOracle
 from parser.data.sentences import NO_NODE
 from parser.inference.precomputed import Scorer
 from parser.networks.classifier import ContextualScorer
-from parser.settings.choices import Policy, Target
+from parser.settings.groups import Policy, Target
 from parser.training.examples.examples import (
     BatchedComputations,
     Examples,

@@ -23,7 +23,7 @@ from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
-from parser.settings.choices import UpdateStep
+from parser.settings.groups import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import query

@@ -23,7 +23,7 @@ from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.pretrained import TRANSFORMER
-from parser.settings.choices import Policy
+from parser.settings.groups import Policy
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus

@@ -19,7 +19,7 @@ from parser.beam_settings import Beam
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.weights import HashedWeights
-from parser.settings.choices import Mode, TrainingTrees
+from parser.settings.groups import Mode, TrainingTrees
 from parser.settings.plan import OnlinePlan, OraclePlan, StructuredPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
