@@ -17,8 +17,7 @@ dependencies.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
@@ -271,12 +270,12 @@ def as_svg(tree: DrawnTree) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def _svg(width: float, height: float, attributes: str = "") -> str:
+def _svg(width: float, height: float) -> str:
     """The beginning of an SVG element."""
     w, h = f"{width:.0f}", f"{height:.0f}"
     fonts = "DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif"
     start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
-    return f'{start} font-family="{fonts}"{attributes}>'
+    return f'{start} font-family="{fonts}">'
 
 
 def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
@@ -350,56 +349,3 @@ def _text(x: float, y: float, text: str, size: int, color: str, attributes: str 
     # A white edge behind it lets a relation be read where an arc crosses it.
     edge = f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""
     return f'{edge}{start} fill="{color}"{end}'
-
-
-# Of a matrix.
-_CELL = 30.0
-_LABEL_LETTER = 7.0  # pixels of a column of text
-_OTHERS = "(others)"
-_RIGHT_CELL, _WRONG_CELL, _OTHERS_CELL = "#2471a3", "#c0392b", "#888888"
-
-
-def confusion_svg(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
-    """A confusion matrix of the most frequent gold relations; what else there is of relations is one row and column.
-
-    A row for each gold relation: the share of its words that got each relation, as darkness.
-
-    Args:
-        counts: by gold relation and relation of the system, how many words.
-        most: how many relations have a row of their own.
-    """
-    frequency: Counter[str] = Counter()
-    for (gold, _), n in counts.items():
-        frequency[gold] += n
-    names = [name for name, _ in frequency.most_common(most)]
-    merged: Counter[tuple[str, str]] = Counter()
-    for pair, n in counts.items():
-        gold, system = (name if name in names else _OTHERS for name in pair)
-        merged[gold, system] += n
-    if any(_OTHERS in pair for pair in merged):
-        names.append(_OTHERS)
-    edge = 16 + _LABEL_LETTER * max((display_width(name) for name in names), default=0)
-    size = edge + _CELL * len(names) + 8
-    parts = [_svg(size, size, ' font-size="11"')]
-    for i, name in enumerate(names):
-        at = edge + _CELL * (i + 0.5)
-        label = escape(printable(name))
-        parts.append(f'<text x="{edge - 6:.1f}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
-        parts.append(f'<text transform="translate({at + 4:.1f},{edge - 6:.1f}) rotate(-90)">{label}</text>')
-    for row, gold in enumerate(names):
-        total = sum(merged[gold, system] for system in names)
-        for column, system in enumerate(names):
-            if n := merged[gold, system]:
-                color = _WRONG_CELL if gold != system else _OTHERS_CELL if gold == _OTHERS else _RIGHT_CELL
-                parts.append(_cell(edge + _CELL * column, edge + _CELL * row, n, n / total, color))
-    frame = f'<rect x="{edge:.1f}" y="{edge:.1f}" width="{_CELL * len(names):.1f}" height="{_CELL * len(names):.1f}"'
-    return "\n".join([*parts, f'{frame} fill="none" stroke="#999"/>', "</svg>"])
-
-
-def _cell(x: float, y: float, n: int, share: float, color: str) -> str:
-    dark = min(1.0, 4 * share) if color == _WRONG_CELL else share  # a tenth of a row that is wrong is to be seen
-    ink = "#fff" if dark > 0.5 else "#222"
-    number = str(n) if n < 10_000 else f"{n // 1000}k"
-    box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL}" height="{_CELL}" fill="{color}" fill-opacity="{dark:.2f}"/>'
-    text = f'<text x="{x + _CELL / 2:.1f}" y="{y + _CELL / 2 + 3:.1f}" font-size="9" text-anchor="middle" fill="{ink}">'
-    return f"{box}{text}{number}</text>"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -78,6 +79,7 @@ class Percentage:
 
 
 Cell = str | float | int | Percentage
+_OTHERS = "(others)"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
@@ -87,6 +89,41 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
     if not body:
         return '<p class="note">none</p>'
     return f'<div class="wide"><table>\n<tr>{titles}</tr>\n{body}\n</table></div>'
+
+
+def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
+    """A confusion matrix of the most frequent gold relations; what else there is of relations is one row and column.
+
+    A row for each gold relation: the share of its words that got each relation, as darkness.
+
+    Args:
+        counts: by gold relation and relation of the system, how many words.
+        most: how many relations have a row of their own.
+    """
+    frequency: Counter[str] = Counter()
+    for (gold, _), n in counts.items():
+        frequency[gold] += n
+    names = [name for name, _ in frequency.most_common(most)]
+    merged: Counter[tuple[str, str]] = Counter()
+    for pair, n in counts.items():
+        gold, system = (name if name in names else _OTHERS for name in pair)
+        merged[gold, system] += n
+    if any(_OTHERS in pair for pair in merged):
+        names.append(_OTHERS)
+    head = "".join(f'<th style="writing-mode: vertical-rl">{text(name)}</th>' for name in names)
+    rows = [f"<tr><th>{text(gold)}</th>{''.join(_shade(merged, gold, name, names) for name in names)}</tr>" for gold in names]
+    body = "\n".join(rows)
+    return f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}\n</table></div>'
+
+
+def _shade(counts: Counter[tuple[str, str]], gold: str, system: str, names: Iterable[str]) -> str:
+    n, total = counts[gold, system], sum(counts[gold, name] for name in names)
+    if not n:
+        return "<td></td>"
+    color = "192 57 43" if gold != system else "136 136 136" if gold == _OTHERS else "36 113 163"
+    dark = n / total if gold == system else min(1.0, 4 * n / total)  # a tenth of a row that is wrong is to be seen
+    ink = "#fff" if dark > 0.5 else "#222"
+    return f'<td class="number" style="background: rgb({color} / {dark:.0%}); color: {ink}">{n:,}</td>'
 
 
 def text(plain: str) -> str:

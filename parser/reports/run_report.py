@@ -18,8 +18,8 @@ from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
-from parser.drawing import confusion_svg, read_trees
-from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
+from parser.drawing import read_trees
+from parser.drawing.html import LEGEND, Cell, Percentage, confusion_table, drawing, page, table, text
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
@@ -235,7 +235,7 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
         wrong = [(gold, system, n) for (gold, system), n in found.most_common() if gold != system]
         parts += [
             f"<h3>{text(one.name)}</h3>",
-            f'<div class="wide">{confusion_svg(found)}</div>',
+            confusion_table(found),
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]
     note = (

@@ -15,8 +15,7 @@ from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parse_options import TagUse
-from parser.drawing import confusion_svg
-from parser.drawing.html import table
+from parser.drawing.html import confusion_table, table
 from parser.evaluation.comparison import compare
 from parser.evaluation.scores import NAMES, evaluate_files
 from parser.model.model import Model
@@ -126,10 +125,10 @@ def test_what_there_is_no_report_about(runs, tmp_path):
 
 def test_a_matrix_with_others():
     counts = {("a", "a"): 5, ("a", "b"): 2, ("b", "b"): 3, ("c", "c"): 1, ("c", "a"): 1}
-    made = confusion_svg(counts, most=2)
+    made = confusion_table(counts, most=2)
     assert made.count(">(others)<") == 2
-    assert [made.count(f">{n}</text>") for n in (5, 2, 3)] == [1, 1, 1]
-    assert made.count(">1</text>") == 2
+    assert [made.count(f">{n}</td>") for n in (5, 2, 3)] == [1, 1, 1]
+    assert made.count(">1</td>") == 2
 
 
 def test_a_run_without_a_test_part_is_reported_on_dev(runs, tmp_path):
