@@ -20,8 +20,6 @@ from parser.drawing.html import LEGEND, drawing, page
 from parser.lattices import is_named_lattices
 
 FORMATS = ("text", "svg", "html")
-# Formats of pictures and pages that are not written, by the ends of their names.
-_OTHER_FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "ps", "eps", "tex", "md", "docx")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -57,17 +55,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _format_of(output: str) -> str:
-    """That which the name of the output says.
-
-    Raises:
-        ValueError: it promises another one.
-    """
+    """That which the name of the output says; text if it says none."""
     suffix = Path(output.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".").lower()
-    if suffix in FORMATS:
-        return suffix
-    if suffix in _OTHER_FORMATS:
-        raise ValueError(f"{output}: trees are drawn as text, .svg or .html; draw an .svg and convert that, or give --format")
-    return "text"
+    return suffix if suffix in FORMATS else "text"
 
 
 def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> Iterator[NamedTree]:

@@ -41,7 +41,7 @@ from typing import BinaryIO
 from parser.commands.command_line import check_output, number_of_threads
 from parser.commands.parsing_options import add_options, note_slow_int8, options_of, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, describe_file
-from parser.conllu.files import COMPRESSED, STANDARD_STREAM, open_binary_output, open_input
+from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor, load_model
@@ -55,7 +55,7 @@ from parser.text.tokenizer import conllu_source, model_tokenizer
 def main() -> int:
     """Parses as the command line says, and reports the speed on standard error; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, nargs="?", metavar="MODEL_DIR", help="a run's folder, or a model's")
+    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
@@ -63,16 +63,7 @@ def main() -> int:
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
-    given, more = arguments.parse_known_intermixed_args()  # options may stand before INPUT
-    if more:
-        several = "; parse_many parses several files" if not any(word.startswith("-") for word in more) else ""
-        arguments.error(f"unrecognized arguments: {' '.join(more)}{several}")
-    if given.model is None:
-        how, text = ("recipe=text tokenizer=udpipe", " --text") if "text" in given else ("recipe=accurate", "")
-        raise ValueError(
-            f"MODEL_DIR is missing: train a model with optimal-step train treebank.train=FILE treebank.dev=FILE {how} "
-            f"hydra.run.dir=my-parser (treebank=sample has files to try), then give its folder: parse my-parser INPUT{text}"
-        )
+    given = arguments.parse_intermixed_args()  # options may stand before INPUT
     options = options_of(given, "parse", is_named_lattices(given.input))
     check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
@@ -92,28 +83,19 @@ def main() -> int:
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
         source = conllu_source(tokenizer, read, given.input, options)
-        comparable = not options.text and options.k_best is None
-        with with_progress(target, given.input, given.output, comparable) as shown:
+        with with_progress(target, given.output) as shown:
             parsed = parse_file(predictor, source, shown, given.input, threads=given.threads, report=_warn)
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
-def with_progress(target: BinaryIO, read: str, written: str, comparable: bool) -> AbstractContextManager[BinaryIO]:
-    """The target, and where standard error is a terminal a bar of what has been written to it; gone at the end.
-
-    Args:
-        target: what is written to.
-        read, written: names of the input and the output.
-        comparable: whether the output is about as long as the input.
-    """
+def with_progress(target: BinaryIO, written: str) -> AbstractContextManager[BinaryIO]:
+    """The target, and where standard error is a terminal how much has been written to it; gone at the end."""
     if not sys.stderr.isatty() or (written == STANDARD_STREAM and sys.stdout.isatty()):
         return nullcontext(target)
     from tqdm import tqdm  # which others need not load
 
-    plain = comparable and Path(read).is_file() and Path(read).suffix not in COMPRESSED
-    total = Path(read).stat().st_size if plain else None
     bar: AbstractContextManager[BinaryIO] = tqdm.wrapattr(
-        target, "write", total=total, desc="written", unit="B", unit_scale=True, leave=False
+        target, "write", desc="written", unit="B", unit_scale=True, leave=False
     )
     return bar
 

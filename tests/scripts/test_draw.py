@@ -41,13 +41,6 @@ def test_what_is_wrong_alone(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_name_that_promises_another_format_is_refused(tmp_path):
-    for name in ("tree.png", "tree.PDF", "tree.jpg.gz"):
-        with pytest.raises(ValueError, match=rf"{name}: .*\.svg"):
-            main([str(GOLD), "-o", str(tmp_path / name)])
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_cannot_be_drawn(tmp_path):
     other = write_conllu(tmp_path / "other.conllu", read_treebank(GOLD).sentences[1:])
     with pytest.raises(ConlluError, match="differ in their words here"):

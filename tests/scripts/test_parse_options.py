@@ -44,20 +44,6 @@ def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, argumen
         parse.main()
 
 
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["b.conllu"], "unrecognized arguments: b.conllu; parse_many parses several files\n"),
-        (["--bema=4"], "unrecognized arguments: --bema=4\n"),
-    ],
-)
-def test_more_than_one_input_leads_to_the_command_for_many(monkeypatch, capsys, more, told):
-    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", "a.conllu", *more])
-    with pytest.raises(SystemExit):
-        parse.main()
-    assert capsys.readouterr().err.endswith(told)
-
-
 @pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--beam=0", "--max-arcs=0", "--max-arcs=x"])
 def test_numbers_are_positive(monkeypatch, capsys, option):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
@@ -95,25 +81,21 @@ def test_a_greedy_parser_merges_nothing():
     assert searching(Beam(8), None, Merge.NONE) == Beam(8, Merge.NONE)
 
 
-def test_a_terminal_shows_how_much_is_written(tmp_path, monkeypatch):
+def test_a_terminal_shows_how_much_is_written(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    (tmp_path / "in.conllu").write_bytes(bytes(1000))
-    shown = {("in.conllu", True): "| 0.00/1.00k [", ("in.conllu", False): " 0.00B [", ("-", True): " 0.00B ["}
-    for (name, comparable), first in shown.items():
-        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-        target = io.BytesIO()
-        with parse.with_progress(target, str(tmp_path / name), "out.conllu", comparable) as progress:
-            progress.write(bytes(1000))
-        assert target.getvalue() == bytes(1000)
-        assert "written: " in terminal.getvalue()
-        assert first in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    target = io.BytesIO()
+    with parse.with_progress(target, "out.conllu") as progress:
+        progress.write(bytes(1000))
+    assert target.getvalue() == bytes(1000)
+    assert "written: " in terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with parse.with_progress(target, "-", "out.conllu", True) as progress:
+    with parse.with_progress(target, "out.conllu") as progress:
         assert progress is target
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(sys, "stdout", Terminal())
-    with parse.with_progress(target, "-", "-", True) as progress:
+    with parse.with_progress(target, "-") as progress:
         assert progress is target
