@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from parser.commands.command_line import check_output, number_of_threads
-from parser.commands.parsing_options import add_options, note_slow_int8, options_of, short_switch_interval, write_bytecode
+from parser.commands.parsing_options import add_options, options_of, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, describe_file
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
@@ -67,8 +67,6 @@ def main() -> int:
     options = options_of(given, "parse", is_named_lattices(given.input))
     check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
-    if options.int8:
-        note_slow_int8()
     model = load_model(given.model, options)
     if options.lattice and not given.warm_up:
         return _parse_lattices(model, options, given)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads
-from parser.commands.parsing_options import add_options, note_slow_int8, options_of
+from parser.commands.parsing_options import add_options, options_of
 from parser.conllu.checks import counted
 from parser.text.shards import Refusals, claim, has_changed, shards_of, undone
 
@@ -50,8 +50,6 @@ def main() -> int:
         from parser.text.local_engine import parse_shards
 
     folder = find_model(given.model)
-    if options.int8:
-        note_slow_int8()
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)

@@ -67,14 +67,6 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def note_slow_int8() -> None:
-    """Says on standard error that 8 bits save no time, where the processor has no instructions for them."""
-    from parser.kernels.tiles import INT8_IS_FASTER  # loads the compiler
-
-    if not INT8_IS_FASTER:
-        print("note: without VNNI instructions, this processor is no faster with --int8 than without", file=sys.stderr)
-
-
 def write_bytecode() -> None:
     """Compiles all sources to bytecode and keeps it, even where Python is told not to (PYTHONDONTWRITEBYTECODE)."""
     for package in _PACKAGES:

@@ -18,7 +18,7 @@ from errno import ECONNREFUSED
 from pathlib import Path
 
 from parser.commands.command_line import positive
-from parser.commands.parsing_options import add_options, note_slow_int8, options_of
+from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model, named_folder
@@ -67,8 +67,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     options = options_of(given, "serve")
     load_kernels_directly()
-    if options.int8:
-        note_slow_int8()
     model, name = load_model(given.model, options), given.name or name_of(given.model)
     place = find_model(given.model) / EXAMPLE
     with errors_named(place):

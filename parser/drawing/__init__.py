@@ -75,14 +75,6 @@ class DrawnTree:
     gold_heads: Sequence[int] | None = None
     gold_deprels: Sequence[str] | None = None
 
-    def __post_init__(self) -> None:
-        columns = [self.tags, self.heads, self.deprels]
-        columns += [column for column in (self.gold_heads, self.gold_deprels) if column is not None]
-        if any(len(column) != len(self) for column in columns):
-            raise ValueError(
-                f"there are {len(self)} words, but {[len(column) for column in columns]} tags, heads and relations"
-            )
-
     def __len__(self) -> int:
         return len(self.forms)
 

@@ -46,9 +46,6 @@ GROUP = 4
 # instruction.
 _VNNI = 16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
 
-# Whether products of integers take less time than those of floats.
-INT8_IS_FASTER = _VNNI > 0
-
 _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 

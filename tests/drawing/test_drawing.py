@@ -135,8 +135,3 @@ def test_wide_and_combining_letters():
     assert display_width("e\u0301") == 1
     lines = as_text(DrawnTree(["x", "y"], ["名詞", "N"], [0, 1], ["root", "dep"])).splitlines()
     assert [display_width(line[: line.rindex(form)]) for line, form in zip(lines, "xy", strict=True)] == [18, 18]
-
-
-def test_columns_of_other_lengths_are_refused():
-    with pytest.raises(ValueError, match="there are 1 words"):
-        DrawnTree(["a"], ["X"], [0, 1], ["root"])

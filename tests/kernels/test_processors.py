@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from parser.commands.parsing_options import note_slow_int8
-from parser.kernels import tiles
 from tests.profiles import EVERY_DAY, FEW_EXAMPLES
 from tests.random_models import random_text_model
 
@@ -52,11 +50,3 @@ def test_8_bits_give_the_same_trees_without_the_features_of_this_processor(tmp_p
     native, plain = run(*command), run(*command, **WITHOUT_FEATURES)
     assert native.stdout.count("\n") > 1000
     assert native.stdout == plain.stdout
-    assert plain.stderr.count("note: without VNNI instructions") == 1
-
-
-@pytest.mark.parametrize("faster", [True, False])
-def test_a_note_says_where_8_bits_save_no_time(monkeypatch, capsys, faster):
-    monkeypatch.setattr(tiles, "INT8_IS_FASTER", faster)
-    note_slow_int8()
-    assert capsys.readouterr().err.count("VNNI") == (not faster)
