@@ -132,19 +132,14 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     Raises:
         SettingsError: treebank.held_out is not a share, nor two.
     """
-    given, shares = treebank.held_out, shares_of(treebank)
+    given = treebank.held_out
+    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
     if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
         what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
         raise SettingsError(f"treebank.held_out={'null' if given is None else given} is out of range; {what}")
     dev, test = (*shares, 0.0)[:2]
     return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
-
-
-def shares_of(treebank: TreebankFiles) -> list[Any]:
-    """Return what treebank.held_out has, as a list, whatever it is."""
-    given = treebank.held_out
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
 def name_treebank(treebank: TreebankFiles, given: Iterable[str]) -> None:

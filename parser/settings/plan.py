@@ -6,7 +6,6 @@ settings that need no change stand in it as they are. Making it loads no torch, 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ import oracles
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
 from parser.data.word_vectors import VectorRequest
-from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.files import FilesPlan, make_absolute, name_treebank
 from parser.settings.groups import (
@@ -27,6 +25,7 @@ from parser.settings.groups import (
     BiLSTMSettings,
     GlobalBeamSettings,
     KeptEpoch,
+    LatticeSettings,
     LinearSettings,
     LocalBeamSettings,
     MlpSettings,
@@ -46,14 +45,11 @@ from parser.settings.rules import (
     check_column,
     oracle_options,
     refusals,
-    remarks,
     system_options,
     templates_of,
     vocabulary_is_of_subset,
 )
 from parser.transitions.features import RELATION
-
-log = logging.getLogger(__name__)
 
 # The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
 _TREEBANK_SIZE = 12
@@ -234,27 +230,6 @@ class LinearPlan:
 
 
 @dataclass(frozen=True)
-class LatticePlan:
-    """Word lattices of the parts, and how they are learned from.
-
-    Attributes:
-        files: by part (train, always; dev; test), a file of lattices.
-        lookahead: words decided ahead; slots that read further are left out.
-        gold: how training sentences without a gold path are handled.
-        max_arcs: a sentence with more is refused; None: none is.
-        choices: whether the choice among arcs is learned; else only gold paths are.
-        beam: how lattices are searched where other input is parsed greedily.
-    """
-
-    files: Mapping[str, str]
-    lookahead: int
-    gold: MissingPath
-    max_arcs: int | None
-    choices: bool
-    beam: Beam
-
-
-@dataclass(frozen=True)
 class Plan:
     """A run.
 
@@ -269,7 +244,7 @@ class Plan:
         passes: one after the other; a GoldPlan and what follows it, or an OnlinePlan and what follows it.
         start: the folder of the model that training begins with; None: it begins with fresh weights.
         search: how dev and test are parsed at the end, and as the model remembers; None: greedily.
-        lattices: None: there are none.
+        lattices: word lattices of the parts, and how they are learned from; None: there are none.
         vocabulary_of_subset: whether vocabularies and word vectors are made only of the sentences with projective trees.
         seed, device, threads: of the computation.
         single_root: whether parses have exactly one child of the root.
@@ -290,7 +265,7 @@ class Plan:
     passes: tuple[PassPlan, ...]
     start: str | None
     search: Beam | None
-    lattices: LatticePlan | None
+    lattices: LatticeSettings | None
     vocabulary_of_subset: bool
     seed: int
     device: str
@@ -366,8 +341,6 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
     files = FilesPlan.of(made)
     for message in refusals(made, given):
         raise SettingsError(message)
-    for message in remarks(made, given):
-        log.warning("%s", message)
     tokenizer = made.tokenizer if isinstance(made.tokenizer, UdpipeSettings) else None
     return Plan(
         labels=_labels(made),
@@ -379,7 +352,7 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
         passes=tuple(_online_passes(made) if isinstance(made, LinearSettings) else _passes(made, files)),
         start=made.start,
         search=_search(made),
-        lattices=_lattices(made),
+        lattices=made.lattice if isinstance(made, MlpSettings) and made.lattice.train is not None else None,
         vocabulary_of_subset=vocabulary_is_of_subset(made),
         seed=made.seed,
         device=made.device,
@@ -431,15 +404,6 @@ def _network(made: Settings) -> NetworkPlan:
 def _search(made: Settings) -> Beam | None:
     beam = made.beam
     return Beam(beam.size, Merge(beam.merge), Scores(beam.name)) if isinstance(beam, LocalBeamSettings) else None
-
-
-def _lattices(made: Settings) -> LatticePlan | None:
-    if not isinstance(made, MlpSettings) or made.lattice.train is None:
-        return None
-    wanted, beam = made.lattice, made.beam
-    files = {part: name for part in ("train", "dev", "test") if (name := getattr(wanted, part)) is not None}
-    greedily = Beam(wanted.beam, Merge(beam.merge) if isinstance(beam, LocalBeamSettings) else Merge.CONFIGURATION)
-    return LatticePlan(files, wanted.lookahead, MissingPath(wanted.gold), wanted.max_arcs, wanted.choices, greedily)
 
 
 def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:

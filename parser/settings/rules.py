@@ -19,7 +19,7 @@ from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
-from parser.settings.files import held_out_of, shares_of
+from parser.settings.files import held_out_of
 from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
@@ -34,7 +34,6 @@ from parser.settings.groups import (
     Mode,
     OnFault,
     Policy,
-    SecondPass,
     Settings,
     SettingsError,
     TrainingTrees,
@@ -55,10 +54,6 @@ _OF_NETWORKS = (
 _OF_OWN_PASSES = (
     *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
     *("second_pass", "distillation.teacher"),
-)
-_OF_SECOND_PASS = (
-    *("oracle", "strategy", "ties"),
-    *(f"second_pass.{one.name}" for one in fields(SecondPass) if one.name != "trees"),
 )
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
@@ -102,25 +97,6 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
         yield f"device={made.device} is unknown; known: {', '.join(DEVICES)}"
     if isinstance(made.tokenizer, UdpipeSettings):
         package()  # says how to install it
-
-
-def remarks(made: Settings, given: Sequence[str]) -> Iterator[str]:
-    """Yield what was given but is not read, where a sweep may have such jobs."""
-    idle: list[tuple[str, str]] = []
-    if made.second_pass.trees is None:
-        idle += [(key, _SECOND_PASS) for key in _OF_SECOND_PASS]
-    if made.vectors.file is not None or made.start is not None:
-        needed = "start=null" if made.vectors.file is None else "vectors.file=null"
-        idle += [(f"vectors.{name}", needed) for name in ("dimensions", "window", "epochs", "min_count", "skip_gram")]
-    for key, needed in idle:
-        yield from (f"{one} is not read: that needs {needed}" for one in given if _is_of(one, key))
-    treebank = made.treebank
-    shares, told = shares_of(treebank), f"treebank.held_out={treebank.held_out}: no sentences are held out for"
-    for part, share in zip(("dev", "test"), shares, strict=False):
-        if share and getattr(treebank, part) is not None:
-            yield f"{told} {part}, as there is such a part"
-    if treebank.folds is not None and len(shares) > 1 and shares[1]:
-        yield f"{told} test, as each fold of treebank.folds is that"
 
 
 def _unread(made: Settings) -> Iterator[tuple[str, str]]:

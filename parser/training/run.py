@@ -228,7 +228,7 @@ class Run:
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
         self._names = [one.name for one in self._passes]
-        lattice_beam = None if plan.lattices is None else plan.lattices.beam
+        lattice_beam = None if plan.lattices is None else Beam(plan.lattices.beam)
         self.evaluation = Evaluation(self.model, self._corpus, plan.single_root, lattice_beam)
 
     def train(self) -> None:

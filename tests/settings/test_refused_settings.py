@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 
 import pytest
@@ -361,42 +360,3 @@ def test_every_number_has_a_range():
     for key in keys().values():
         if key.type in (int, float, int | None, float | None, dict[str, int], dict[str, float]) and key.name != "column":
             assert isinstance(key.range, Range), key.name
-
-
-@pytest.mark.parametrize("override", ["oracle=nederhof_cubic", "strategy=any", "second_pass.policy=sample"])
-def test_what_is_of_a_second_pass_is_told_where_there_is_none(caplog, override):
-    """A sweep over column= has such jobs."""
-    with caplog.at_level(logging.WARNING):
-        planned("column=5", override)
-        assert not caplog.messages
-        planned("column=1", override)
-    assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith(override)
-    assert "column=3" in caplog.messages[0]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "parts"),
-    [
-        ("treebank.held_out=0.1", ["dev"]),
-        ("treebank.held_out=0.1 treebank.dev=null", []),
-        ("treebank.held_out=[0.0,0.1] treebank.dev=null", ["test"]),
-        ("treebank.held_out=[0.1,0.1] treebank.dev=null treebank.test=null", []),
-        ("treebank.held_out=[0.1,0.1] treebank.dev=null treebank.test=null treebank.folds=3 treebank.fold=1", ["test"]),
-    ],
-)
-def test_shares_that_are_not_held_out_are_told(caplog, overrides, parts):
-    """And not refused: some treebanks of a sweep have such a part."""
-    planned(*overrides.split())
-    told = [re.search(r"no sentences are held out for (\w+), as", message) for message in caplog.messages]
-    assert [found[1] for found in told if found] == parts
-
-
-def test_training_of_vectors_that_are_read_from_a_file_is_told(caplog):
-    """And not refused: a sweep over vectors.file has such jobs."""
-    planned("vectors.file=vectors.vec", "vectors.window=5", "vectors.limit=9")
-    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["vectors.window=5 is not read"]
-    planned("vectors.window=5")
-    assert len(caplog.records) == 1
-    planned("vectors.window=5", "start=runs/some")
-    assert caplog.records[1].getMessage() == "vectors.window=5 is not read: that needs start=null"

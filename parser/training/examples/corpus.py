@@ -315,11 +315,11 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
         return {}
     parts = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
     trees = {part: files.paths[0] for part, files in parts.items() if files is not None}
+    gold = {"train": MissingPath(wanted.gold), "dev": MissingPath.INFUSED, "test": MissingPath.INFUSED}
     return {
-        part: LatticePart.read(
-            part, file, trees[part], wanted.gold if part == "train" else MissingPath.INFUSED, wanted.max_arcs
-        )
-        for part, file in wanted.files.items()
+        part: LatticePart.read(part, file, trees[part], gold[part], wanted.max_arcs)
+        for part in parts
+        if (file := getattr(wanted, part)) is not None
     }
 
 
