@@ -309,7 +309,7 @@ def test_every_key_is_explained():
     rows = [line for line in made.splitlines() if line.startswith("| `")]
     named = [line.split("`")[1] for line in rows]
     assert len(named) == len(set(named))
-    assert {*settings_help.schema_keys(), *settings_help.GROUPS} == set(named)
+    assert {*settings_help.schema_keys(), *settings_help.CHOICES} == set(named)
     assert not [line for line in rows if line.endswith("|  |")]
 
 

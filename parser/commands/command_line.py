@@ -93,12 +93,16 @@ def check_output(output: str | Path, *read: str | Path | None) -> None:
         raise ValueError(f"{output}: this is what is read, and it would be overwritten; choose another --output")
 
 
+def positive(text: str, most: int = 10**9, what: str = "number") -> int:
+    """The type of an argument that is a number from 1 on."""
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) <= most):
+        raise ArgumentTypeError(f"{text} is not possible; give a {what} of at least 1, and at most {most:,}")
+    return int(text)
+
+
 def number_of_threads(text: str) -> int:
     """The type of an argument ``--threads`` or ``--workers``."""
-    threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if not 1 <= threads <= _MAX_THREADS:
-        raise ArgumentTypeError(f"{text} is not a number of processes or threads; give one from 1 to {_MAX_THREADS}")
-    return threads
+    return positive(text, _MAX_THREADS, "number of processes or threads")
 
 
 def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
@@ -111,13 +115,6 @@ def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
             raise ArgumentTypeError(f"{text!r} is unknown; known: {', '.join(kind)}") from None
 
     return read
-
-
-def positive(text: str) -> int:
-    """The type of an argument that is a number from 1 on."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise ArgumentTypeError(f"{text} is not possible; give a number of at least 1")
-    return int(text)
 
 
 def _unless_told_here(failed: threading.ExceptHookArgs) -> None:

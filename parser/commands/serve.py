@@ -28,10 +28,6 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
-class ServeError(ValueError):
-    """A model cannot be served; the message says the fix."""
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Serves until it is told to stop."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -60,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
         from parser.serving.app import create_app
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
-        raise ServeError(f"{error.name} is not installed; {add}") from error
+        raise ValueError(f"{error.name} is not installed; {add}") from error
     from parser.serving.limits import LOG, Limits, closing
     from parser.serving.page import warm_up
     from parser.serving.service import Service
@@ -101,7 +97,7 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
-        raise ServeError(f"{host}, port {port}: {error}; give another --port or --host") from error
+        raise ValueError(f"{host}, port {port}: {error}; give another --port or --host") from error
     with listening:
         yield listening, f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
 
@@ -110,18 +106,18 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
 def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
     """A Unix socket that listens, and its file. What a server that has ended left there is replaced."""
     if not hasattr(socket, "AF_UNIX"):
-        raise ServeError(f"--uds {path}: this system has no Unix sockets; give --port instead")
+        raise ValueError(f"--uds {path}: this system has no Unix sockets; give --port instead")
     with socket.socket(socket.AF_UNIX) as client, socket.socket(socket.AF_UNIX) as listening:
         try:
             if path.is_socket():
                 if client.connect_ex(str(path)) != ECONNREFUSED:
-                    raise ServeError(f"{path}: another server listens there; end it, or give another --uds")
+                    raise ValueError(f"{path}: another server listens there; end it, or give another --uds")
                 path.unlink()
             listening.bind(str(path))
             path.chmod(0o666)  # as with a port, anybody on this machine may ask; the permissions of the folder say who
             listening.listen()
         except OSError as error:
-            raise ServeError(f"{path}: no socket can be made there ({error}); give another --uds") from error
+            raise ValueError(f"{path}: no socket can be made there ({error}); give another --uds") from error
         yield listening, str(path)
 
 

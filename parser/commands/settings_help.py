@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 import oracles
 from parser.settings.files import CONFIGS
 from parser.settings.groups import keys
-from parser.settings.overrides import training_settings
+from parser.settings.overrides import CHOICES, training_settings
 
 # The files that say what keys are for; a key is explained by the first one that has it, and its value there is shown.
 SECTIONS = {
@@ -26,8 +26,6 @@ SECTIONS = {
     "The beam": ("beam/none.yaml", "beam/global.yaml"),
     "The tokenizer": ("tokenizer/none.yaml", "tokenizer/udpipe.yaml"),
 }
-# Those of the defaults list.
-GROUPS = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 _LINE = re.compile(r"( *)(?:- +(?:optional +|override +)?)?([\w/]+): *([^#]*?) *(?:# *(.*))?")
 _WIDTH = 110  # of the text, which terminals wrap where they are narrower
 _MARGIN = 50
@@ -67,13 +65,13 @@ def schema_keys() -> list[str]:
 def groups() -> Iterator[tuple[str, str, str]]:
     """Of each group: its name, its choice in a run without settings, and what its comment says."""
     of_file = explained(CONFIGS / "train.yaml")
-    return ((group, *of_file[group]) for group in GROUPS)
+    return ((group, *of_file[group]) for group in CHOICES)
 
 
 def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
     """The settings by section: key, value in its file, and what its comment says."""
     known = schema_keys()
-    done = set(GROUPS)
+    done = set(CHOICES)
     for title, files in SECTIONS.items():
         rows = []
         for file in files:

@@ -32,10 +32,6 @@ _WORST = 10  # sentences that are drawn
 _LONGEST = 80  # words of a sentence that is drawn
 
 
-class ReportError(ValueError):
-    """There is nothing to report on; the message says the fix."""
-
-
 @dataclass(frozen=True)
 class Parsed:
     """A run, or a model, and what it makes of the gold file.
@@ -63,19 +59,19 @@ def gold_file(run: Path, part: str | None = None) -> Path:
     """Return the file of a part (``dev`` or ``test``) that a run was measured on; None: of test, or of dev if there is no test.
 
     Raises:
-        ReportError: it is not a run's folder, or the run had no such part, or one of several files.
+        ValueError: it is not a run's folder, or the run had no such part, or one of several files.
     """
     try:
         treebank = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]["treebank"]
         files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
     except (OSError, ValueError, KeyError, TypeError):
-        raise ReportError(f"{run}: this is not the folder of a finished run; name one, or give --gold FILE") from None
+        raise ValueError(f"{run}: this is not the folder of a finished run; name one, or give --gold FILE") from None
     part = part or next(iter(files), None)
     if part not in files:
         fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
-        raise ReportError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
+        raise ValueError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
     if not isinstance(files[part], str):
-        raise ReportError(f"{run}: its {part} part is several files; give one of them as --gold FILE")
+        raise ValueError(f"{run}: its {part} part is several files; give one of them as --gold FILE")
     return Path(files[part])
 
 

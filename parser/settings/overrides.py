@@ -17,7 +17,7 @@ from parser.settings.groups import Key, SettingsError, keys, path_settings
 from parser.settings.paths import for_hydra, parsed
 
 # Groups that are chosen by name.
-_CHOICES = ("treebank", "beam", "tokenizer", "model", "recipe", "system", "oracle")
+CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 
 # What is said of settings of older versions.
 _OLDER = {
@@ -79,15 +79,15 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
         name, value, key = given.key_or_group, given.value(), _key(given.key_or_group)
         if name.startswith("hydra") or given.package is not None:
             continue
-        if key is None and name not in _CHOICES:
+        if key is None and name not in CHOICES:
             raise SettingsError(f"there is no setting {name}; {_OLDER.get(name, '--help lists them all')}")
         if given.is_sweep_override():
             if not sweep:
                 several = "add -m for a run with each of them; a list needs brackets, and one value with commas quotes"
                 raise SettingsError(f"{word} has several values: {several}")
-        elif name in _CHOICES and not (given.is_delete() or isinstance(value, str)):
+        elif name in CHOICES and not (given.is_delete() or isinstance(value, str)):
             raise SettingsError(f"{word}: give the name of one, {name}=NAME; --help lists them")
-        elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in _CHOICES:
+        elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
             raise SettingsError(f"{word}: this is a group of settings; give {name}.KEY=VALUE")
 
 

@@ -327,12 +327,9 @@ def _wrong_beam(made: Settings) -> Iterator[str]:
     if isinstance(beam, LocalBeamSettings) and beam.merge == Merge.SIGNATURE and (linear or made.system != "arc_standard"):
         fix = f"choose beam.merge={Merge.CONFIGURATION}"
         yield f"beam.merge={beam.merge} is only for system=arc_standard, and not for model=linear; {fix}"
-    if isinstance(beam, GlobalBeamSettings):
-        yield from _wrong_linear_training(made) if linear else _wrong_global_training(made)
-
-
-def _wrong_global_training(made: Settings) -> Iterator[str]:
-    if made.system != "arc_standard":
+    if isinstance(beam, GlobalBeamSettings) and linear:
+        yield from _wrong_linear_training(made)
+    elif isinstance(beam, GlobalBeamSettings) and made.system != "arc_standard":
         wrong = f"beam=global is for system=arc_standard, or model=linear, not for system={made.system} model={made.model}"
         yield f"{wrong}; choose system=arc_standard, or beam=local"
 

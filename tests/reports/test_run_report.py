@@ -20,7 +20,7 @@ from parser.evaluation.comparison import compare
 from parser.evaluation.scores import NAMES, evaluate_files
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
-from parser.reports.run_report import Parsed, ReportError, _histogram, gold_file, report
+from parser.reports.run_report import Parsed, _histogram, gold_file, report
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
 from tests.parsed_files import parse_file
@@ -108,18 +108,16 @@ def test_the_histogram_counts_each_sentence_once(runs):
 
 
 def test_what_there_is_no_report_about(runs, tmp_path):
-    with pytest.raises(
-        ReportError, match="this run has no dev part in a file of its own; use --part test, or give --gold FILE"
-    ):
+    with pytest.raises(ValueError, match="this run has no dev part in a file of its own; use --part test, or give --gold FILE"):
         gold_file(runs[0], "dev")
     (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": None, "dev": None}}}))
-    with pytest.raises(ReportError, match="this run has no test or dev part in a file of its own; give --gold FILE"):
+    with pytest.raises(ValueError, match="this run has no test or dev part in a file of its own; give --gold FILE"):
         gold_file(runs[1])
     for several in ([str(runs[2])], {"hu": str(runs[2])}):
         (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": several}}}))
-        with pytest.raises(ReportError, match="its test part is several files; give one of them as --gold FILE"):
+        with pytest.raises(ValueError, match="its test part is several files; give one of them as --gold FILE"):
             gold_file(runs[1], "test")
-    with pytest.raises(ReportError, match=r"finished run.* --gold FILE"):
+    with pytest.raises(ValueError, match=r"finished run.* --gold FILE"):
         gold_file(tmp_path, "test")
 
 
