@@ -17,7 +17,8 @@ from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
 from parser.settings.groups import UpdateStep
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
+from parser.training.fitting.beam_objective import BeamTraining
+from parser.training.fitting.beam_perceptron import BeamPerceptron
 from parser.training.passes.online import iterate
 from parser.training.run import train
 from parser.transitions.configurations import Configurations
@@ -56,7 +57,7 @@ class Toy:
         return cls(data, model, perceptron, bound)
 
     def learner(self, size: int, update: UpdateStep = UpdateStep.max_violation) -> BeamPerceptron:
-        training = StructuredTraining(Beam(size, Merge.NONE, Scores.GLOBAL), update, EVERYTHING)
+        training = BeamTraining(Beam(size, Merge.NONE, Scores.GLOBAL), EVERYTHING, update)
         return BeamPerceptron(self.perceptron, self.model.system, self.model.templates, self.data, self.oracle, training)
 
 

@@ -70,7 +70,7 @@ def test_the_search_and_the_gradient_see_the_same_dropout():
     mean = surrogate_of_single_items(found.searched.losses) / (2 * int(data.trees.lengths.sum()))
     assert objective.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
     again = objective.search(np.arange(4))
-    assert objective.surrogate(replace(found, batch=again.batch)).item() != pytest.approx(mean, abs=1e-4)
+    assert objective.surrogate(replace(found, vectors=again.vectors)).item() != pytest.approx(mean, abs=1e-4)
 
 
 def test_training_makes_what_is_gold_win():

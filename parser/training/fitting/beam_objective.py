@@ -13,7 +13,6 @@ a sentence. So the search and the gradient see the same classifier.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -31,8 +30,8 @@ from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
-from parser.networks.classifier import Classifier
 from parser.networks.layers import dropout_mask
+from parser.settings.groups import UpdateStep
 from parser.training.compiled.gold_beam import (
     CompiledGold,
     CompiledSide,
@@ -57,10 +56,12 @@ class BeamTraining:
     Attributes:
         beam: the beam; its items merge or not, but not by signature, and scores are global.
         gold_size: items of the second beam, that of gold items.
+        update: the step that a linear model learns from.
     """
 
     beam: Beam
-    gold_size: int = 4
+    gold_size: int
+    update: UpdateStep = UpdateStep.max_violation
 
 
 @dataclass(frozen=True)
@@ -234,33 +235,23 @@ class SearchReport:
     configurations: float
 
 
-class BatchForSearch(ABC):
-    """Some sentences with a classifier as it is now.
+@dataclass(frozen=True)
+class SearchedBatch:
+    """Some sentences with a classifier as it is now, and what the searches through them found.
 
     Attributes:
-        sentences: the sentences, one after the other.
-        weights: what the search scores with.
+        vectors: by attribute that slots read as a vector, its vectors, with the dropout that is in force.
+        searched: what the searches found.
+        kept: float32[m, units], masks of hidden units; None if none is dropped.
         scale: what a sum over the sentences is divided by to make the loss.
         task_loss: the weighted sum of the losses of the encoder's further tasks; None if there are none.
     """
 
-    sentences: Sentences
-    weights: ClassifierWeights
-    scale: int
-    task_loss: Tensor | None = None
-
-    @abstractmethod
-    def hidden(self, features: np.ndarray) -> Tensor:
-        """float32[m, units], what goes into the activation for int32[m, slots] features of configurations of the sentences."""
-
-
-@dataclass(frozen=True)
-class SearchedBatch:
-    """A batch, what the searches through it found, and float32[m, units], masks of hidden units; None if none is dropped."""
-
-    batch: BatchForSearch
+    vectors: Mapping[str, Tensor]
     searched: SearchResults
     kept: Tensor | None
+    scale: int
+    task_loss: Tensor | None
 
 
 class BeamObjective:
@@ -311,7 +302,7 @@ class BeamObjective:
     def backward(self, batch: np.ndarray) -> BatchLoss:
         """Searches the sentences, and leaves the gradients of the loss of their items."""
         found = self.search(batch)
-        searched, of_tasks = found.searched, found.batch.task_loss
+        searched, of_tasks = found.searched, found.task_loss
         if has_gradient := len(searched.rows) > 0 or of_tasks is not None:
             surrogate = self.surrogate(found)
             self._classifier.zero_grad()
@@ -327,70 +318,47 @@ class BeamObjective:
         return SearchReport(100 * updated, 100 * steps, 100 * lost, configurations)
 
     def search(self, numbers: np.ndarray, dropping: bool = True) -> SearchedBatch:
-        """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
-        classifier, batch = self._classifier, self._read(numbers, dropping)
+        """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force.
+
+        With a static token representation dropout is of words and hidden units only, and the loss is the mean of the sentences.
+        With an encoder, the dropout of both is in force, and the loss is the mean of the transitions, so that clipping and the
+        weights of further tasks' losses mean what they do in the passes before.
+        """
+        classifier, reader, task_loss = self._classifier, self._reader, None
+        vectors: Mapping[str, Tensor]
+        if isinstance(reader, BatchReader):
+            _, lengths, values = reader.read(numbers, dropping)
+            sentences = Sentences(np.ascontiguousarray(values.cpu().numpy().T), _offsets(lengths))
+            weights, vectors, scale = classifier.weights(), classifier.tokens.fixed_vectors(), len(lengths)
+        else:
+            batch = reader.encode(numbers, dropping)
+            rate = classifier.input_dropout if dropping else 0.0
+            vectors = {name: nn.functional.dropout(matrix, rate) for name, matrix in batch.vectors.items()}
+            task_loss = reader.task_loss(batch, dropping) if reader.has_tasks else None
+            offsets = _offsets(batch.lengths)
+            sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)  # slots read tokens, not their attributes
+            weights, scale = classifier.weights_with(vectors), 2 * max(1, int((batch.lengths - 1).sum()))
         kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
-        search = GoldBeamSearch(batch.weights, self._system, self._table, self._training, self._trees)
-        return SearchedBatch(batch, search.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
+        search = GoldBeamSearch(weights, self._system, self._table, self._training, self._trees)
+        searched = search.search(sentences, numbers, None if kept is None else kept.numpy())
+        return SearchedBatch(vectors, searched, kept, scale, task_loss)
 
     def surrogate(self, found: SearchedBatch) -> Tensor:
         """A sum of scores that has the gradient of the loss of the sentences that search() has gone through."""
-        classifier, searched = self._classifier, found.searched
+        classifier, searched, vectors = self._classifier, found.searched, found.vectors
         device = classifier.output.weight.device
-        hidden = classifier.activation.apply(found.batch.hidden(searched.features))
+        features = torch.from_numpy(searched.features).to(device, torch.int64)
+        if not classifier.tokens.contextual:  # hidden activations are computed only for the values that occur
+            vectors = dict(vectors)
+            for name, columns in classifier.embedded_columns.items():
+                used, features[:, columns] = features[:, columns].unique(return_inverse=True)
+                vectors[name] = vectors[name][used]
+        hidden = classifier.activation.apply(classifier.hidden_by_value(features, vectors))
         if found.kept is not None:
             hidden = hidden * found.kept[torch.from_numpy(searched.sentences)].to(device)
         scores = classifier.output(hidden)
         chosen = scores[torch.from_numpy(searched.rows).to(device), torch.from_numpy(searched.outputs).to(device)]
-        return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / found.batch.scale
-
-    def _read(self, numbers: np.ndarray, dropping: bool) -> BatchForSearch:
-        if isinstance(self._reader, BatchReader):
-            return _StaticBatch(self._classifier, *self._reader.read(numbers, dropping)[1:])
-        return _EncodedBatch(self._classifier, self._reader, numbers, dropping)
-
-
-class _StaticBatch(BatchForSearch):
-    """With a static token representation; dropout is of words only. The loss is the mean of the sentences."""
-
-    def __init__(self, classifier: Classifier, lengths: np.ndarray, values: Tensor) -> None:
-        self._classifier = classifier
-        self.sentences = Sentences(np.ascontiguousarray(values.cpu().numpy().T), _offsets(lengths))
-        self.weights, self.scale = classifier.weights(), len(lengths)
-
-    def hidden(self, features: np.ndarray) -> Tensor:
-        classifier = self._classifier
-        rows = torch.from_numpy(features).to(classifier.hidden_bias.device, torch.int64)
-        matrices, vectors = classifier.tokens.fixed_vectors(), {}
-        for name, columns in classifier.embedded_columns.items():
-            # Hidden activations are computed only for the values that occur.
-            used, numbers = rows[:, columns].unique(return_inverse=True)
-            vectors[name] = matrices[name][used]
-            rows[:, columns] = numbers
-        return classifier.hidden_by_value(rows, vectors)
-
-
-class _EncodedBatch(BatchForSearch):
-    """With a contextual token representation, whose dropout is in force, as is that of the classifier's inputs.
-
-    The loss is the mean of the transitions, so that clipping and the weights of further tasks' losses mean what they do in the
-    passes before.
-    """
-
-    def __init__(self, classifier: Classifier, encoder: BatchEncoder, numbers: np.ndarray, dropping: bool) -> None:
-        self._classifier = classifier
-        batch = encoder.encode(numbers, dropping)
-        rate = classifier.input_dropout if dropping else 0.0
-        self._vectors: Mapping[str, Tensor] = {name: nn.functional.dropout(m, rate) for name, m in batch.vectors.items()}
-        self.task_loss = encoder.task_loss(batch, dropping) if encoder.has_tasks else None
-        offsets = _offsets(batch.lengths)
-        self.sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)  # slots read tokens, not their attributes
-        self.weights = classifier.weights_with(self._vectors)
-        self.scale = 2 * max(1, int((batch.lengths - 1).sum()))
-
-    def hidden(self, features: np.ndarray) -> Tensor:
-        rows = torch.from_numpy(features).to(self._classifier.hidden_bias.device, torch.int64)
-        return self._classifier.hidden_by_value(rows, self._vectors)
+        return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / found.scale
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

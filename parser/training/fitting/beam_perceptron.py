@@ -25,6 +25,7 @@ from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
 from parser.settings.groups import UpdateStep
 from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.beam_objective import BeamTraining
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import query
 from parser.transitions.system import Transitions, TransitionSystem
@@ -77,15 +78,6 @@ class SentenceUpdate:
     configurations: int
 
 
-@dataclass(frozen=True)
-class StructuredTraining:
-    """How to search, and what to learn from a search; see BeamTraining (beam_objective.py)."""
-
-    beam: Beam
-    update: UpdateStep = UpdateStep.max_violation
-    gold_size: int = 4
-
-
 class BeamPerceptron:
     """Learns from whole computations.
 
@@ -107,7 +99,7 @@ class BeamPerceptron:
         templates: Templates,
         data: TrainingSentences,
         oracle: BoundOracle,
-        training: StructuredTraining,
+        training: BeamTraining,
     ) -> None:
         if system.reorders_buffer:
             raise ValueError(f"computations of {system.name} differ in length, so that items cannot be compared step by step")

@@ -23,8 +23,8 @@ from parser.settings.groups import Mode, TrainingTrees
 from parser.settings.plan import OnlinePlan, OraclePlan, StructuredPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
-from parser.training.fitting.beam_objective import SearchReport
-from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
+from parser.training.fitting.beam_objective import BeamTraining, SearchReport
+from parser.training.fitting.beam_perceptron import BeamPerceptron
 from parser.training.observers import ExplorationEnd, SearchEnd
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
@@ -145,7 +145,7 @@ class StructuredPass(LinearPass):
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
         super().__init__(plan, trained, context, plan.search)
         training = plan.training
-        self._training = StructuredTraining(plan.search.without_signatures(), training.update, training.gold_size)
+        self._training = BeamTraining(plan.search.without_signatures(), training.gold_size, training.update)
         self._search = plan.search
 
     def begin(self) -> None:
