@@ -43,26 +43,6 @@ from parser.transitions.lr_spine import LRSpine
 from parser.transitions.system import TransitionSystem, behaves_as
 
 
-class OnlineStep:
-    """The perceptron's output for a configuration; overwritten by the next step.
-
-    Attributes:
-        predicted: int32[1] column and int32[1] relation of P, as TransitionSystem.apply takes them.
-        right: those of O, the best optimal transition.
-    """
-
-    def __init__(self) -> None:
-        self.out = np.zeros(9, np.int32)
-        self.predicted = self.out[0:1], self.out[1:2]
-        self.right = self.out[2:3], self.out[3:4]
-
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """1 if P was not right, so that the weights have changed; how many transitions were optimal; the oracle's scores of O
-        and of P; how many of the configurations (there is one) are not final after the transition."""
-        updated, optimal, highest, score, goes_on = self.out[4:].tolist()
-        return updated, optimal, highest, score, goes_on
-
-
 class Perceptron:
     """Weights that learn.
 
@@ -87,7 +67,7 @@ class Perceptron:
         self._weights = Weights(new_places(0), np.zeros(0, np.int32), np.zeros(0, np.float32))
         self._sums = np.zeros(0, np.float64)
         self._blocks = system.block_starts, system.block_sizes
-        self._step = OnlineStep()
+        self._out = np.zeros(9, np.int32)  # see learn()
 
     def step(
         self,
@@ -99,8 +79,8 @@ class Perceptron:
         *,
         canonical: bool,
         follows: bool,
-    ) -> OnlineStep:
-        """Predicts the transition of one configuration, learns from it, and takes it, or the right one.
+    ) -> tuple[int, int, int, int, int]:
+        """Predicts the transition P of one configuration, learns from it, and takes it, or the best optimal transition O.
 
         Args:
             now: a batch of one configuration.
@@ -110,9 +90,13 @@ class Perceptron:
             gold: int32[n + 1] heads and relations.
             canonical: only the first optimal transition of the eager order counts as optimal.
             follows: whether the predicted transition is taken.
+
+        Returns:
+            1 if P was not right, so that the weights have changed; how many transitions were optimal; the oracle's scores of O
+            and of P; how many of the configurations (there is one) are not final after the transition.
         """
         self._grow(2)
-        system, out = self._system, self._step.out
+        system, out = self._system, self._out
         order = system.eager_order(len(transition_scores)) if canonical else _ALL
         about = self._blocks, transition_scores, order, (values, start, *gold)
         learned = self._templates.programs, self._weights, self._sums, self._used, self.steps
@@ -131,10 +115,12 @@ class Perceptron:
                 *learned,
                 out,
             )
-            system.apply(now, FIRST_ROW, transitions, *(self._step.predicted if follows else self._step.right))
+            taken = 0 if follows else 2
+            system.apply(now, FIRST_ROW, transitions, out[taken : taken + 1], out[taken + 1 : taken + 2])
             out[8] = len(system.unfinished(now))
         self.steps += 1
-        return self._step
+        updated, optimal, highest, score, goes_on = out[4:].tolist()
+        return updated, optimal, highest, score, goes_on
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
         """float32[feature rows, outputs], by the weights as they are now; see HashedWeights.scores()."""
@@ -232,7 +218,7 @@ def learn(
         sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: of the templates.
         weights, sums, used, steps: of the perceptron, which change but for ``steps``.
-        out: int32[9], filled in: column and relation of P, those of O, then what Step.counts() names. The last is the caller's.
+        out: int32[9], filled in: column and relation of P, those of O, then what step() returns. The last is the caller's.
     """
     rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks

@@ -282,13 +282,15 @@ class Run:
         number = self._names.index(one.name) + 1
         self._observers.on_pass_start(PassStart(number, one.name, one.epochs, done, one.expected_examples))
         for epoch in range(done, one.epochs):
-            fitted = one.fit_epoch(epoch)
+            fitted, fit_seconds = one.fit_epoch(epoch), self._stopwatch.last
             dev = self._measure("dev", one.search)
             score = (dev or {}).get("las", (dev or {}).get("uas"))  # of a dev part without relations, heads alone
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
                 best = one.weights()
-            self._observers.on_epoch(EpochEnd(one.name, epoch, one.epochs, dev=dev, **vars(fitted)))
+            words = int(one.data.sentences.lengths.sum())
+            end = EpochEnd(one.name, epoch, one.epochs, dev=dev, words=words, fit_seconds=fit_seconds, **vars(fitted))
+            self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
             progress.cpu_seconds = self._cpu_seconds()
             checkpoint.save(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})

@@ -117,7 +117,7 @@ def test_fitting_learns_examples_by_heart(name, rate, width):
     objective = ExampleObjective(classifier, gradients, plan.batch_size)
     objective.examples = examples
     trainer, order = Trainer(objective, optimizer, plan), torch.Generator().manual_seed(0)
-    losses = [trainer.fit_epoch(epoch, order).mean for epoch in range(150)]
+    losses = [trainer.fit_epoch(epoch, order).loss for epoch in range(150)]
     assert losses[-1] < 0.1 < losses[0]
     assert (classifier(features).argmax(1).numpy() == targets[:, -1]).all()
 

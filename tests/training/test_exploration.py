@@ -24,7 +24,7 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.training.examples.exploration import Exploration, explore
+from parser.training.examples.exploration import explore
 from parser.transitions import create
 from parser.transitions.arc_eager import ArcEager
 from parser.transitions.attardi import ArcStandard
@@ -152,24 +152,24 @@ def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
     assert 0 < wrong == report.lost_edges
 
 
-def losses_of(*explorations: Exploration) -> list[int]:
+def losses_of(*policies: tuple[Policy, float]) -> list[int]:
     """Edges lost in explorations of a classifier that is often wrong."""
     rng = random.Random(3)
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     bound = oracles.create("nederhof_linear").bind(toy.data.trees)
     generator = np.random.default_rng(7)
 
-    def lost(exploration: Exploration) -> int:
-        scorer = random_scorer(toy, 5)
-        explored = explore(toy.data, bound, toy.system, toy.table, scorer, exploration=exploration, generator=generator)
+    def lost(policy: Policy, probability: float) -> int:
+        about = bound, toy.system, toy.table, random_scorer(toy, 5)
+        explored = explore(toy.data, *about, policy=policy, probability=probability, generator=generator)
         return explored[1].lost_edges
 
-    return [lost(exploration) for exploration in explorations]
+    return [lost(*policy) for policy in policies]
 
 
 def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
     prediction, always, half, never = losses_of(
-        Exploration(), Exploration(Policy.mixed, 1.0), Exploration(Policy.mixed, 0.5), Exploration(Policy.mixed, 0.0)
+        (Policy.prediction, 1.0), (Policy.mixed, 1.0), (Policy.mixed, 0.5), (Policy.mixed, 0.0)
     )
     assert prediction == always > half > never == 0
 
@@ -189,7 +189,7 @@ def test_sampled_exploration_follows_the_distribution():
                 toy.system,
                 toy.table,
                 lambda features, by=sureness: by * scorer(features),
-                exploration=Exploration(Policy.sample),
+                policy=Policy.sample,
                 generator=np.random.default_rng(seed),
             )[1]
             for seed in range(20)

@@ -21,7 +21,7 @@ from parser.model.model import Model
 from parser.settings.groups import Policy, Target
 from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
-from parser.training.examples.exploration import Exploration, explore
+from parser.training.examples.exploration import explore
 from parser.training.model_card import ModelCard
 from parser.training.observers.console import final_table
 from parser.training.run import together, train
@@ -127,8 +127,8 @@ def test_leaving_out_a_word_whose_head_is_not_known_teaches_nothing(target):
         found = gold_examples(data, bound, system, table)
     else:
         scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
-        follows_gold = Exploration(Policy.mixed, 0.0)
-        found, _ = explore(data, bound, system, table, scorer, target, follows_gold, np.random.default_rng(1))
+        follows_gold = Policy.mixed, 0.0
+        found, _ = explore(data, bound, system, table, scorer, target, *follows_gold, np.random.default_rng(1))
     assert len(found) == 1
     arc = system.block_starts[covington.RIGHT] + 1  # its blocks are its columns
     assert (found.targets == arc).any(axis=1).sum() == 1
@@ -162,7 +162,7 @@ def test_gold_computations_keep_all_known_arcs_and_teach_no_guess(system_name):
 
         scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
         followed, report = explore(
-            data, bound, system, table, scorer, exploration=Exploration(Policy.mixed, 0.0), generator=np.random.default_rng(1)
+            data, bound, system, table, scorer, policy=Policy.mixed, probability=0.0, generator=np.random.default_rng(1)
         )
         assert (report.lost_edges, report.reached_gold_percent) == (0, 100.0)
         assert ((followed.targets >= 0) & (followed.targets < system.n_outputs)).any(

@@ -85,7 +85,7 @@ def test_the_loss_of_batches_is_that_of_the_classifier_over_all_sentences(traini
             objective_of(model, encoded, examples, batch_size), TorchOptimizer(model.classifier, plan, max_grad_norm=5.0), plan
         )
         found = trainer.fit_epoch(0, torch.Generator().manual_seed(1))
-        assert found.mean == pytest.approx(expected, rel=1e-4)
+        assert found.loss == pytest.approx(expected, rel=1e-4)
 
 
 def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data):

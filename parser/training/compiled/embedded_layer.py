@@ -9,7 +9,7 @@ layer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,28 +25,6 @@ from parser.training.compiled.tables import Gradient, Table, matrix_of
 _SIDE = 4
 
 
-class EmbeddedLayer(Protocol):
-    """What vectors contribute to the hidden layer.
-
-    Attributes:
-        gradient: of the weights; what collect() found last.
-    """
-
-    gradient: Gradient
-
-    def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """float32[batch, hidden]: the sum of the bias and of what the slots contribute.
-
-        Args:
-            features: int32[batch, slots].
-            scale: float32[batch, embedded slots], what the vector of each is multiplied by.
-            kept: float32[batch, width], what the numbers of the vectors are multiplied by; None for ones.
-        """
-
-    def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """Fills in the gradients of weights and tables, given the derivatives by the total (float32[batch, hidden])."""
-
-
 class SideBySide:
     """The vectors of all slots side by side, times the weights.
 
@@ -54,6 +32,9 @@ class SideBySide:
         weights: float32[hidden, width], a parameter.
         bias: float32[hidden].
         tables: the vectors, as the slots read them.
+
+    Attributes:
+        gradient: of the weights; what collect() found last.
     """
 
     def __init__(self, weights: Tensor, bias: Tensor, tables: Sequence[Table]) -> None:
@@ -64,7 +45,13 @@ class SideBySide:
         self.gradient = Gradient.like(weights)
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """The vectors of all slots, side by side, times the weights."""
+        """float32[batch, hidden]: the sum of the bias and of what the slots contribute.
+
+        Args:
+            features: int32[batch, slots].
+            scale: float32[batch, embedded slots], what the vector of each is multiplied by.
+            kept: float32[batch, width], what the numbers of the vectors are multiplied by; None for ones.
+        """
         if len(features) > len(self._inputs):  # asking for new memory in every batch is slow
             self._inputs = torch.empty(len(features), self._inputs.shape[1])
         inputs = self._inputs[: len(features)]
@@ -76,7 +63,7 @@ class SideBySide:
         return product(inputs, self._weights, self._bias)
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """The gradients of the weights, and of the vectors that training changes, from that of the total."""
+        """Fills in the gradients of weights and tables, given the derivatives by the total (float32[batch, hidden])."""
         self.gradient.values = product(by_total.t(), self._inputs[: len(features)].t()).numpy()
         if self._trains_vectors:
             by_input = product(by_total, self._weights.t())
@@ -93,7 +80,7 @@ class ByValue:
     Args:
         weights: float32[hidden, width], a parameter with more than one column. It is laid out anew, column by column: what
             shared its memory does so no longer.
-        bias, tables: see SideBySide.
+        bias, tables: see SideBySide, which has the same attribute and methods.
     """
 
     def __init__(self, weights: Tensor, bias: Tensor, tables: Sequence[Table]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from parser.kernels import kernel
 from parser.kernels.torch_products import product
 from parser.networks.classifier import Classifier
 from parser.networks.representation import SetSums
-from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
+from parser.training.compiled.embedded_layer import ByValue, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
 from parser.training.examples.examples import Examples
 
@@ -88,22 +88,6 @@ def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
     return padded.index_put((examples, places), values).flatten(1)
 
 
-class Gradients(Protocol):
-    """Computes the gradients of a classifier."""
-
-    def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None
-    ) -> Tensor | float:
-        """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
-
-        Args:
-            features: int32[rows, slots].
-            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
-            groups: which rows are one example; None: each is one.
-            taught: see distillation_loss(), which is then added; only for examples of one row.
-        """
-
-
 class AutogradGradients:
     """Gradients by autograd, on any device: the reference implementation of CompiledGradients."""
 
@@ -111,7 +95,14 @@ class AutogradGradients:
         self._classifier = classifier
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
-        """Return the loss as a tensor on the device, so that nothing waits for it."""
+        """The mean loss of a batch, in nats, with dropout; a tensor on the device, so that nothing waits for it.
+
+        Args:
+            features: int32[rows, slots].
+            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
+            groups: which rows are one example; None: each is one.
+            taught: see distillation_loss(), which is then added; only for examples of one row.
+        """
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
         if taught is not None:
@@ -158,16 +149,7 @@ class CompiledGradients:
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
-        """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
-
-        With ``taught``, distillation_loss() of the same scores is added.
-
-        Args:
-            features: int32[rows, slots].
-            targets: int64[rows, targets].
-            groups: which rows are one example; None: each is one.
-            taught: float32[rows, outputs], for examples of one row each; None: there is no teacher.
-        """
+        """As AutogradGradients.loss(); the gradients go to ``gradients``."""
         values = features.numpy()
         if len(values) > len(self._ones):
             self._allocate(len(values))
@@ -212,7 +194,7 @@ _EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
 
 def _embedded_layer(
     classifier: Classifier, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient]
-) -> EmbeddedLayer | None:
+) -> SideBySide | ByValue | None:
     """The layer of the embedded slots; None if there are none. The gradients of their tables go to ``gradients``."""
     if classifier.embedded is None:
         return None

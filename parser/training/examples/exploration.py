@@ -42,14 +42,6 @@ SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions], np.n
 
 
 @dataclass(frozen=True)
-class Exploration:
-    """How to explore: the policy, and for MIXED the probability of the prediction."""
-
-    policy: Policy = Policy.prediction
-    probability: float = 1.0
-
-
-@dataclass(frozen=True)
 class ExplorationReport:
     """What happened while exploring.
 
@@ -88,7 +80,8 @@ def explore(
     table: FeatureTable,
     scorer: Scorer,
     target: Target = Target.own_best,
-    exploration: Exploration = Exploration(),
+    policy: Policy = Policy.prediction,
+    probability: float = 1.0,
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
     soft_targets: SoftTargetSource | None = None,
@@ -102,7 +95,8 @@ def explore(
         table: the features.
         scorer: the classifier.
         target: which of several optimal outputs becomes the target of an example.
-        exploration: which transitions are taken.
+        policy: which transitions are taken.
+        probability: that of taking the predicted one, where the policy mixes them with optimal ones.
         generator: draws them where the policy leaves it to chance; needed only then.
         on_step: called for each step.
         soft_targets: gives the examples soft targets.
@@ -129,7 +123,7 @@ def explore(
             soft = None if soft_targets is None else soft_targets(batch, rows, transitions)
             gathered.append(replace(examples, soft=soft))
             predicted = best(system, scores, transitions)
-            columns, relations = _explored(system, transitions, scores, outputs, predicted, exploration, generator)
+            columns, relations = _explored(system, transitions, scores, outputs, predicted, policy, probability, generator)
             each = np.arange(len(rows))
             steps += len(rows)
             left_optimum += int((~optimal[each, predicted[0]]).sum())
@@ -155,7 +149,8 @@ def _explored(
     scores: np.ndarray,
     outputs: np.ndarray,
     predicted: tuple[np.ndarray, np.ndarray],
-    exploration: Exploration,
+    policy: Policy,
+    probability: float,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns and relations, int32[m], of the transitions by which exploration goes on.
@@ -166,18 +161,18 @@ def _explored(
         scores: float32[feature rows, outputs], of the classifier.
         outputs: int32[m, width], the right outputs of the optimal transitions; see correct_outputs().
         predicted: the columns and relations of the transitions that the classifier would take.
-        exploration, generator: see explore().
+        policy, probability, generator: see explore().
     """
-    if exploration.policy is Policy.prediction:
+    if policy is Policy.prediction:
         return predicted
     assert generator is not None
-    if exploration.policy is Policy.sample:
+    if policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions)
     outputs = with_best_labels(system, outputs, transitions, scores)
     optimal = best_correct_columns(outputs, transitions, scores)
     at = np.arange(len(outputs)), optimal
     gold = np.where(transitions.children[at] == NO_NODE, NO_NODE, outputs[at] - system.block_starts[transitions.blocks[at]])
-    predicts = generator.random(len(outputs)) < exploration.probability
+    predicts = generator.random(len(outputs)) < probability
     columns, relations = np.where(predicts, predicted, (optimal, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

@@ -15,7 +15,7 @@ from torch import Tensor
 from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.settings.plan import OptimizerPlan
-from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Gradients, Groups, set_loss
+from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Groups, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples
 from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, batches_of_like_lengths
@@ -23,7 +23,9 @@ from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.transitions.features import TOKEN
 
 
-def gradients_and_optimizer(classifier: Classifier, plan: OptimizerPlan) -> tuple[Gradients, Optimizer]:
+def gradients_and_optimizer(
+    classifier: Classifier, plan: OptimizerPlan
+) -> tuple[AutogradGradients | CompiledGradients, Optimizer]:
     """The fastest for where the classifier is. They have the same states, each of which the other can be restored from."""
     if not classifier.output.weight.is_cpu:
         return AutogradGradients(classifier), TorchOptimizer(classifier, plan)
@@ -33,7 +35,7 @@ def gradients_and_optimizer(classifier: Classifier, plan: OptimizerPlan) -> tupl
 
 
 class ExampleBatch(NamedTuple):
-    """Some examples: their numbers, int64[m], and what Gradients.loss() takes of them."""
+    """Some examples: their numbers, int64[m], and what AutogradGradients.loss() takes of them."""
 
     numbers: Tensor
     features: Tensor
@@ -59,7 +61,7 @@ class ExampleObjective:
     def __init__(
         self,
         classifier: Classifier,
-        gradients: Gradients,
+        gradients: AutogradGradients | CompiledGradients,
         batch_size: int,
         word_dropout: WordDropout | None = None,
     ) -> None:

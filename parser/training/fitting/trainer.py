@@ -3,8 +3,8 @@
 There is one Trainer. What differs from pass to pass is handed to it:
 
 * an *objective* draws the batches and computes the gradients of their losses, with dropout: ExampleObjective where tokens have
-  a static representation, SentenceObjective where an encoder reads sentences, BeamObjective and ExactObjective where whole
-  computations compete;
+  a static representation, SentenceObjective where an encoder reads sentences, BeamObjective where whole computations
+  compete;
 * an *optimizer* clips gradients and changes weights: TorchOptimizer, or on a CPU, for examples, CompiledOptimizer;
 * an *OptimizerPlan* says how high the learning rate is, and how it falls.
 """
@@ -12,7 +12,7 @@ There is one Trainer. What differs from pass to pass is handed to it:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -34,16 +34,9 @@ _STEPS = "steps"
 # updates can cost much and the later ones little; a whole epoch does not.
 _TIMES_GUESSING = 10
 
-# By optimizer, the highest learning rate at which training is known to go well.
-_USUAL_RATE = {"sgd": 1.0, "adam": 0.01}
-
 OnUpdate = Callable[[int, Tensor | float, int, float], None]
 """Told of each update: its number in the epoch, the mean loss of its batch in nats (a tensor where it lies on a device), its
 examples, its rate."""
-
-
-def unobserved(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
-    """An OnUpdate that does nothing."""
 
 
 class BatchLoss(NamedTuple):
@@ -105,12 +98,12 @@ class EpochLoss:
     """What an epoch says of itself.
 
     Attributes:
-        mean: loss of an example, in nats.
+        loss: mean of an example, in nats.
         examples: how many there were.
         learning_rate: that of the last batch.
     """
 
-    mean: float
+    loss: float
     examples: int
     learning_rate: float
 
@@ -123,24 +116,15 @@ class Trainer:
         optimizer: of its parameters.
         plan: of the optimizer: its learning rate, and the schedule of that.
         name: of the pass, for messages.
-        vectors_file: where word vectors were read, whose numbers can make training diverge.
     """
 
-    def __init__(
-        self,
-        objective: Objective[Any],
-        optimizer: Optimizer,
-        plan: OptimizerPlan,
-        name: str = "pass",
-        vectors_file: str | None = None,
-    ) -> None:
+    def __init__(self, objective: Objective[Any], optimizer: Optimizer, plan: OptimizerPlan, name: str = "pass") -> None:
         self._objective = objective
         self._optimizer = optimizer
         self._plan = plan
         self._name = name
-        self._vectors_file = vectors_file
 
-    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> EpochLoss:
+    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = lambda *_: None) -> EpochLoss:
         """Goes once over all batches.
 
         Args:
@@ -151,7 +135,6 @@ class Trainer:
         Raises:
             DivergenceError: the mean loss is not finite, or far above that of guessing.
         """
-        losses: list[Tensor | float] = []
         total: Tensor | float = 0.0
         examples, rate = 0, 0.0
         n_batches, batches = self._objective.batches(generator)
@@ -161,14 +144,14 @@ class Trainer:
                 self._optimizer.step(rate)
             total = total + loss.mean * loss.examples
             examples += loss.examples
-            losses.append(loss.mean)
             on_update(number, loss.mean, loss.examples, rate)
         mean = float(total) / max(1, examples)
-        if (bad := first_bad_loss(losses, mean, self._objective.uniform_loss)) is not None:
+        guessing = self._objective.uniform_loss
+        if not mean <= _TIMES_GUESSING * guessing:  # so for NaN
             raise DivergenceError(
-                f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: the loss of update {bad + 1} of "
-                f"{len(losses)} is {float(losses[bad]):.4g}, where guessing costs {self._objective.uniform_loss:.2g}; lower "
-                f"{' or '.join(suspects(self._plan, self._vectors_file))}"
+                f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: its mean loss is {mean:.4g}, "
+                f"where guessing costs {guessing:.2g}; lower {self._plan.rate_key}={self._plan.learning_rate:g}, or the "
+                "numbers of word vectors that were read from a file"
             )
         return EpochLoss(mean, examples, rate)
 
@@ -265,26 +248,4 @@ def _torch_optimizer(parameters: list[dict[str, Any]], plan: OptimizerPlan) -> t
 
 
 class DivergenceError(ValueError):
-    """Training has diverged; the message says where, and which settings can be the cause."""
-
-
-def first_bad_loss(losses: Sequence[float | Tensor], mean: float, uniform_loss: float) -> int | None:
-    """Which update of an epoch that has diverged is to be named; None if the epoch has not.
-
-    Args:
-        losses: mean loss of each update's batch.
-        mean: mean loss of the epoch, in nats per example.
-        uniform_loss: the loss of an example under a uniform distribution.
-    """
-    limit = _TIMES_GUESSING * uniform_loss
-    if mean <= limit:  # not so for NaN
-        return None
-    return next((i for i, loss in enumerate(losses) if not float(loss) <= limit), len(losses) - 1)
-
-
-def suspects(plan: OptimizerPlan, vectors_file: str | None = None) -> list[str]:
-    """Return the learning rate if it is higher than is usual; else all settings that can make training diverge."""
-    rate = f"{plan.rate_key}={plan.learning_rate:g}"
-    if vectors_file is None or plan.learning_rate > _USUAL_RATE[plan.name]:
-        return [rate]
-    return [rate, f"the numbers in vectors.file={vectors_file}"]
+    """Training has diverged; the message says where, and what to lower."""

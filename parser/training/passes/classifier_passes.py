@@ -28,15 +28,15 @@ from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkP
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
-from parser.training.examples.exploration import Exploration, ExplorationReport, explore
+from parser.training.examples.exploration import ExplorationReport, explore
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights, WordDropout
-from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer, Tuning
+from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
-from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
+from parser.training.passes.training_pass import RunContext, Saved, TrainingPass
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +67,6 @@ class TrainedClassifier:
     def device(self) -> torch.device:
         """Where it is."""
         return self.model.classifier.output.weight.device
-
-    @property
-    def vectors_file(self) -> str | None:
-        """Where its word vectors were read; None: there are none, or they were trained."""
-        return None if self.plan.vectors is None else self.plan.vectors.file
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Encodes batches of sentences; for a contextual token representation."""
@@ -172,15 +167,13 @@ class ClassifierPass(TrainingPass):
     def _new_trainer(self) -> Trainer:
         """What trains in this pass."""
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
 
         def tell(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
             self._context.observers.on_update(Update(self.name, epoch, number, loss, examples, rate))
 
         with self._context.stopwatch(f"{self.name}_fit"):
-            fitted = self._trainer.fit_epoch(epoch, self._classifier.order, tell)
-        words = int(self.data.sentences.lengths.sum())
-        return Fitted(fitted.mean, fitted.learning_rate, fitted.examples, words, self._context.stopwatch.last)
+            return self._trainer.fit_epoch(epoch, self._classifier.order, tell)
 
     def state(self) -> Saved:
         return self._classifier.state() | {"optimizer": self._trainer.state()}
@@ -219,7 +212,7 @@ class ExamplePass(ClassifierPass):
             gradients, optimizer = gradients_and_optimizer(classifier, plan)
             word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots])
             self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout)
-        return Trainer(self._objective, optimizer, plan, self.name, trained.vectors_file)
+        return Trainer(self._objective, optimizer, plan, self.name)
 
     @cached_property
     def _choices(self) -> Choices | None:
@@ -261,7 +254,7 @@ class GoldPass(ExamplePass):
             name = system.oracles[0]
         return oracles.create(name, None, **system.gold_options).bind(trees)
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
         self._objective.examples = self.examples if epoch == 0 or self.data.trees.whole.all() else self._followed(epoch)
         return super().fit_epoch(epoch)
 
@@ -271,7 +264,7 @@ class GoldPass(ExamplePass):
         with self._context.stopwatch("gold_computations"):
             generator = np.random.default_rng([self._context.seed, epoch])
             arguments = self._oracle, model.system, model.table, _scorer(model, data)
-            return explore(data, *arguments, exploration=Exploration(Policy.mixed, 0.0), generator=generator)[0]
+            return explore(data, *arguments, policy=Policy.mixed, probability=0.0, generator=generator)[0]
 
 
 class ExplorationPass(ExamplePass):
@@ -330,7 +323,7 @@ class ExplorationPass(ExamplePass):
         self._objective.examples = self._joined(self._explore(last)[0])
         self._classifier.put_weights(saved["weights"])
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
         """Explore first, where ``explore_every`` says so, then train for an epoch."""
         if self._is_due(epoch) and epoch != self._explored:
             self._objective.examples = NO_EXAMPLES  # in a big treebank, they take gigabytes
@@ -359,8 +352,8 @@ class ExplorationPass(ExamplePass):
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             scorer = _scorer(model, data)
-            exploration = Exploration(how.policy, how.exploration_probability)
-            arguments = self._oracle, model.system, model.table, scorer, how.target, exploration, generator
+            policy = how.policy, how.exploration_probability
+            arguments = self._oracle, model.system, model.table, scorer, how.target, *policy, generator
             if (choices := self._choices) is None:
                 return explore(data, *arguments, soft_targets=self._teacher)
             choices.begin()
@@ -400,9 +393,9 @@ class GlobalPass(ClassifierPass):
         reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
         training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
-        return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
+        return Trainer(self._objective, trained.optimizer(plan), plan, self.name)
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
         fitted = super().fit_epoch(epoch)
         self._context.observers.on_search(SearchEnd(self.name, epoch, self._objective.report()))
         return fitted

@@ -25,8 +25,9 @@ from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
 from parser.training.fitting.beam_objective import BeamTraining, SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron
+from parser.training.fitting.trainer import EpochLoss
 from parser.training.observers import ExplorationEnd, SearchEnd
-from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
+from parser.training.passes.training_pass import RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
 
 
@@ -101,10 +102,10 @@ class LinearPass(TrainingPass):
         model = self._trained.model
         model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, model.system.n_outputs)
 
-    def _fitted(self, loss: float, updates: int) -> Fitted:
-        """Of an epoch that has just been timed; what parses from now on is the average with its updates."""
-        self._trained.model.weights = self._trained.perceptron.average()
-        return Fitted(loss, 1.0, updates, int(self._trained.data.sentences.lengths.sum()), self._context.stopwatch.last)
+    @property
+    def data(self) -> TrainingSentences:
+        """The sentences."""
+        return self._trained.data
 
 
 class OnlinePass(LinearPass):
@@ -121,7 +122,7 @@ class OnlinePass(LinearPass):
     def begin(self) -> None:
         """Do nothing: the perceptron is new."""
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
         online, trained = self._plan.settings, self._trained
         explores = online.mode is Mode.explore and epoch >= online.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
@@ -129,10 +130,11 @@ class OnlinePass(LinearPass):
         probability = online.exploration_probability if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
             wrong, report = iterate(*learned, generator, canonical=online.mode is Mode.static, probability=probability)
-        fitted = self._fitted(wrong / max(1, report.steps), report.steps)
+        trained.model.weights = trained.perceptron.average()
         if explores:
-            self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, fitted.fit_seconds))
-        return fitted
+            seconds = self._context.stopwatch.last
+            self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, seconds))
+        return EpochLoss(wrong / max(1, report.steps), report.steps, 1.0)
 
 
 class StructuredPass(LinearPass):
@@ -156,7 +158,7 @@ class StructuredPass(LinearPass):
         self._trained.model.beam = self._search
         super().restore(saved, epochs_done)
 
-    def fit_epoch(self, epoch: int) -> Fitted:
+    def fit_epoch(self, epoch: int) -> EpochLoss:
         trained, model = self._trained, self._trained.model
         learner = BeamPerceptron(
             trained.perceptron, model.system, model.templates, trained.data, trained.oracle, self._training
@@ -164,7 +166,7 @@ class StructuredPass(LinearPass):
         generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # none of the pass before
         with self._context.stopwatch(f"{self.name}_fit"):
             learned = [learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()]
-        fitted = self._fitted(float(np.mean([one.loss for one in learned])), len(learned))
+        model.weights = trained.perceptron.average()
         report = SearchReport(
             100 * float(np.mean([one.loss > 0 for one in learned])),
             100 * float(np.mean([one.step for one in learned])),
@@ -172,7 +174,7 @@ class StructuredPass(LinearPass):
             float(np.mean([one.configurations for one in learned])),
         )
         self._context.observers.on_search(SearchEnd(self.name, epoch, report))
-        return fitted
+        return EpochLoss(float(np.mean([one.loss for one in learned])), len(learned), 1.0)
 
 
 def iterate(
@@ -207,8 +209,9 @@ def iterate(
         while goes_on:
             scores = oracle.score_batch(queries)[0]
             explores = probability == 1 or (probability > 0 and generator.random() < probability)
-            step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=explores)
-            updated, optimal, highest, score, goes_on = step.counts()
+            updated, optimal, highest, score, goes_on = perceptron.step(
+                now, scores, sentences.values, start, gold, canonical=canonical, follows=explores
+            )
             steps += 1
             wrong += updated
             n_optimal += optimal

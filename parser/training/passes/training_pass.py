@@ -18,6 +18,8 @@ from torch import Tensor
 from parser.beam_settings import Beam
 from parser.settings.plan import SystemPlan
 from parser.training.examples.corpus import Corpus
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.trainer import EpochLoss
 from parser.training.observers import Observer
 
 Saved = dict[str, dict[str, Tensor]]
@@ -64,17 +66,6 @@ class RunContext:
     seed: int
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What an epoch of a pass says of itself; see EpochEnd."""
-
-    loss: float
-    learning_rate: float
-    examples: int
-    words: int
-    fit_seconds: float
-
-
 class TrainingPass(ABC):
     """A pass over the training sentences. Its model is changed in place.
 
@@ -98,6 +89,11 @@ class TrainingPass(ABC):
         """About how many examples an epoch has: a word takes two steps."""
         return 2 * self._context.corpus.train.n_words
 
+    @property
+    @abstractmethod
+    def data(self) -> TrainingSentences:
+        """The sentences that it goes over."""
+
     @abstractmethod
     def begin(self) -> None:
         """Makes ready for the first epoch."""
@@ -107,8 +103,8 @@ class TrainingPass(ABC):
         """Makes ready for the epoch after ``epochs_done``, in place of begin(): puts back what state() gave then."""
 
     @abstractmethod
-    def fit_epoch(self, epoch: int) -> Fitted:
-        """Trains for an epoch, whose number counts from 0."""
+    def fit_epoch(self, epoch: int) -> EpochLoss:
+        """Trains for an epoch, whose number counts from 0; the stopwatch's last stage is that of its updates."""
 
     @abstractmethod
     def state(self) -> Saved:
