@@ -3,8 +3,8 @@
 This package alone knows what numba, LLVM and torch do not make public. The decorators themselves are in
 oracles/kernel_cache.py, as the oracles need them, too.
 
-The first run with each kind of model has to wait for its kernels. On a terminal a bar on standard error counts them and names
-the one at hand, as long as any is being compiled; elsewhere one line says so, once. Where all are on disk, nothing is said.
+The first run with each kind of model has to wait for its kernels: one line on standard error says so, once. Where all are on
+disk, nothing is said.
 """
 
 from __future__ import annotations
@@ -81,7 +81,6 @@ def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
 _PACKAGES = ("oracles", "parser")
 
 _LINE = "compiling kernels, which the first run with each kind of model does; it takes about ten seconds"
-_FORMAT = "compiling kernels for this and later runs: {n} done, {elapsed}{postfix}"
 
 
 class Compilation(event.Listener):
@@ -96,57 +95,28 @@ class Compilation(event.Listener):
 
     def __init__(self) -> None:
         self._ours: list[bool] = []  # of the kernels that are being compiled, the innermost last, whether they are ours
-        self._done = 0
         self._begun = 0.0
         self.seconds = 0.0
         self._said = False
-        self._bar: Any = None
         self._collects = False
 
     def on_start(self, event: event.Event) -> None:
         """A kernel is begun."""
-        kernel = event.data["dispatcher"].py_func
-        self._ours.append(kernel.__module__.partition(".")[0] in _PACKAGES)
-        if not self._ours[-1]:
-            return
-        if len(self._ours) == 1:
-            self._begin()
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}")
+        self._ours.append(event.data["dispatcher"].py_func.__module__.partition(".")[0] in _PACKAGES)
+        if self._ours == [True]:
+            self._begun = time.perf_counter()
+            self._collects = gc.isenabled()
+            gc.disable()
+            if not self._said and sys.stderr is not None:
+                print(_LINE, file=sys.stderr, flush=True)
+                self._said = True
 
     def on_end(self, event: event.Event) -> None:
         """A kernel is done, or has failed."""
-        if not self._ours.pop():
-            return
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update()
-        if not self._ours:
-            self._end()
-
-    def _begin(self) -> None:
-        self._begun = time.perf_counter()
-        self._collects = gc.isenabled()
-        gc.disable()
-        if sys.stderr is None:
-            return
-        if sys.stderr.isatty():
-            from tqdm import tqdm  # where all is compiled, nobody waits for it to load
-
-            # A bar for each kernel that Python has called, as in between other things are shown. Together they look like one.
-            self._bar = tqdm(initial=self._done, bar_format=_FORMAT, leave=False, delay=1e-9)  # not drawn before it is right
-            self._bar.start_t -= self.seconds
-        elif not self._said:
-            print(_LINE, file=sys.stderr, flush=True)
-            self._said = True
-
-    def _end(self) -> None:
-        self.seconds += time.perf_counter() - self._begun
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-        if self._collects:
-            gc.enable()
+        if self._ours.pop() and not self._ours:
+            self.seconds += time.perf_counter() - self._begun
+            if self._collects:
+                gc.enable()
 
 
 _of_process = Compilation()

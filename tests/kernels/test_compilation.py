@@ -1,4 +1,4 @@
-"""That kernels are being compiled is said: on a terminal by a bar that counts and names them, elsewhere by one line."""
+"""That kernels are being compiled is said, by one line."""
 
 from __future__ import annotations
 
@@ -36,11 +36,6 @@ highest(np.array([1, 2]))
 of_compilation = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def python(cache: Path, code: str, *arguments: Path) -> str:
     """What a program says on standard error, whose kernels are kept in that folder."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
@@ -56,10 +51,6 @@ def of(name: str, package: str = "parser.decoding") -> Any:
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
-def drawn(terminal: Terminal) -> list[str]:
-    return [line.strip() for line in terminal.getvalue().split("\r") if line.strip()]
-
-
 @of_compilation
 @pytest.mark.parametrize(
     "show",
@@ -68,7 +59,7 @@ def drawn(terminal: Terminal) -> list[str]:
         "",
     ],
 )
-def test_one_line_says_it_where_there_is_no_terminal_and_none_where_all_is_there(tmp_path, show):
+def test_one_line_says_it_and_none_where_all_is_there(tmp_path, show):
     said = LINE if show else ""
     assert [python(tmp_path, COMPILING.format(show=show)) for _ in range(2)] == [said, ""]
 
@@ -110,38 +101,27 @@ print(len(names), file=sys.stderr)
     assert second == "0\n"
 
 
-def test_on_a_terminal_a_bar_counts_and_names_them(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+def test_one_line_says_it_however_many_there_are(monkeypatch):
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
     heard = Compilation()
-    heard.on_start(of("outer"))
-    heard.on_start(of("inner"))
-    heard.on_start(of("of_numba", "numba.np"))
-    heard.on_end(of("of_numba", "numba.np"))
-    heard.on_end(of("inner"))
-    heard.on_end(of("outer"))
-    lines = drawn(terminal)
-    assert lines[0].startswith("compiling kernels for this and later runs: 0 done, 00:0")
-    assert lines[0].endswith(", some.outer")
-    assert any("0 done" in line and line.endswith(", some.inner") for line in lines)
-    assert not any("of_numba" in line for line in lines)
-    assert terminal.getvalue().endswith("\r")  # the bar is gone
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    heard.on_start(of("another"))
-    assert "2 done" in drawn(terminal)[0]
-    heard.on_end(of("another"))
+    for _ in range(2):
+        heard.on_start(of("outer"))
+        heard.on_start(of("inner"))
+        heard.on_start(of("of_numba", "numba.np"))
+        for name in ("of_numba", "inner", "outer"):
+            heard.on_end(of(name))
+        assert said.getvalue() == LINE
 
 
 def test_kernels_of_others_are_theirs(monkeypatch):
-    for stream in (Terminal(), io.StringIO()):
-        monkeypatch.setattr(sys, "stderr", stream)
-        heard = Compilation()
-        heard.on_start(of("theirs", "elsewhere"))
-        assert gc.isenabled()
-        heard.on_end(of("theirs", "elsewhere"))
-        assert stream.getvalue() == ""
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+    heard = Compilation()
+    heard.on_start(of("theirs", "elsewhere"))
+    assert gc.isenabled()
+    heard.on_end(of("theirs", "elsewhere"))
+    assert said.getvalue() == ""
 
 
 def test_a_clock_stands_meanwhile(monkeypatch):
