@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -39,14 +40,14 @@ from parser.transitions.features import RELATION
 log = logging.getLogger(__name__)
 
 
-def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
+def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass[Any]]]:
     """A new model, and the passes that train it, one after the other."""
     if isinstance(plan.model, LinearPlan):
         return _linear(plan, context)
     return _classifier(plan, plan.model, context)
 
 
-def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[Model, list[TrainingPass]]:
+def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[Model, list[TrainingPass[Any]]]:
     def fresh() -> Model:
         return new_model(plan, network, context.corpus)
 
@@ -60,7 +61,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         take_over(model, old)
     _remember(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
-    passes: list[TrainingPass] = []
+    passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
         match one:
             case GoldPlan():
@@ -74,11 +75,11 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     return model, passes
 
 
-def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
+def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[TrainingPass[Any]]]:
     corpus, system = context.corpus, plan.system
     model = LinearModel.new(corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options))
     trained = TrainedLinearModel(model, plan.passes[0].trees, plan.oracle, context)
-    passes: list[TrainingPass] = []
+    passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
         match one:
             case OnlinePlan():

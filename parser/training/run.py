@@ -257,7 +257,7 @@ class Run:
             if scores is not None:
                 of_last[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
 
-    def _train_pass(self, one: TrainingPass) -> None:
+    def _train_pass(self, one: TrainingPass[Any]) -> None:
         if not one.given:
             best = self._fit(one)
             if self._plan.keep_best and best:
@@ -269,7 +269,7 @@ class Run:
         self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
-    def _fit(self, one: TrainingPass) -> dict[str, Tensor]:
+    def _fit(self, one: TrainingPass[Any]) -> dict[str, Tensor]:
         """Goes through the epochs of a pass that are left; the weights of its best one, none without a dev part."""
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})

@@ -11,6 +11,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -18,7 +19,6 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
-from parser.beam_settings import Beam
 from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
@@ -36,7 +36,7 @@ from parser.training.fitting.example_objective import ExampleObjective, Sentence
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights, WordDropout
 from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
-from parser.training.passes.training_pass import RunContext, Saved, TrainingPass
+from parser.training.passes.training_pass import PlanT, RunContext, Saved, TrainingPass
 
 log = logging.getLogger(__name__)
 
@@ -120,28 +120,19 @@ class TrainedClassifier:
             torch.cuda.set_rng_state(saved["generators"]["cuda"], self.device)
 
 
-class ClassifierPass(TrainingPass):
+class ClassifierPass(TrainingPass[PlanT]):
     """A pass that trains a classifier by the gradients of an Objective.
 
     Args:
         plan: of the pass.
         classifier: what it trains.
         context: of the run.
-        search, given: see TrainingPass.
     """
 
     _trainer: Trainer
 
-    def __init__(
-        self,
-        plan: GoldPlan | ExplorationPlan | GlobalPlan,
-        classifier: TrainedClassifier,
-        context: RunContext,
-        search: Beam | None = None,
-        given: bool = False,
-    ) -> None:
-        super().__init__(plan.name, plan.epochs, context, search, given)
-        self._trees = plan.trees
+    def __init__(self, plan: PlanT, classifier: TrainedClassifier, context: RunContext) -> None:
+        super().__init__(plan, context)
         self._classifier = classifier
 
     @property
@@ -153,7 +144,7 @@ class ClassifierPass(TrainingPass):
     def data(self) -> TrainingSentences:
         """The sentences of the pass."""
         with self._context.stopwatch("projectivize"):
-            return self._context.corpus.training_sentences(self._trees)
+            return self._context.corpus.training_sentences(self._plan.trees)
 
     def begin(self) -> None:
         self._trainer = self._new_trainer()
@@ -185,24 +176,16 @@ class ClassifierPass(TrainingPass):
         self._classifier.put_weights(weights)
 
 
-class ExamplePass(ClassifierPass):
-    """A pass that learns from examples.
+ExamplePlanT = TypeVar("ExamplePlanT", GoldPlan, ExplorationPlan)
 
-    Args:
-        plan, classifier, context: see ClassifierPass.
-        given: see TrainingPass.
-    """
+
+class ExamplePass(ClassifierPass[ExamplePlanT]):
+    """A pass that learns from examples; see ClassifierPass."""
 
     _objective: ExampleObjective | SentenceObjective
 
-    def __init__(
-        self, plan: GoldPlan | ExplorationPlan, classifier: TrainedClassifier, context: RunContext, given: bool = False
-    ) -> None:
-        super().__init__(plan, classifier, context, given=given)
-        self._optimizer_plan = plan.optimizer
-
     def _new_trainer(self) -> Trainer:
-        plan, trained, classifier = self._optimizer_plan, self._classifier, self.model.classifier
+        plan, trained, classifier = self._plan.optimizer, self._classifier, self.model.classifier
         data = self.data
         optimizer: Optimizer
         if classifier.tokens.contextual:
@@ -224,18 +207,12 @@ class ExamplePass(ClassifierPass):
         return Choices(paths, self.data.sentences, model.vocabularies, model.system, model.table, model.lookahead)
 
 
-class GoldPass(ExamplePass):
+class GoldPass(ExamplePass[GoldPlan]):
     """The first pass: the configurations of gold computations, the same in every epoch.
 
     Where heads are not known, many computations keep all known ones, and from the second epoch on the classifier chooses among
     the optimal transitions, by its weights at the beginning of the epoch.
-
-    Args:
-        plan, classifier, context: see ClassifierPass.
     """
-
-    def __init__(self, plan: GoldPlan, classifier: TrainedClassifier, context: RunContext) -> None:
-        super().__init__(plan, classifier, context, given=plan.given)
 
     @cached_property
     def examples(self) -> Examples:
@@ -267,7 +244,7 @@ class GoldPass(ExamplePass):
             return explore(data, *arguments, policy=Policy.mixed, probability=0.0, generator=generator)[0]
 
 
-class ExplorationPass(ExamplePass):
+class ExplorationPass(ExamplePass[ExplorationPlan]):
     """The second pass: the parser follows its own predictions, and an oracle says which steps are optimal.
 
     Args:
@@ -287,7 +264,6 @@ class ExplorationPass(ExamplePass):
         teachers: Sequence[Model] = (),
     ) -> None:
         super().__init__(plan, classifier, context)
-        self._plan = plan
         self._oracle_plan = oracle
         self._gold = gold
         self._teachers = teachers
@@ -370,14 +346,10 @@ def _scorer(model: Model, data: TrainingSentences) -> Scorer:
     return kind(model.weights(), model.table, data.sentences)
 
 
-class GlobalPass(ClassifierPass):
+class GlobalPass(ClassifierPass[GlobalPlan]):
     """The third pass: whole computations compete in a beam; see ClassifierPass."""
 
     _objective: BeamObjective
-
-    def __init__(self, plan: GlobalPlan, classifier: TrainedClassifier, context: RunContext) -> None:
-        super().__init__(plan, classifier, context, plan.search)
-        self._plan = plan
 
     @property
     def expected_examples(self) -> int:

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
-from parser.beam_settings import Beam
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.weights import HashedWeights
@@ -27,7 +26,7 @@ from parser.training.fitting.beam_objective import BeamTraining, SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron
 from parser.training.fitting.trainer import EpochLoss
 from parser.training.observers import ExplorationEnd, SearchEnd
-from parser.training.passes.training_pass import RunContext, Saved, TrainingPass
+from parser.training.passes.training_pass import PlanT, RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
 
 
@@ -64,24 +63,17 @@ class TrainedLinearModel:
         return self._oracle.create().bind(self.data.trees)
 
 
-class LinearPass(TrainingPass):
+class LinearPass(TrainingPass[PlanT]):
     """A pass that trains a linear model.
 
     Args:
         plan: of the pass.
         trained: what it trains.
         context: of the run.
-        search: see TrainingPass.
     """
 
-    def __init__(
-        self,
-        plan: OnlinePlan | StructuredPlan,
-        trained: TrainedLinearModel,
-        context: RunContext,
-        search: Beam | None = None,
-    ) -> None:
-        super().__init__(plan.name, plan.epochs, context, search)
+    def __init__(self, plan: PlanT, trained: TrainedLinearModel, context: RunContext) -> None:
+        super().__init__(plan, context)
         self._trained = trained
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
@@ -108,16 +100,8 @@ class LinearPass(TrainingPass):
         return self._trained.data
 
 
-class OnlinePass(LinearPass):
-    """Learns at every step of computations.
-
-    Args:
-        plan, trained, context: see LinearPass.
-    """
-
-    def __init__(self, plan: OnlinePlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan, trained, context)
-        self._plan = plan
+class OnlinePass(LinearPass[OnlinePlan]):
+    """Learns at every step of computations; see LinearPass."""
 
     def begin(self) -> None:
         """Do nothing: the perceptron is new."""
@@ -137,32 +121,22 @@ class OnlinePass(LinearPass):
         return EpochLoss(wrong / max(1, report.steps), report.steps, 1.0)
 
 
-class StructuredPass(LinearPass):
-    """Learns from whole computations, which compete in a beam; with an average of its own.
-
-    Args:
-        plan, trained, context: see LinearPass.
-    """
-
-    def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan, trained, context, plan.search)
-        training = plan.training
-        self._training = BeamTraining(plan.search.without_signatures(), training.gold_size, training.update)
-        self._search = plan.search
+class StructuredPass(LinearPass[StructuredPlan]):
+    """Learns from whole computations, which compete in a beam, with an average of its own; see LinearPass."""
 
     def begin(self) -> None:
-        self._trained.model.beam = self._search  # what observers draw is parsed with it
+        self._trained.model.beam = self._plan.search  # what observers draw is parsed with it
         self._trained.perceptron.begin_average()
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        self._trained.model.beam = self._search
+        self._trained.model.beam = self._plan.search
         super().restore(saved, epochs_done)
 
     def fit_epoch(self, epoch: int) -> EpochLoss:
         trained, model = self._trained, self._trained.model
-        learner = BeamPerceptron(
-            trained.perceptron, model.system, model.templates, trained.data, trained.oracle, self._training
-        )
+        search, how = self._plan.search.without_signatures(), self._plan.training
+        training = BeamTraining(search, how.gold_size, how.update)
+        learner = BeamPerceptron(trained.perceptron, model.system, model.templates, trained.data, trained.oracle, training)
         generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # none of the pass before
         with self._context.stopwatch(f"{self.name}_fit"):
             learned = [learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()]

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from torch import Tensor
 
 from parser.beam_settings import Beam
-from parser.settings.plan import SystemPlan
+from parser.settings.plan import PassPlan, SystemPlan
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.trainer import EpochLoss
@@ -66,23 +67,29 @@ class RunContext:
     seed: int
 
 
-class TrainingPass(ABC):
+PlanT = TypeVar("PlanT", bound=PassPlan)
+
+
+class TrainingPass(ABC, Generic[PlanT]):
     """A pass over the training sentences. Its model is changed in place.
 
     Args:
+        plan: of the pass.
+        context: of the run.
+
+    Attributes:
         name: for messages, and for its stages in metrics.json.
         epochs: how often it goes over what it learns from.
-        context: of the run.
         search: how dev is parsed after each of them; None: greedily.
         given: whether another run has done it, so that only its end is measured.
     """
 
-    def __init__(self, name: str, epochs: int, context: RunContext, search: Beam | None = None, given: bool = False) -> None:
-        self.name = name
-        self.epochs = epochs
+    def __init__(self, plan: PlanT, context: RunContext) -> None:
+        self._plan = plan
         self._context = context
-        self.search = search
-        self.given = given
+        self.name, self.epochs = plan.name, plan.epochs
+        self.search: Beam | None = getattr(plan, "search", None)
+        self.given: bool = getattr(plan, "given", False)
 
     @property
     def expected_examples(self) -> int:
