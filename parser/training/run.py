@@ -62,7 +62,7 @@ from parser.training.lemma_training import learn_lemmas
 from parser.training.observers import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
-from parser.training.passes.training_pass import RunContext, Saved, Stopwatch, TrainingPass
+from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ from parser.training.fitting.example_objective import ExampleObjective, Sentence
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights, WordDropout
 from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
-from parser.training.passes.training_pass import PlanT, RunContext, Saved, TrainingPass
+from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from parser.training.fitting.beam_objective import BeamTraining, SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron
 from parser.training.fitting.trainer import EpochLoss
 from parser.training.observers import ExplorationEnd, SearchEnd
-from parser.training.passes.training_pass import PlanT, RunContext, Saved, TrainingPass
+from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
 
 
