@@ -14,8 +14,8 @@ from parser.settings import Settings
 from parser.settings.overrides import training_settings
 from parser.settings.paths import escaped, override
 from parser.settings.plan import plan
-from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
+from parser.training.run_folder import CheckpointError
 
 # Settings that have left, by their beginnings: rows of such trainings are shown, and commit f3f2ff4a can make more of them.
 GONE = ("beam=exact", "second_pass.target=marginal", "system=two_planar", "vectors.components=")

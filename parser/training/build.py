@@ -31,9 +31,9 @@ from parser.settings.plan import (
 )
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.teacher import load_teachers
+from parser.training.passes import RunContext, TrainingPass
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
-from parser.training.passes import RunContext, TrainingPass
 from parser.training.run_folder import same_network
 from parser.transitions.features import RELATION
 

@@ -54,16 +54,15 @@ from parser.text.tokenizer_training import OPTIONS, tokenizer_in_training
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
 from parser.text.udpipe import UdpipeError
-from parser.training import checkpoint, run_folder
+from parser.training import run_folder
 from parser.training.build import build
-from parser.training.checkpoint import CheckpointError, Progress
 from parser.training.examples.corpus import Corpus
 from parser.training.lemma_training import learn_lemmas
 from parser.training.observers import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
-from parser.training.run_folder import Manifest
+from parser.training.run_folder import CheckpointError, Manifest, Progress
 
 log = logging.getLogger(__name__)
 
@@ -293,7 +292,7 @@ class Run:
             self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
             progress.cpu_seconds = self._cpu_seconds()
-            checkpoint.save(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
+            run_folder.save_checkpoint(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
         return best
 
     def _measure(self, part: str, search: Beam | None) -> Metrics | None:
@@ -333,7 +332,7 @@ def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
     path = folder / run_folder.CHECKPOINT
     if not path.exists():
         return Progress(manifest=asdict(manifest)), {}
-    progress, tensors = checkpoint.load(path)
+    progress, tensors = run_folder.load_checkpoint(path)
     if (difference := Manifest(**progress.manifest).difference(manifest)) is not None:
         raise CheckpointError(
             f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from parser.settings import Settings, SettingsError
 from parser.settings.plan import plan
-from parser.training.checkpoint import CheckpointError, Progress, load, save
+from parser.training.run_folder import CheckpointError, Progress, load_checkpoint, save_checkpoint
 from tests.fuzz.mutations import VALUES, mutate_bytes, mutate_tensors
 from tests.toy import settings
 
@@ -27,13 +27,13 @@ def fuzz_checkpoint(rng: Random, folder: Path) -> None:
     """Damage is told; or what is read is what was written."""
     path = folder / "checkpoint.safetensors"
     progress, groups = _state(rng)
-    save(path, progress, groups)
+    save_checkpoint(path, progress, groups)
     if rng.random() < 0.5:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
     else:
         mutate_tensors(path, rng)
     try:
-        found, tensors = load(path)
+        found, tensors = load_checkpoint(path)
     except CheckpointError as error:
         assert str(error).startswith(str(path))
         assert "resume=false" in str(error)

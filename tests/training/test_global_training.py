@@ -15,8 +15,8 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
-from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
+from parser.training.run_folder import CheckpointError
 from tests.training.small_runs import Searches, files_of, run, train_until_killed
 
 GLOBAL = [

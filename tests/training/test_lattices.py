@@ -18,10 +18,10 @@ from parser.evaluation import evaluate_files
 from parser.lattices import Lattice, conllu, text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.model.model import Model
-from parser.training.checkpoint import CheckpointError
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.lattices import Choices, within_lookahead
 from parser.training.run import train
+from parser.training.run_folder import CheckpointError
 from parser.transitions.features import Slot
 from tests.decoding.slow_lattices import lattice_model, read_slots
 from tests.lattices.made import all_paths, drawn_lattice

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
+from parser.training.run_folder import CheckpointError
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 
 OVERRIDES = [

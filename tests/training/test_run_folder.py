@@ -13,10 +13,17 @@ import torch
 from parser.model_folder import SETTINGS, ModelError
 from parser.storage import write_json
 from parser.training import run_folder
-from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers import EpochEnd, Observer
 from parser.training.run import train
-from parser.training.run_folder import Manifest, RunFolderError, held
+from parser.training.run_folder import (
+    CheckpointError,
+    Manifest,
+    Progress,
+    RunFolderError,
+    held,
+    load_checkpoint,
+    save_checkpoint,
+)
 from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import KilledError
 
@@ -157,9 +164,9 @@ def test_damaged_checkpoints_are_told(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     generator = torch.Generator().manual_seed(0)
     groups = {"weights": {"a": torch.rand(5, 3, generator=generator)}, "best": {"a": torch.arange(7, dtype=torch.uint8)}}
-    save(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
+    save_checkpoint(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
     whole = path.read_bytes()
-    progress, tensors = load(path)
+    progress, tensors = load_checkpoint(path)
     assert progress.seconds == {"read": 1.5}
     assert torch.equal(tensors["weights"]["a"], groups["weights"]["a"])
 
@@ -173,4 +180,4 @@ def test_damaged_checkpoints_are_told(tmp_path):
     for data in damaged:
         path.write_bytes(data)
         with pytest.raises(CheckpointError, match="resume=false"):
-            load(path)
+            load_checkpoint(path)

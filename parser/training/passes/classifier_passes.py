@@ -25,7 +25,6 @@ from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import Policy
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
-from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
 from parser.training.examples.exploration import ExplorationReport, explore
@@ -37,6 +36,7 @@ from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, 
 from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
 from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
+from parser.training.run_folder import restore_weights, trained_weights
 
 log = logging.getLogger(__name__)
 
