@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from functools import wraps
 from importlib.util import find_spec
@@ -29,9 +28,6 @@ from parser.training.observers import EpochEnd, ExplorationEnd, Observer, PassEn
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch.utils.tensorboard import SummaryWriter
-
-    from parser.decoding.sentence_parser import SentenceParser
-    from parser.model.loading import AnyModel
 
 log = logging.getLogger(__name__)
 
@@ -58,13 +54,14 @@ _MOST = 20  # relations in a figure
 _FURTHEST = 10  # distances from here on are one
 
 
-def _naming_the_folder(method: Callable[..., None]) -> Callable[..., None]:
-    """Of an error of the file of events, which is reported without its name, says in which folder that lies."""
+def _writing(hook: Callable[..., None]) -> Callable[..., None]:
+    """Gives a hook the file of events, if there is one; errors of that file, which do not name it, get the name of the folder."""
 
-    @wraps(method)
+    @wraps(hook)
     def told(self: TensorBoard, *event: Any) -> None:
-        with nullcontext() if self._start is None else naming(self._start.folder):
-            method(self, *event)
+        if self._writer is not None:
+            with naming(self._start.folder):
+                hook(self, self._writer, *event)
 
     return told
 
@@ -74,15 +71,16 @@ class TensorBoard(Observer):
 
     The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
     exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
-    ``Plan.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
+    ``Plan.tensorboard`` says what else there is: TEXT has trees, IMAGES figures.
     """
+
+    _start: RunStart
+    _compared: dict[str, Any]
 
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
         self._step = 0
         self._pass = 0
-        self._compared: dict[str, Any] = {}
-        self._start: RunStart | None = None
 
     def on_start(self, start: RunStart) -> None:
         """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
@@ -100,18 +98,18 @@ class TensorBoard(Observer):
     def on_pass_start(self, start: PassStart) -> None:
         self._pass = start.number
 
-    @_naming_the_folder
-    def on_exploration(self, exploration: ExplorationEnd) -> None:
+    @_writing
+    def on_exploration(self, writer: SummaryWriter, exploration: ExplorationEnd) -> None:
         """Records what happened, at the epoch that comes next."""
-        self._record({f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
+        self._record(writer, {f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
 
-    @_naming_the_folder
-    def on_search(self, search: SearchEnd) -> None:
+    @_writing
+    def on_search(self, writer: SummaryWriter, search: SearchEnd) -> None:
         """Records how the searches of the epoch went."""
-        self._record({f"search/{key}": value for key, value in asdict(search.report).items()})
+        self._record(writer, {f"search/{key}": value for key, value in asdict(search.report).items()})
 
-    @_naming_the_folder
-    def on_epoch(self, epoch: EpochEnd) -> None:
+    @_writing
+    def on_epoch(self, writer: SummaryWriter, epoch: EpochEnd) -> None:
         curves = {
             "train/loss": epoch.loss,
             "train/learning_rate": epoch.learning_rate,
@@ -120,47 +118,42 @@ class TensorBoard(Observer):
         }
         if epoch.dev is not None:
             curves |= {f"dev/{key}": epoch.dev[key] for key in ("las", "uas") if key in epoch.dev}
-        self._record(curves)
-        self._draw_trees()
+        self._record(writer, curves)
+        self._draw_trees(writer)
         self._step += 1
 
-    @_naming_the_folder
-    def on_pass(self, end: PassEnd) -> None:
+    @_writing
+    def on_pass(self, writer: SummaryWriter, end: PassEnd) -> None:
         """Draws figures of what the weights that the pass keeps make of the dev part."""
-        if self._writer is None or self._start is None or self._start.corpus.dev is None:
-            return
-        if not (self._start.plan.tensorboard.figures and self._start.corpus.dev.labelled.any()):
+        gold, model = self._start.corpus.dev, self._start.model
+        if gold is None or not (self._start.plan.tensorboard.figures and gold.labelled.any()):
             return
         if find_spec("matplotlib") is None:
             log.info("no figures for TensorBoard without matplotlib: pip install matplotlib")
             return
-        gold, model = self._start.corpus.dev, self._start.model
-        parses = _parser(model).parse(gold.sentences, single_root=self._start.plan.single_root)
+        parses = parser_with_beam(model, model.beam).parse(gold.sentences, single_root=self._start.plan.single_root)
         for name, figure in figures(gold, parses, model.relations.symbols).items():
-            self._writer.add_figure(name, figure, self._step - 1)
+            writer.add_figure(name, figure, self._step - 1)
 
-    @_naming_the_folder
-    def on_end(self, metrics: dict[str, Any]) -> None:
+    @_writing
+    def on_end(self, writer: SummaryWriter, metrics: dict[str, Any]) -> None:
         """Records final metrics, and the settings to compare runs by, as hyperparameters."""
         parts = {part: metrics[part] or {} for part in ("dev", "test")}
         final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
-        if self._writer is not None:
-            self._writer.add_hparams(self._compared, final, run_name=".")
+        writer.add_hparams(self._compared, final, run_name=".")
 
-    @_naming_the_folder
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    @_writing
+    def close(self, writer: SummaryWriter) -> None:
+        writer.close()
 
-    def _draw_trees(self) -> None:
+    def _draw_trees(self, writer: SummaryWriter) -> None:
         """The first sentences of dev as the parser parses them now, against gold."""
-        if self._writer is None or self._start is None or self._start.corpus.dev is None:
-            return
         gold, model = self._start.corpus.dev, self._start.model
-        most = min(self._start.plan.tensorboard.trees, len(gold.source))
-        if not most:
+        if gold is None or not (most := min(self._start.plan.tensorboard.trees, len(gold.source))):
             return
-        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.plan.single_root)
+        parses = parser_with_beam(model, model.beam).parse(
+            gold.sentences.span(0, most), single_root=self._start.plan.single_root
+        )
         for number, sentence in enumerate(gold.source[:most]):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
@@ -169,17 +162,11 @@ class TensorBoard(Observer):
             gold_heads = [head if one else own for one, head, own in zip(known, sentence.heads, heads, strict=True)]
             gold_deprels = [deprel if one else own for one, deprel, own in zip(known, sentence.deprels, deprels, strict=True)]
             tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
-            self._writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
+            writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
 
-    def _record(self, curves: dict[str, float]) -> None:
-        if self._writer is not None:
-            for tag, value in curves.items():
-                self._writer.add_scalar(tag, value, self._step)
-
-
-def _parser(model: AnyModel) -> SentenceParser:
-    """Greedy, or with the beam that training gives the model."""
-    return parser_with_beam(model, model.beam)
+    def _record(self, writer: SummaryWriter, curves: dict[str, float]) -> None:
+        for tag, value in curves.items():
+            writer.add_scalar(tag, value, self._step)
 
 
 def _preformatted(text: str) -> str:
