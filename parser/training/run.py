@@ -123,7 +123,9 @@ def train(
                     with replacing(folder / MODEL / EXAMPLE) as temporary:
                         temporary.write_text(run.example, encoding="utf-8", newline="\n")
                 finish_tokenizer(folder / MODEL / TOKENIZER)
-            _read_back(folder / MODEL)
+            load(folder / MODEL)  # through the checks that a stranger's folder meets
+            if (folder / MODEL / TOKENIZER).is_file():
+                model_tokenizer(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
@@ -150,17 +152,6 @@ def example_of(treebank: Treebank, paths: Sequence[str]) -> str | None:
                 return example
             found = found or example
     return found
-
-
-def _read_back(folder: Path) -> None:
-    """Loads what was saved through the checks that a stranger's folder meets.
-
-    Raises:
-        ModelError: it cannot be loaded.
-    """
-    load(folder)
-    if (folder / TOKENIZER).is_file():
-        model_tokenizer(folder)
 
 
 @contextmanager
@@ -291,16 +282,13 @@ class Run:
             end = EpochEnd(one.name, epoch, one.epochs, dev=dev, words=words, fit_seconds=fit_seconds, **vars(fitted))
             self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
-            progress.cpu_seconds = self._cpu_seconds()
+            progress.cpu_seconds = _cpu_seconds() - self._cpu_begun
             run_folder.save_checkpoint(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
         return best
 
     def _measure(self, part: str, search: Beam | None) -> Metrics | None:
         with self._stopwatch("evaluate"):
             return self.evaluation.scores(part, search)
-
-    def _cpu_seconds(self) -> float:
-        return _cpu_seconds() - self._cpu_begun
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
@@ -316,7 +304,7 @@ class Run:
             **({"after_second_pass": between[0]} if between else {}),
             **({} if self._plan.files.train.fold is None or test is None else {"test_part": test.counted_words()}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
-            "cpu_seconds": round(self._cpu_seconds(), 3),
+            "cpu_seconds": round(_cpu_seconds() - self._cpu_begun, 3),
             "versions": versions(),
         }
 
@@ -466,6 +454,5 @@ def _together(key: str, folds: Sequence[dict[str, Any]]) -> float:
     if key == KNOWN_HEADS:  # which is not said where it is all of them
         return sum(fold["test"].get(key, fold["test_part"]["words"]) for fold in folds)
     having = [fold for fold in folds if key in fold["test"]]
-    older = "words_nopunct" if key.endswith("_nopunct") else "words"  # all that older metrics have
-    weights = [fold["test_part"].get(counted_by(key), fold["test_part"][older]) for fold in having]
+    weights = [fold["test_part"][counted_by(key)] for fold in having]
     return sum(fold["test"][key] * n for fold, n in zip(having, weights, strict=True)) / max(sum(weights), 1)

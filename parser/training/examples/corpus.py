@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
-from parser.data.treebank import PartFiles, Sentence, Treebank, TreebankError, listed, read_treebanks
+from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.data.word_vectors import BackgroundVectors, WordVectors
@@ -40,37 +41,41 @@ log = logging.getLogger(__name__)
 _LONG = 1500
 
 
-@dataclass(frozen=True, kw_only=True)
-class _TreebankParts:
-    """The parts of a treebank, as they were read; ``known`` and ``lattices``: see Corpus."""
+class _TreebankParts(NamedTuple):
+    """The parts of a treebank, as they were read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
 
     train: Treebank
     known: list[Sentence]
-    dev: Treebank | None
-    test: Treebank | None
+    others: dict[str, Treebank]
     lattices: dict[str, LatticePart]
 
-    @classmethod
-    def read(cls, plan: Plan) -> _TreebankParts:
-        """Read the parts that a plan names, and log what is odd about them.
 
-        Raises:
-            TreebankError, ConlluError: a file cannot be read.
-            SettingsError: there is nothing to learn from.
-        """
-        log.info("reading the treebank")
-        lattices, files = _lattices(plan), plan.files
-        train = lattices["train"].treebank if "train" in lattices else files.train.read()
-        train, dev, test = files.train.split(train)
-        _report("train", train)
-        skip, partial = files.train.skip, files.train.partial
-        dev = _read("dev", files.dev, dev, lattices, skip, partial)
-        test = _read("test", files.test, test, lattices, skip, partial)
-        _report_known(train, [part for part in (dev, test) if part is not None])
-        if TrainingTrees.projectivized in plan.trees:
-            _check_lengths(train)
-        known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
-        return cls(train=train, known=known, dev=dev, test=test, lattices=lattices)
+def _read_parts(plan: Plan) -> _TreebankParts:
+    """Read the parts that a plan names, and log what is odd about them.
+
+    Raises:
+        TreebankError, ConlluError: a file cannot be read.
+        SettingsError: there is nothing to learn from.
+    """
+    log.info("reading the treebank")
+    lattices, files = _lattices(plan), plan.files
+    train, dev, test = files.train.split(lattices["train"].treebank if "train" in lattices else files.train.read())
+    _report("train", train)
+    others = {}
+    for part, own, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
+        found = held_out
+        if own is not None and part in lattices:
+            found = lattices[part].treebank
+        elif own is not None:
+            found = read_treebanks(own.paths, files.train.skip, own.names, files.train.partial)
+        if found is not None:
+            others[part] = found
+            _report(part, found)
+    _report_known(train, others.values())
+    if TrainingTrees.projectivized in plan.trees:
+        _check_lengths(train)
+    known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
+    return _TreebankParts(train, known, others, lattices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +116,7 @@ class Corpus:
             plan: of the run.
             background: what waits for the word vectors, if another process trains them already.
         """
-        parts, network = _TreebankParts.read(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
+        parts, network = _read_parts(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, parts, background)
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
@@ -136,7 +141,7 @@ class Corpus:
             start: the model.
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has seen to it"
-        parts, wanted = _TreebankParts.read(plan), plan.model.vectors
+        parts, wanted = _read_parts(plan), plan.model.vectors
         vocabularies, relations = _extended(start, plan, plan.model, parts.known)
         slots = _slots(plan, plan.model, vocabularies)
         length = None
@@ -160,8 +165,8 @@ class Corpus:
         return cls(
             train=parts.train,
             known=parts.known,
-            dev=_gold_part("dev", parts.dev, vocabularies, relations, partial),
-            test=_gold_part("test", parts.test, vocabularies, relations, partial),
+            dev=_gold_part("dev", parts, vocabularies, relations, partial),
+            test=_gold_part("test", parts, vocabularies, relations, partial),
             vocabularies=vocabularies,
             relations=relations,
             slots=slots,
@@ -323,23 +328,6 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
     }
 
 
-def _read(
-    part: str,
-    files: PartFiles | None,
-    held_out: Treebank | None,
-    lattices: dict[str, LatticePart],
-    skip: bool,
-    partial: bool,
-) -> Treebank | None:
-    """Dev or test: from its file, or what is held out of the training sentences."""
-    treebank = held_out
-    if files is not None:
-        treebank = lattices[part].treebank if part in lattices else read_treebanks(files.paths, skip, files.names, partial)
-    if treebank is not None:
-        _report(part, treebank)
-    return treebank
-
-
 def _report(part: str, treebank: Treebank) -> None:
     """Logs what was read, and what of it is probably a mistake."""
     log.info("%-5s %s", part, treebank)
@@ -349,7 +337,7 @@ def _report(part: str, treebank: Treebank) -> None:
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
 
-def _report_known(train: Treebank, others: Sequence[Treebank]) -> None:
+def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
     """Warns of parts that are mostly sentences of the training part: scores on them say nothing of new sentences."""
     forms = {tuple(sentence.forms) for sentence in train}
     for part in others:
@@ -378,9 +366,9 @@ def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str], partia
 
 
 def _gold_part(
-    part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
+    part: str, parts: _TreebankParts, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
 ) -> GoldPart | None:
-    if treebank is None:
+    if (treebank := parts.others.get(part)) is None:
         return None
     _report_unknown(part, treebank, vocabularies, relations, partial)
     gold = GoldPart.of(treebank.sentences, vocabularies, relations)
