@@ -133,10 +133,9 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
         )
         difference: dict[tuple[int, int], int] = {}
         for path, sign in ((worst.of_gold, 1), (worst.of_beam, -1)):
-            while path is not None:
-                for key in path.keys[path.keys != 0].tolist():
-                    difference[key, path.output] = difference.get((key, path.output), 0) + sign
-                path = path.before
+            for taken in path:
+                for key in taken.keys[taken.keys != 0].tolist():
+                    difference[key, taken.output] = difference.get((key, taken.output), 0) + sign
         before = {feature: weight_of(toy.perceptron, *feature) for feature in difference}
         report = learner.learn(s)
         assert report.loss == max(worst.size, 0.0)

@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from parser.model_folder import read_tensors
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
-from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
+from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.lemma_training import _Outcomes, learn_lemmas
 from parser.training.run import train
 from tests.parsed_files import parse_file
@@ -196,9 +197,9 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
     return TrainingSentences(model.vocabularies.encode(made), gold, relations, of_words)
 
 
-def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
+def losses_of_tasks(model, data: TrainingSentences, **weights: Any) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
-    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, None, weights), 1000)
+    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, **weights), 1000)
     objective.examples = examples
     _, (batch,) = objective.batches(torch.Generator())
     return objective.losses(batch, dropping=False)[1]
@@ -216,7 +217,7 @@ def test_losses_of_tags_are_weighted_means_over_words():
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]
         losses = [nn.functional.cross_entropy(scores[column][w], torch.tensor(int(row[w]) - N_RESERVED)) for w in words]
         expected += weight * float(torch.stack(losses).mean())
-    assert losses_of_tasks(model, data, TaskWeights(weights)).item() == pytest.approx(expected, rel=1e-4)
+    assert losses_of_tasks(model, data, tag_weights=weights).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_loss_of_heads_is_weighted():
@@ -226,12 +227,12 @@ def test_the_loss_of_heads_is_weighted():
     tokens = encoder.encode(torch.from_numpy(data.sentences.values.T.copy()), lengths).tokens
     gold = [torch.from_numpy(numbers).long() for numbers in (data.trees.heads, data.relations)]
     expected = encoder.heads.loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
-    assert losses_of_tasks(model, data, TaskWeights(heads=0.5)).item() == pytest.approx(0.5 * expected, rel=1e-4)
+    assert losses_of_tasks(model, data, heads_weight=0.5).item() == pytest.approx(0.5 * expected, rel=1e-4)
 
 
 def test_the_encoder_learns_from_heads():
     model = random_text_model()
-    losses_of_tasks(model, some_sentences(model, tags=False), TaskWeights(heads=1.0)).backward()
+    losses_of_tasks(model, some_sentences(model, tags=False), heads_weight=1.0).backward()
     for name, parameter in model.classifier.named_parameters():
         if name.startswith(("tokens.heads.", "tokens.forwards.", "tokens.characters.")):
             assert parameter.grad.abs().max() > 0, name
@@ -242,5 +243,5 @@ def test_an_encoder_without_tasks_has_no_loss_of_them():
     model.classifier.tokens.heads = None
     data = some_sentences(model, tags=False)
     no_tags = replace(data, tags=np.zeros((0, len(data.trees.heads)), np.int32))  # as a corpus gives them
-    for weights, there in ((TaskWeights(), False), (TaskWeights({"upos": 1.0}), True)):
-        assert BatchEncoder(model.classifier, no_tags, weights=weights).has_tasks == there
+    for weights, there in (({}, False), ({"upos": 1.0}, True)):
+        assert BatchEncoder(model.classifier, no_tags, tag_weights=weights).has_tasks == there

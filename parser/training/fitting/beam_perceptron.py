@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,19 +32,16 @@ from parser.transitions.decisions import query
 from parser.transitions.system import Transitions, TransitionSystem
 
 
-@dataclass(frozen=True)
-class TransitionHistory:
-    """The last transition that led to an item, and through ``before`` all others.
+class TakenTransition(NamedTuple):
+    """A transition that led to an item.
 
     Attributes:
-        keys: uint64[templates], the features of the last transition; see Templates.extract.
-        output: the last transition and its relation, as an output of the system.
-        before: the transitions before it; None: it was the first.
+        keys: uint64[templates], its features; see Templates.extract.
+        output: the transition and its relation, as an output of the system.
     """
 
     keys: np.ndarray
     output: int
-    before: TransitionHistory | None
 
 
 @dataclass
@@ -53,12 +51,12 @@ class BeamSide:
     Attributes:
         items: their configurations and scores, the best first.
         lost: int64[items], the words whose gold head or relation can no longer be had, because of their transitions.
-        histories: of each; None for the initial configuration.
+        histories: of each, the transitions that led to it.
     """
 
     items: BatchedItems
     lost: np.ndarray
-    histories: list[TransitionHistory | None]
+    histories: list[tuple[TakenTransition, ...]]
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class BeamPerceptron:
         """The beam, and the gold beam, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
-        beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [()])
         sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
         while len(self._system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
@@ -153,11 +151,12 @@ class BeamPerceptron:
             wrong = self._is_wrong(s, int(transitions.heads[parent, column]), child, relation)
             lost[i] = side.lost[parent] + losses[parent, column] + wrong
             output = int(system.block_starts[transitions.blocks[parent, column]]) + relation
-            histories.append(TransitionHistory(keys[transitions.rows[parent, column]], output, side.histories[parent]))
+            taken = TakenTransition(keys[transitions.rows[parent, column]], output)
+            histories.append((*side.histories[parent], taken))
         if only_gold and lost.any():  # there were fewer gold transitions than the beam has items
             kept = np.flatnonzero(lost == 0)
             return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
-        return BeamSide(made.items, lost, list(histories))
+        return BeamSide(made.items, lost, histories)
 
     def _losses(self, s: int, now: Configurations, transitions: Transitions) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a transition."""
@@ -201,7 +200,9 @@ class BeamPerceptron:
         """Changes the weights; the number of configurations whose scores are changed."""
         if violation.size <= 0:
             return 0
-        of_beam, of_gold = _apart(violation.of_beam, violation.of_gold)
+        pairs = list(zip(violation.of_beam, violation.of_gold, strict=True))
+        apart = next(i for i, (a, b) in enumerate(pairs) if a.output != b.output or (a.keys != b.keys).any())
+        of_beam, of_gold = violation.of_beam[apart:], violation.of_gold[apart:]
         for transitions, delta in ((of_gold, 1), (of_beam, -1)):
             self._perceptron.change(
                 np.stack([one.keys for one in transitions]), np.array([one.output for one in transitions]), delta
@@ -214,23 +215,5 @@ class Violation:
     """By how much the best item is ahead of the best gold one at a step, and how both came about."""
 
     size: float
-    of_beam: TransitionHistory | None
-    of_gold: TransitionHistory | None
-
-
-def _apart(
-    first: TransitionHistory | None, second: TransitionHistory | None
-) -> tuple[list[TransitionHistory], list[TransitionHistory]]:
-    """The transitions of two computations of the same length from where they part."""
-    pairs = list(zip(_transitions(first), _transitions(second), strict=True))
-    same = next(i for i, (ours, other) in enumerate(pairs) if ours.output != other.output or (ours.keys != other.keys).any())
-    return [ours for ours, _ in pairs[same:]], [other for _, other in pairs[same:]]
-
-
-def _transitions(last: TransitionHistory | None) -> list[TransitionHistory]:
-    """The transitions of a computation, the first one first."""
-    found = []
-    while last is not None:
-        found.append(last)
-        last = last.before
-    return found[::-1]
+    of_beam: tuple[TakenTransition, ...]
+    of_gold: tuple[TakenTransition, ...]

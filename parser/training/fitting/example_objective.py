@@ -35,12 +35,20 @@ def gradients_and_optimizer(
 
 
 class ExampleBatch(NamedTuple):
-    """Some examples: their numbers, int64[m], and what AutogradGradients.loss() takes of them."""
+    """Some examples, as AutogradGradients.loss() takes them."""
 
-    numbers: Tensor
     features: Tensor
     targets: Tensor
-    groups: Groups | None = None
+    groups: Groups | None
+    taught: Tensor | None
+
+    @classmethod
+    def of(cls, examples: Examples, device: torch.device) -> ExampleBatch:
+        """All of these examples."""
+        features = torch.from_numpy(examples.features).to(device)
+        targets = torch.from_numpy(examples.targets).to(device, torch.int64)
+        taught = None if examples.soft is None else torch.from_numpy(examples.soft).to(device)
+        return cls(features, targets, Groups.of(examples, device), taught)
 
 
 class ExampleObjective:
@@ -82,29 +90,20 @@ class ExampleObjective:
         return math.ceil(len(order) / self._batch_size), self._batches(order)
 
     def _batches(self, order: Tensor) -> Iterator[ExampleBatch]:
-        examples, batches = self.examples, order.split(self._batch_size)
-        if examples.starts is None and self._device.type == "cpu":  # a copy of all examples would take gigabytes
-            for numbers in batches:
-                targets = torch.from_numpy(examples.targets)[numbers].to(torch.int64)
-                yield ExampleBatch(numbers, torch.from_numpy(examples.features)[numbers], targets)
-        elif examples.starts is None:
-            order = order.to(self._device)
-            features = torch.from_numpy(examples.features).to(self._device)[order].split(self._batch_size)
-            targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)[order].split(self._batch_size)
-            yield from map(ExampleBatch, batches, features, targets)
-        else:
-            for numbers in batches:
-                taken = examples.take(numbers.numpy())
-                features = torch.from_numpy(taken.features).to(self._device)
-                targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
-                yield ExampleBatch(numbers, features, targets, Groups.of(taken, self._device))
+        examples, size = self.examples, self._batch_size
+        if examples.starts is not None or self._device.type == "cpu":  # a copy of all examples would take gigabytes
+            for numbers in order.split(size):
+                yield ExampleBatch.of(examples.take(numbers.numpy()), self._device)
+            return
+        features, targets, _, taught = ExampleBatch.of(examples, self._device)
+        for numbers in order.to(self._device).split(size):
+            yield ExampleBatch(features[numbers], targets[numbers], None, None if taught is None else taught[numbers])
 
     def backward(self, batch: ExampleBatch) -> BatchLoss:
         """Leaves the gradients of the loss of the examples, whose rare words dropout may have replaced."""
         features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
-        soft = self.examples.soft
-        taught = None if soft is None else torch.from_numpy(soft[batch.numbers.numpy()]).to(self._device)
-        return BatchLoss(self._gradients.loss(features, batch.targets, batch.groups, taught), len(batch.numbers))
+        n_examples = len(features) if batch.groups is None else len(batch.groups.starts) - 1
+        return BatchLoss(self._gradients.loss(features, *batch[1:]), n_examples)
 
 
 class SentenceBatch(NamedTuple):

@@ -12,7 +12,8 @@ for each slot, so that a word may be known at s0 and unknown at s1. The segmente
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -53,38 +54,12 @@ class WordDropout:
         self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
         self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
 
-    @classmethod
-    def of(cls, counts: Mapping[str, np.ndarray], weight: float, columns: Sequence[str], device: torch.device) -> WordDropout:
-        """Of a matrix whose columns hold values of these attributes.
-
-        Args:
-            counts: by attribute, int64[values], how often each was seen; nothing is dropped from those that are not there.
-            weight: see unknown_rates().
-            columns: the attribute of each column.
-            device: where the values will be.
-        """
-        nothing = np.zeros(0, np.int64)
-        return cls([unknown_rates(counts.get(attribute, nothing), weight) for attribute in columns], device)
-
     def __call__(self, values: Tensor) -> Tensor:
         """int32[batch, columns]: the values, some of them UNKNOWN; drawn from torch's global generator."""
         read = values[:, self.columns]
         rates = self._rates[read + self._starts]
         dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, read)
         return values.index_copy(1, self.columns, dropped)
-
-
-@dataclass(frozen=True)
-class TaskWeights:
-    """Weights of the losses of the encoder's auxiliary tasks, relative to the parser's loss; each loss is a mean over words.
-
-    Attributes:
-        tags: by column that is predicted, in the order of ``TrainingSentences.tags``.
-        heads: of the heads and relations, if the encoder predicts them.
-    """
-
-    tags: Mapping[str, float] = field(default_factory=dict)
-    heads: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +119,9 @@ class BatchEncoder:
         classifier: whose token representation it is.
         data: the sentences, with their tags if there are any to predict.
         word_dropout: of the sentences' attributes; None for none.
-        weights: of the losses of further tasks.
+        tag_weights: by column that is predicted, in the order of ``data.tags``, the weight of its loss relative to the
+            parser's; each loss is a mean over words.
+        heads_weight: that of the heads and relations, if the encoder predicts them.
     """
 
     def __init__(
@@ -152,11 +129,12 @@ class BatchEncoder:
         classifier: Classifier,
         data: TrainingSentences,
         word_dropout: WordDropout | None = None,
-        weights: TaskWeights | None = None,
+        tag_weights: Mapping[str, float] = MappingProxyType({}),
+        heads_weight: float = 0.0,
     ) -> None:
         self.sentences = data.sentences
         self._data = data
-        self._weights = weights or TaskWeights()
+        self._tag_weights, self._heads_weight = tag_weights, heads_weight
         assert isinstance(classifier.tokens, BiLSTM), "it encodes sentences"
         self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
         self._nothing = classifier.output.bias
@@ -171,14 +149,14 @@ class BatchEncoder:
     @property
     def has_tasks(self) -> bool:
         """Whether the encoder has further tasks."""
-        return bool(self._weights.tags) or self._heads is not None
+        return bool(self._tag_weights) or self._heads is not None
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
         """The weighted sum of the losses of further tasks; 0 if there are none."""
         total = self._nothing.new_zeros(())
-        if self._weights.tags:
+        if self._tag_weights:
             assert self._data.tags is not None, "the tags to predict"
-            for (column, weight), numbers in zip(self._weights.tags.items(), self._data.tags[:, batch.places], strict=True):
+            for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):
                 gold = self._on_device(numbers) - N_RESERVED  # negative where nothing is to learn
                 if (known := gold >= 0).any():
                     total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
@@ -186,7 +164,7 @@ class BatchEncoder:
             heads = self._on_device(self._data.trees.heads[batch.places])
             relations = self._on_device(self._data.relations[batch.places])
             tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
-            total = total + self._weights.heads * self._heads.loss(tokens, grid, heads, relations, dropping)
+            total = total + self._heads_weight * self._heads.loss(tokens, grid, heads, relations, dropping)
         return total
 
     def _on_device(self, numbers: np.ndarray) -> Tensor:

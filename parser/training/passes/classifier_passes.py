@@ -32,7 +32,7 @@ from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
-from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights, WordDropout
+from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, WordDropout, unknown_rates
 from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
 from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
@@ -70,9 +70,10 @@ class TrainedClassifier:
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Encodes batches of sentences; for a contextual token representation."""
-        tags = {column: self.plan.tag_weights[column] for column in self._corpus.vocabularies.tags}
-        weights = TaskWeights(tags, self.plan.heads_weight)
-        return BatchEncoder(self.model.classifier, data, self.word_dropout(self._corpus.vocabularies.attributes), weights)
+        vocabularies = self._corpus.vocabularies
+        tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
+        word_dropout = self.word_dropout(vocabularies.attributes)
+        return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
     def reader(self, data: TrainingSentences) -> BatchReader:
         """Reads batches of sentences; for a static token representation."""
@@ -82,7 +83,9 @@ class TrainedClassifier:
         """Word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
-        return WordDropout.of(self._corpus.value_counts(), self.plan.word_dropout, attributes, self.device)
+        counts, nothing = self._corpus.value_counts(), np.zeros(0, np.int64)
+        rates = [unknown_rates(counts.get(attribute, nothing), self.plan.word_dropout) for attribute in attributes]
+        return WordDropout(rates, self.device)
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """One of torch's, for gradients of autograd."""
