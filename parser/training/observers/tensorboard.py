@@ -55,7 +55,7 @@ _FURTHEST = 10  # distances from here on are one
 
 
 def _writing(hook: Callable[..., None]) -> Callable[..., None]:
-    """Gives a hook the file of events, if there is one; errors of that file, which do not name it, get the name of the folder."""
+    """Gives a hook the file of events, if there is one. Errors of that file do not name it: they get the name of the folder."""
 
     @wraps(hook)
     def told(self: TensorBoard, *event: Any) -> None:
