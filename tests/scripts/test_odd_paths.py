@@ -16,7 +16,7 @@ import pytest
 
 from parser.conllu.stream import read_raw_sentences
 from parser.settings.paths import override
-from parser.training import checkpoint
+from parser.training import run_folder
 from parser.training.sweeps import read_jobs
 from tests import forked
 from tests.odd_paths import ODD
@@ -87,13 +87,13 @@ def trained(request, tmp_path_factory) -> Place:
 
 def interrupted() -> None:
     """In a process that is to train: it is, once a checkpoint has been saved."""
-    save = checkpoint.save
+    save = run_folder.save_checkpoint
 
     def save_and_stop(*arguments) -> None:
         save(*arguments)
         raise KeyboardInterrupt
 
-    checkpoint.save = save_and_stop  # type: ignore[assignment]
+    run_folder.save_checkpoint = save_and_stop  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("names", NAMES)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parser.settings.plan import Plan
-from parser.training import checkpoint
+from parser.training import run_folder
 from parser.training.observers import Observer, SearchEnd
 from parser.training.run import train
 from tests.toy import planned
@@ -50,7 +50,7 @@ class KilledError(Exception):
 
 def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
     """Trains until so many epochs are in the checkpoint, then dies."""
-    saved, save = 0, checkpoint.save
+    saved, save = 0, run_folder.save_checkpoint
 
     def save_and_die(*arguments) -> None:
         nonlocal saved
@@ -60,7 +60,7 @@ def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
             raise KilledError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "save", save_and_die)
+        patch.setattr(run_folder, "save_checkpoint", save_and_die)
         with pytest.raises(KilledError):
             train(plan, folder)
 
