@@ -17,10 +17,8 @@ from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import load
 from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
-from parser.settings.files import numbered
 from parser.storage import replacing
 from parser.training.observers import Observer, RunStart
-from parser.training.run_folder import Manifest
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
@@ -44,6 +42,11 @@ class ModelCard(Observer):
         self._start, plan, sums = start, start.plan, start.manifest.files
         files = [(key, Path(path)) for key, path in sorted(plan.files.named.items()) if key in sums]
         self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
+        self._rows += [
+            f"| {key} | {_run_name(Path(path))} | `{sums.get(f'{key}/{weights}', 'in several files')}` | weights of a network |"
+            for of_kind, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS))
+            for key, path in of_kind.items()
+        ]
         models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
         self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
 
@@ -75,7 +78,7 @@ class ModelCard(Observer):
 
     def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
         """Return the card, Markdown; ``metrics`` is what metrics.json holds."""
-        train, manifest, folder = metrics["train"], self._start.manifest, self._start.folder / MODEL
+        train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
         measured = [part for part in ("dev", "test") if metrics[part]]
@@ -100,7 +103,7 @@ class ModelCard(Observer):
         learned += ", and before on the data of start" if self._start.plan.start else ""
         return f"""# A dependency parser for {metrics["treebank"]}
 
-Trained by optimal-step on {learned}. {settings}.{_taught(manifest)}{_pretrained(manifest)}
+Trained by optimal-step on {learned}. {settings}.
 
     {self._command}
 
@@ -136,31 +139,9 @@ def _rows_of_card(key: str, model: Path) -> list[str]:
     return [f"| {key}/{row}" for row in rows] or [f"| {key} | data of a model without a card | | not known |"]
 
 
-def _taught(manifest: Manifest) -> str:
-    """A sentence on the model's teachers, if it has any."""
-    distillation = manifest.settings.get("distillation", {})
-    if distillation.get("teacher") is None:
-        return ""
-    encoders = []
-    for key, path in numbered("distillation.teacher", distillation["teacher"]).items():
-        folder = Path(path)
-        name = folder.parent.name if folder.name == MODEL else folder.name
-        encoders.append(f"{name} (SHA-256 of its weights: `{manifest.files.get(f'{key}/{TENSORS}', 'not there')}`)")
-    of_them = f"an encoder, {encoders[0]}" if len(encoders) == 1 else f"{len(encoders)} encoders (mean): {', '.join(encoders)}"
-    return f" It learned besides from the distributions of {of_them}."
-
-
-def _pretrained(manifest: Manifest) -> str:
-    """Sentences on the pretrained encoder that vectors of subwords are from, and on that which reads the sentences first."""
-    said = ""
-    for group, key, what in (
-        ("vectors", "subwords", "Its vectors of subwords are from"),
-        ("encoder", "pretrained", "What it reads is read first by"),
-    ):
-        if (folder := manifest.settings.get(group, {}).get(key)) is not None:
-            digest = manifest.files.get(f"{group}.{key}/{WEIGHTS}", "in several files")
-            said += f" {what} {Path(folder).name} (SHA-256 of its weights: `{digest}`)."
-    return said
+def _run_name(folder: Path) -> str:
+    """The name of a model's folder, or of the run's that it lies in."""
+    return folder.parent.name if folder.name == MODEL else folder.name
 
 
 def _licence(path: Path) -> str:

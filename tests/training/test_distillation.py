@@ -146,7 +146,7 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(
     train(taught, tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
     digest = Manifest.of(taught).files["distillation.teacher/classifier.safetensors"]
-    assert f"from the distributions of an encoder, encoder (SHA-256 of its weights: `{digest}`)." in card
+    assert f"| distillation.teacher | encoder | `{digest}` | weights of a network |" in card
     assert str(teacher) not in card
     without = run(treebank, "recipe=accurate", *FEW)
     train(without, tmp_path / "without")
@@ -186,8 +186,8 @@ def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_te
     train(taught, tmp_path / "whole", [ModelCard("train")])
     card = (tmp_path / "whole" / "model" / "README.md").read_text()
     digests = [Manifest.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
-    told = [f"{name} (SHA-256 of its weights: `{it}`)" for name, it in zip(("encoder", "another"), digests, strict=True)]
-    assert f"from the distributions of 2 encoders (mean): {', '.join(told)}." in card
+    for i, (name, digest) in enumerate(zip(("encoder", "another"), digests, strict=True)):
+        assert f"| distillation.teacher.{i} | {name} | `{digest}` | weights of a network |" in card
     (tmp_path / "whole" / "model" / "README.md").unlink()
     train_until_killed(taught, tmp_path / "killed", 2)
     train(taught, tmp_path / "killed")
