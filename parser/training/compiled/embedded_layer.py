@@ -291,14 +291,9 @@ def _add_up(numbers, scale, c, by_total, sums):
 
 @kernel()
 def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_start, c_row):
-    """A matrix product in tiles, ``c_row`` wide; see tiles.py.
+    """A matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide; for the arguments see tiles.py.
 
     What is left over has a tile that overlaps others; fewer than ROWS rows are multiplied one by one.
-
-    Args:
-        a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start: see tiles.py; at least one step.
-        c_row: see tiles.py; at least WIDTH.
-        rows: of the product.
     """
     for first_column in range(0, c_row, WIDTH):
         j = min(first_column, c_row - WIDTH)

@@ -39,27 +39,17 @@ class CompiledOptimizer:
     def step(self, rate: float) -> None:
         """Takes a step of SGD or Adam in compiled loops; ``rate``: the learning rate."""
         self._steps += 1
-        if self._name == "sgd":
-            self._sgd(rate)
-        else:
-            self._adam(rate)
-
-    def _sgd(self, rate: float) -> None:
-        for name, weights in self._weights.items():
-            gradient = self._gradients[name]
-            sgd(weights, gradient.values, gradient.used, np.float32(rate))
-
-    def _adam(self, rate: float) -> None:
-        constants = (
+        constants = [
             np.float32(rate / (1 - _BETA1**self._steps)),
             np.float32(math.sqrt(1 - _BETA2**self._steps)),
-            np.float32(_BETA1),
-            np.float32(_BETA2),
-            np.float32(_EPSILON),
-        )
+            *map(np.float32, (_BETA1, _BETA2, _EPSILON)),
+        ]
         for name, weights in self._weights.items():
-            gradient, (mean, square) = self._gradients[name], self._arrays[name]
-            adam(weights, gradient.values, gradient.used, mean, square, *constants)
+            gradient = self._gradients[name]
+            if self._name == "sgd":
+                sgd(weights, gradient.values, gradient.used, np.float32(rate))
+            else:
+                adam(weights, gradient.values, gradient.used, *self._arrays[name], *constants)
 
     def state(self) -> dict[str, Tensor]:
         """What a step depends on besides the weights, named as torch.optim's: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""

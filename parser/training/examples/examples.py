@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +97,7 @@ class Examples:
             np.concatenate([part.sentences for part in parts]),
             _concatenated_starts([part.starts for part in parts if part.starts is not None]),
             np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
-            _concatenated_soft_targets([part.soft for part in parts], [len(part) for part in parts]),
+            _concatenated_soft_targets(parts),
         )
         features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
         parts.reverse()
@@ -310,19 +310,12 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
     return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
 
 
-def _concatenated_soft_targets(parts: Sequence[np.ndarray | None], lengths: Sequence[int]) -> np.ndarray | None:
-    """Return those of all parts, in order: 0 for examples that no teacher has seen; None if no part has any.
-
-    Args:
-        parts: float32[examples, outputs], or None where no teacher has seen the examples.
-        lengths: examples of each part.
-    """
-    there = next((part for part in parts if part is not None), None)
-    if there is None:
+def _concatenated_soft_targets(parts: list[Examples]) -> np.ndarray | None:
+    """float32[examples, outputs]: those of all parts, 0 for examples that no teacher has seen; None if no part has any."""
+    width = next((part.soft.shape[1] for part in parts if part.soft is not None), None)
+    if width is None:
         return None
-    width = there.shape[1]
-    filled = [np.zeros((n, width), np.float32) if part is None else part for part, n in zip(parts, lengths, strict=True)]
-    return np.concatenate(filled)
+    return np.concatenate([np.zeros((len(one), width), np.float32) if one.soft is None else one.soft for one in parts])
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:

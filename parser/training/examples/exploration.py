@@ -153,16 +153,7 @@ def _explored(
     probability: float,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns and relations, int32[m], of the transitions by which exploration goes on.
-
-    Args:
-        system: the transition system.
-        transitions: of m configurations.
-        scores: float32[feature rows, outputs], of the classifier.
-        outputs: int32[m, width], the right outputs of the optimal transitions; see correct_outputs().
-        predicted: the columns and relations of the transitions that the classifier would take.
-        policy, probability, generator: see explore().
-    """
+    """The columns and relations, int32[m], of the transitions by which exploration goes on; ``predicted``: the parser's own."""
     if policy is Policy.prediction:
         return predicted
     assert generator is not None

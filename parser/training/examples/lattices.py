@@ -173,11 +173,7 @@ class Choices:
     def _examples(self, features: np.ndarray, numbers: np.ndarray, words: np.ndarray, index: int) -> Examples:
         """An example for each choice among several arcs.
 
-        Args:
-            features: int32[m, slots], with the gold arc.
-            numbers: int32[m], the sentences.
-            words: int[m], the words that are chosen.
-            index: which element of the buffer they are.
+        The words (int[m]) are element ``index`` of the buffer in these sentences (int32[m]); features have the gold arc.
         """
         places = self._sentences.offsets[numbers] + words
         several = self._count[places] > 1
