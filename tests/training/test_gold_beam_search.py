@@ -127,7 +127,7 @@ def test_what_is_lost_is_missed_at_the_end(seed, partial):
     model = new_model(sentences, seed)
     data = known_in_part(model, sentences, seed) if partial else gold_of(model, sentences)
     training = training_with(5, 3)
-    updates = GoldBeamSearch(model.weights(), model.system, model.table, training, GoldTrees(data))
+    updates = GoldBeamSearch(model.weights(), model.system, model.table, training, GoldTrees.of(data))
     words = updates.words_of(data.sentences)
     workspace = _Workspace(int(data.trees.lengths.max()), updates._layers, model.table, training)
     for s, length in enumerate(data.trees.lengths.tolist()):

@@ -242,10 +242,8 @@ def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, 
         found, scale, weights, first, sums: see there.
         by_total: float32[batch, hidden], derivatives by the total.
         by_weights: float32[inputs, hidden], the gradient of the weights; overwritten in the rows of these slots.
-        trained: whether there is a gradient of the table.
+        trained: whether there is a gradient of the table, which goes to ``values`` and ``used``; see Gradient.
         by_vectors: float32[batch and ROWS more, table's width]; overwritten.
-        values: float32[rows, table's width], the gradient of the table.
-        used: bool[rows], its rows that hold numbers; overwritten.
     """
     counts, of_slots, numbers, _, starts, vectors = found
     size, hidden = vectors.shape[1], weights.shape[1]

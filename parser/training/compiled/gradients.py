@@ -263,10 +263,8 @@ def add_distillation(log_probabilities, taught, by_score, by_bias):
     """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See distillation_loss().
 
     Args:
-        log_probabilities: float32[batch, outputs].
-        taught: float32[batch, outputs].
-        by_score: float32[batch, outputs], derivatives by the scores.
-        by_bias: float32[outputs], their sums over the batch.
+        log_probabilities, taught: float32[batch, outputs].
+        by_score: float32[batch, outputs], derivatives by the scores; ``by_bias``: float32[outputs], their sums over the batch.
     """
     loss = 0.0
     batch = np.float32(len(taught))
@@ -291,11 +289,8 @@ def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias
 
     Args:
         scores: float32[rows, outputs].
-        targets: int[rows, targets], negative where there is none.
-        starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
-        blocks: int[rows, 2], the first output that a row scores and the one after the last.
-        by_score: float32[rows, outputs]: becomes the derivatives of the mean loss by the scores.
-        by_bias: float32[outputs]: becomes their sums over the batch.
+        targets, by_score, by_bias: see loss_and_gradient().
+        starts, blocks: see Groups.
     """
     loss = 0.0
     examples = len(starts) - 1

@@ -70,14 +70,7 @@ class CompiledOptimizer:
 
 @kernel()
 def sgd(weights, gradient, used, rate):
-    """A step of torch.optim.SGD, in place.
-
-    Args:
-        weights: float32[rows, width].
-        gradient: float32[rows, width].
-        used: bool[rows], the rows of ``gradient`` that hold numbers.
-        rate: float32.
-    """
+    """A step of torch.optim.SGD, in place; ``gradient`` and ``used``: see Gradient."""
     for r in range(len(weights)):
         if used[r]:
             w, g = weights[r], gradient[r]
@@ -87,18 +80,15 @@ def sgd(weights, gradient, used, rate):
 
 @kernel(error_model="numpy")
 def adam(weights, gradient, used, mean, square, rate, correction, beta1, beta2, epsilon):
-    """A step of torch.optim.Adam, in place.
+    """A step of torch.optim.Adam, in place, of float32[rows, width] weights.
 
     Args:
-        weights: float32[rows, width].
-        gradient: float32[rows, width].
-        used: bool[rows], the rows of ``gradient`` that hold numbers.
-        mean: float32[rows, width], the running mean of the gradient.
-        square: float32[rows, width], that of its square.
+        weights: what is changed.
+        gradient, used: see Gradient.
+        mean, square: the running means of the gradient and of its square.
         rate: float32, as all that follow: the learning rate over 1 - beta1^step.
         correction: the root of 1 - beta2^step.
-        beta1: share of the mean that is kept.
-        beta2: share of the square that is kept.
+        beta1, beta2: shares of the means that are kept.
         epsilon: keeps the divisor from zero.
     """
     new1, new2 = np.float32(1) - beta1, np.float32(1) - beta2

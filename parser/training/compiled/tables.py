@@ -131,15 +131,9 @@ class SetTable(Table):
 
 @kernel()
 def copy_rows(table, features, columns, scale, first, inputs):
-    """Copies the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on.
+    """Copies the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on; see Table.
 
-    Args:
-        table: float32[rows, table's width].
-        features: int32[batch, slots].
-        columns: the slots that the table serves.
-        scale: float32[batch, len(columns) or more], what the row of each slot is multiplied by.
-        first: a column of ``inputs``.
-        inputs: what is filled in.
+    ``scale``: float32[batch, len(columns) or more], what the row of each slot (int32[batch, slots]) is multiplied by.
     """
     width = table.shape[1]
     for r in range(len(features)):
@@ -175,13 +169,9 @@ def collect_rows(by_input, features, columns, starts, scale, first, stride, valu
     Args:
         by_input: float32[batch, width], derivatives by the inputs.
         features: int32[batch, slots].
-        columns: the slots that the table serves.
-        starts: the row that each of them begins at.
+        columns, starts, first, stride: see Table.
         scale: float32[batch, len(columns) or more], what each row was multiplied by; 0 leaves it out.
-        first: the column of ``by_input`` that the first of them went into.
-        stride: how far the next one went from there: the table's width if rows were put side by side, 0 if added up.
-        values: float32[rows, table's width], the gradient.
-        used: bool[rows], its rows that hold numbers; overwritten.
+        values, used: see Gradient; overwritten.
     """
     used[:] = False
     width = values.shape[1]
@@ -208,12 +198,9 @@ def sum_elements(vectors, features, columns, starts, elements, sums, used):
 
     Args:
         vectors: float32[elements, width].
-        features: int32[batch, slots].
-        columns: the slots whose values are sets.
-        starts: int64[sets + 1], set s has those elements from ``starts[s]`` to before ``starts[s + 1]``.
-        elements: their numbers.
-        sums: float32[sets, width], the vectors of the sets.
-        used: bool[sets], those that are filled in.
+        features, columns: int32[batch, slots], and which of them hold sets.
+        starts: int64[sets + 1], set s has those ``elements`` from ``starts[s]`` to before ``starts[s + 1]``.
+        sums, used: float32[sets, width], the vectors of the sets, and bool[sets], those that are filled in.
     """
     used[:] = False
     for r in range(len(features)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -78,9 +77,8 @@ def _read_parts(plan: Plan) -> _TreebankParts:
     return _TreebankParts(train, known, others, lattices)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Everything that training reads.
+    """Everything that training reads; made by new() or continued().
 
     Attributes:
         train: the training part.
@@ -96,17 +94,23 @@ class Corpus:
         lattices: by part (train, dev, test), its word lattices, where there are any.
     """
 
-    train: Treebank
-    known: list[Sentence]
-    dev: GoldPart | None
-    test: GoldPart | None
-    vocabularies: Vocabularies
-    relations: Vocabulary
-    slots: list[Slot]
-    vectors: WordVectors | None = None
-    vector_length: int | None = None
-    projectivization: str
-    lattices: dict[str, LatticePart]
+    def __init__(
+        self,
+        plan: Plan,
+        parts: _TreebankParts,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        slots: list[Slot],
+        vectors: WordVectors | None = None,
+        vector_length: int | None = None,
+    ) -> None:
+        about = parts, vocabularies, relations, plan.files.train.partial
+        self.train, self.known, self.lattices = parts.train, parts.known, parts.lattices
+        self.dev, self.test = _gold_part("dev", *about), _gold_part("test", *about)
+        self.vocabularies, self.relations, self.slots = vocabularies, relations, slots
+        self.vectors = vectors
+        self.vector_length = vector_length if vectors is None else vectors.matrix.shape[1]
+        self.projectivization = plan.projectivization
 
     @classmethod
     def new(cls, plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
@@ -129,8 +133,7 @@ class Corpus:
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
         relations = _relations(parts.known, plan.teachers, plan.files.train.partial)
-        length = None if vectors is None else vectors.matrix.shape[1]
-        return cls._of(plan, parts, vocabularies, relations, slots, vectors=vectors, vector_length=length)
+        return cls(plan, parts, vocabularies, relations, slots, vectors)
 
     @classmethod
     def continued(cls, plan: Plan, start: Model) -> Corpus:
@@ -147,34 +150,7 @@ class Corpus:
         length = None
         if wanted is not None and wanted.attribute in start.spec.embeddings:
             length = start.spec.embeddings[wanted.attribute].size
-        return cls._of(plan, parts, vocabularies, relations, slots, vector_length=length)
-
-    @classmethod
-    def _of(
-        cls,
-        plan: Plan,
-        parts: _TreebankParts,
-        vocabularies: Vocabularies,
-        relations: Vocabulary,
-        slots: list[Slot],
-        *,
-        vectors: WordVectors | None = None,
-        vector_length: int | None = None,
-    ) -> Corpus:
-        partial = plan.files.train.partial
-        return cls(
-            train=parts.train,
-            known=parts.known,
-            dev=_gold_part("dev", parts, vocabularies, relations, partial),
-            test=_gold_part("test", parts, vocabularies, relations, partial),
-            vocabularies=vocabularies,
-            relations=relations,
-            slots=slots,
-            vectors=vectors,
-            vector_length=vector_length,
-            projectivization=plan.projectivization,
-            lattices=parts.lattices,
-        )
+        return cls(plan, parts, vocabularies, relations, slots, vector_length=length)
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -186,7 +162,8 @@ class Corpus:
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         is_word = np.ones(len(relations), np.bool_)
         is_word[trees.offsets[:-1]] = False
-        relations[is_word] = self.relation_numbers(sentences)
+        deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+        relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative where it is unknown
         tags = self.vocabularies.encode_tags(sentences)
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
@@ -201,11 +178,6 @@ class Corpus:
             name: np.bincount(of_attribute, minlength=len(known))
             for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
         }
-
-    def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
-        """int32[words]: the number of each word's relation, negative if training never saw it."""
-        deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
-        return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
 def _check_lengths(train: Treebank) -> None:

@@ -88,18 +88,17 @@ class SearchResults:
     lost: np.ndarray
 
 
-class GoldTrees:
-    """The gold trees of the training sentences, for searches; an exact oracle for any gold tree is bound to them.
+class GoldTrees(NamedTuple):
+    """The gold trees of the training sentences, and an exact oracle for any gold tree that is bound to them."""
 
-    Args:
-        data: the sentences with their trees.
-    """
+    oracle: BoundContextRows
+    gold: CompiledGold
 
-    def __init__(self, data: TrainingSentences) -> None:
-        bound = oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees)
-        self._oracle = cast(BoundContextRows, bound)
-        self.lock = self._oracle.lock
-        self.gold = CompiledGold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
+    @classmethod
+    def of(cls, data: TrainingSentences) -> GoldTrees:
+        """Those of these sentences."""
+        oracle = cast(BoundContextRows, oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees))
+        return cls(oracle, CompiledGold(data.trees.heads, data.trees.offsets, data.relations, oracle.memory))
 
 
 class _ScoreChanges(NamedTuple):
@@ -110,12 +109,6 @@ class _ScoreChanges(NamedTuple):
     rows: np.ndarray
     outputs: np.ndarray
     slopes: np.ndarray
-
-    @classmethod
-    def allocate(cls, size: int) -> _ScoreChanges:
-        """For this many transitions."""
-        cells, fronts, rows, outputs = np.empty((4, size), np.int32)
-        return cls(cells=cells, fronts=fronts, rows=rows, outputs=outputs, slopes=np.empty(size, np.float64))
 
 
 class GoldBeamSearch(BeamParser):
@@ -183,7 +176,7 @@ class GoldBeamSearch(BeamParser):
         rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
         model = self.model_on(words)._replace(layers=layers)
         search = number, start, length, model, rules, merging, self._trees.gold
-        with self._trees.lock:
+        with self._trees.oracle.lock:
             lost = search_with_gold(*search, *workspace.of_search)
         assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
         return lost > 0
@@ -199,7 +192,8 @@ class _Workspace:
         self.scratch = Scratch.allocate(tokens, layers, table)
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
-        self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
+        most = 2 * tokens * sum(sizes)
+        self.found = _ScoreChanges(*np.empty((4, most), np.int32), np.empty(most, np.float64))
         tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
         self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
@@ -281,7 +275,7 @@ class BeamObjective:
         self._reader = reader
         self._batch_size = batch_size
         self._training = training
-        self._trees = GoldTrees(data)
+        self._trees = GoldTrees.of(data)
         self._sums = np.zeros(5)  # over the sentences of an epoch: one, and what SearchReport has the mean of
 
     @property

@@ -59,8 +59,7 @@ class BeamSide:
     histories: list[tuple[TakenTransition, ...]]
 
 
-@dataclass(frozen=True)
-class SentenceUpdate:
+class SentenceUpdate(NamedTuple):
     """What a sentence has taught.
 
     Attributes:

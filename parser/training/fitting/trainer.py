@@ -116,11 +116,14 @@ class Trainer:
         optimizer: of its parameters.
         plan: of the optimizer: its learning rate, and the schedule of that.
         name: of the pass, for messages.
+
+    Attributes:
+        optimizer: as given; its state is what the next epoch depends on besides weights and random generators.
     """
 
     def __init__(self, objective: Objective[Any], optimizer: Optimizer, plan: OptimizerPlan, name: str = "pass") -> None:
         self._objective = objective
-        self._optimizer = optimizer
+        self.optimizer = optimizer
         self._plan = plan
         self._name = name
 
@@ -141,7 +144,7 @@ class Trainer:
         for number, (batch, rate) in enumerate(zip(batches, learning_rates(self._plan, epoch, n_batches), strict=True)):
             loss = self._objective.backward(batch)
             if loss.has_gradient:
-                self._optimizer.step(rate)
+                self.optimizer.step(rate)
             total = total + loss.mean * loss.examples
             examples += loss.examples
             on_update(number, loss.mean, loss.examples, rate)
@@ -154,14 +157,6 @@ class Trainer:
                 "numbers of word vectors that were read from a file"
             )
         return EpochLoss(mean, examples, rate)
-
-    def state(self) -> dict[str, Tensor]:
-        """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""
-        return self._optimizer.state()
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Puts back what state() of such a trainer gave."""
-        self._optimizer.restore(tensors)
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,6 @@ class TrainedClassifier:
         word_dropout = self.word_dropout(vocabularies.attributes)
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
-    def reader(self, data: TrainingSentences) -> BatchReader:
-        """Reads batches of sentences; for a static token representation."""
-        return BatchReader(data.sentences, self.word_dropout(self._corpus.vocabularies.attributes), self.device)
-
     def word_dropout(self, attributes: Sequence[str]) -> WordDropout | None:
         """Word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
@@ -155,7 +151,7 @@ class ClassifierPass(TrainingPass[PlanT]):
     def restore(self, saved: Saved, epochs_done: int) -> None:
         self._trainer = self._new_trainer()
         self._classifier.restore(saved)
-        self._trainer.restore(saved.get("optimizer", {}))
+        self._trainer.optimizer.restore(saved.get("optimizer", {}))
 
     @abstractmethod
     def _new_trainer(self) -> Trainer:
@@ -170,7 +166,7 @@ class ClassifierPass(TrainingPass[PlanT]):
             return self._trainer.fit_epoch(epoch, self._classifier.order, tell)
 
     def state(self) -> Saved:
-        return self._classifier.state() | {"optimizer": self._trainer.state()}
+        return self._classifier.state() | {"optimizer": self._trainer.optimizer.state()}
 
     def weights(self) -> dict[str, Tensor]:
         return self._classifier.weights()
@@ -365,7 +361,11 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         if (embedded := model.classifier.embedded) is not None:
             # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
             embedded.weight.data = embedded.weight.data.contiguous()
-        reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
+        reader: BatchEncoder | BatchReader
+        if model.classifier.tokens.contextual:
+            reader = trained.encoder(data)
+        else:
+            reader = BatchReader(data.sentences, trained.word_dropout(model.vocabularies.attributes), trained.device)
         training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name)

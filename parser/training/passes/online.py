@@ -139,16 +139,12 @@ class StructuredPass(LinearPass[StructuredPlan]):
         learner = BeamPerceptron(trained.perceptron, model.system, model.templates, trained.data, trained.oracle, training)
         generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # none of the pass before
         with self._context.stopwatch(f"{self.name}_fit"):
-            learned = [learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()]
+            learned = np.array([learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()])
         model.weights = trained.perceptron.average()
-        report = SearchReport(
-            100 * float(np.mean([one.loss > 0 for one in learned])),
-            100 * float(np.mean([one.step for one in learned])),
-            100 * float(np.mean([one.lost for one in learned])),
-            float(np.mean([one.configurations for one in learned])),
-        )
+        loss, step, lost, configurations = learned.mean(axis=0).tolist()
+        report = SearchReport(100 * float((learned[:, 0] > 0).mean()), 100 * step, 100 * lost, configurations)
         self._context.observers.on_search(SearchEnd(self.name, epoch, report))
-        return EpochLoss(float(np.mean([one.loss for one in learned])), len(learned), 1.0)
+        return EpochLoss(loss, len(learned), 1.0)
 
 
 def iterate(
