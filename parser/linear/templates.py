@@ -31,7 +31,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE, Sentences
 from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
-from parser.transitions.features import FeatureTable, Slot, feature_rows, find_nodes
+from parser.transitions.features import FeatureTable, Slot, at_candidate, feature_rows, find_nodes
 from parser.transitions.system import Transitions, TransitionSystem
 
 ATTRIBUTES = {"w": "form", "p": "upos", "m": "feats"}
@@ -108,7 +108,7 @@ class Templates:
             raise ValueError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
         conjunctions = [_conjunction(text) for text in texts]
         nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
-        positions = [_at_candidates(_NODES[node], system) for node in nodes]
+        positions = [at_candidate(_NODES[node], system) for node in nodes]
         known = [position not in ("gp", "gg") or position in system.candidate_positions for position in positions]
         readable = [node for node, there in zip(nodes, known, strict=True) if there]
         slots = [Slot(position, "upos") for position, there in zip(positions, known, strict=True) if there]
@@ -145,12 +145,6 @@ class Templates:
         return keys
 
 
-def _at_candidates(position: str, system: type[TransitionSystem]) -> str:
-    """The position, from the candidate's position on that takes the place of where it begins, if one does."""
-    base, dot, children = position.partition(".")
-    return system.candidate_of.get(base, base) + dot + children
-
-
 def _conjunction(text: str) -> list[tuple[str, str]]:
     """The nodes of a template, each with what is read there."""
     atoms = []
@@ -179,15 +173,11 @@ def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, 
     """Fills in ``keys`` (uint64[templates]) for one feature row.
 
     Args:
-        now: the configurations.
-        row: which of them.
+        now, row: the configurations, and which of them.
         candidate_nodes: int32[n], the nodes at the system's own positions.
-        values: int32[attributes, total], those of the sentences.
-        start: where the sentence begins there.
+        values, start: int32[attributes, total], those of the sentences, and where the sentence begins there.
         programs: the templates.
-        nodes: int32[nodes], workspace.
-        atoms: uint64[atoms], workspace.
-        keys: the result.
+        nodes, atoms: int32[nodes] and uint64[atoms], workspace.
     """
     find_nodes(now, row, candidate_nodes, programs.positions, nodes)
     for a in range(len(programs.atoms)):

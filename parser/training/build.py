@@ -12,6 +12,7 @@ import torch
 from parser.data.parts.pretrained import Pieces
 from parser.data.sentences import Sentences
 from parser.linear.model import LinearModel
+from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
 from parser.model.extension import difference, take_over
 from parser.model.loading import AnyModel
@@ -78,7 +79,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
 def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[TrainingPass[Any]]]:
     corpus, system = context.corpus, plan.system
     model = LinearModel.new(corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options))
-    trained = TrainedLinearModel(model, plan.passes[0].trees, plan.oracle, context)
+    trained = TrainedLinearModel(model, Perceptron(model.system, model.templates), plan.passes[0].trees, plan.oracle, context)
     passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
         match one:
@@ -93,13 +94,10 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
     """Refuses a model to begin with that is not like the one that would be trained."""
     if plan.files.train.names and not old.vocabularies.treebanks:
         raise SettingsError(f"start={plan.start}: that model tells no treebanks apart; give treebank.train a list of files")
-    if network.subwords is not None:
-        raise SettingsError(f"start={plan.start}: a model keeps the subwords that it has; leave out vectors.subwords")
+    for key, given in {"vectors.subwords": network.subwords, "encoder.pretrained": network.pretrained_encoder}.items():
+        if given is not None:
+            raise SettingsError(f"start={plan.start}: a model keeps the {key.partition('.')[2]} that it has; leave out {key}")
     wanted = network.pretrained
-    if network.pretrained_encoder is not None:
-        raise SettingsError(
-            f"start={plan.start}: a model keeps the pretrained encoder that it has; leave out encoder.pretrained"
-        )
     if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
         raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
     if (found := difference(model, old)) is not None:

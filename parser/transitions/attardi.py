@@ -107,12 +107,9 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
     """The best output of one configuration, as decisions.best() finds it; ``scores[r]`` are its scores.
 
     Args:
-        scores: float32[rows, outputs].
-        r: the row.
-        degree: of the system.
-        size: k + 1.
-        buffered: whether there are tokens in the buffer.
-        n_relations: relations of each arc.
+        scores, r: float32[rows, outputs], and the row.
+        degree, n_relations: of the system.
+        size, buffered: see applicable().
         root_relation: the relation of the root's child if ``single_root``; NO_NODE: any.
         single_root: see TransitionSystem.transitions.
     """

@@ -79,11 +79,16 @@ def at_candidates(templates: Mapping[str, Sequence[str]], system: type[Transitio
         return {attribute: list(positions) for attribute, positions in templates.items()}
     table = {}
     for attribute, positions in templates.items():
-        parts = [position.partition(".") for position in positions]
-        table[attribute] = [system.candidate_of.get(base, base) + dot + descents for base, dot, descents in parts]
+        table[attribute] = [at_candidate(position, system) for position in positions]
         if "s0" in positions:
             table[attribute] += [position for position in system.further_positions if position not in table[attribute]]
     return table
+
+
+def at_candidate(position: str, system: type[TransitionSystem]) -> str:
+    """The position, from the candidate's on that takes the place of where it begins, if one does."""
+    base, dot, descents = position.partition(".")
+    return system.candidate_of.get(base, base) + dot + descents
 
 
 class Features(Protocol):
@@ -220,11 +225,9 @@ def find_nodes(now, row, candidate_nodes, programs, nodes):
     """Fills in ``nodes`` (int32[positions]): the node at each position in one row of Configurations, or NO_NODE.
 
     Args:
-        now: the configurations.
-        row: which of them.
+        now, row: the configurations, and which of them.
         candidate_nodes: int32[n], the nodes at the system's own positions.
         programs: int32[positions, 9], the positions.
-        nodes: the result.
     """
     # Read once: a compiler cannot know that filling in ``nodes`` leaves them alone.
     size, front, length = now.stack_sizes[row], now.buffer_fronts[row], now.lengths[row]

@@ -107,11 +107,9 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
         model, rules: see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         gold: the gold trees.
-        stacks: the stacks of both beams.
-        beam: the beam.
-        gold_beam: that of gold items.
-        queries: workspace for the items of the larger one.
-        scratch: workspace.
+        stacks: of both beams.
+        beam, gold_beam: the two sides.
+        queries, scratch: workspace.
 
     Returns:
         Whether the beam had no gold item at some step; FULL if the stacks are.
@@ -373,12 +371,9 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
     """Fills in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
 
     Args:
-        cells, fronts: int32[rows], their stacks and the first tokens of their buffers.
-        stacks: where the stacks are.
-        start: where the sentence begins in ``values``.
-        length: its tokens.
-        values: int32[attributes, total], see FeatureTable.values.
-        programs, columns: see FeatureTable.
+        cells, fronts: int32[rows], their stacks, in ``stacks``, and the first tokens of their buffers.
+        start, length: where the sentence begins in ``values``, and its tokens.
+        values, programs, columns: see FeatureTable.
         tops, ahead: int32[elements], int32[read_ahead], workspace; see FeatureTable.
         nodes: int32[2, positions], workspace.
     """

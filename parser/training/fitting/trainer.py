@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.settings.plan import OptimizerPlan
+from parser.training.compiled.optimizer import CompiledOptimizer
 
 # The share of the learning rate, given the share of the epochs that is done.
 _SCHEDULES = {
@@ -68,19 +69,6 @@ class Objective(Protocol[SomeBatch]):
 
     def backward(self, batch: SomeBatch) -> BatchLoss:
         """Computes the loss of a batch, with dropout, and leaves its gradients where the optimizer takes them from."""
-
-
-class Optimizer(Protocol):
-    """Changes weights by their gradients."""
-
-    def step(self, rate: float) -> None:
-        """Takes a step down the gradients; ``rate``: the learning rate."""
-
-    def state(self) -> dict[str, Tensor]:
-        """What the next step depends on besides weights and gradients: named tensors on the CPU."""
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Puts back what state() of such an optimizer of the same parameters gave."""
 
 
 def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[float]:
@@ -198,7 +186,7 @@ class TorchOptimizer:
         self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
-        """Clip the gradients, and take a step; a pretrained encoder has a rate of its own."""
+        """Clip the gradients, and take a step at a learning rate; a pretrained encoder has a rate of its own."""
         if self._max_grad_norm is not None:
             for of_group in self._groups:
                 nn.utils.clip_grad_norm_(of_group, self._max_grad_norm)
@@ -211,7 +199,7 @@ class TorchOptimizer:
         self._optimizer.step()
 
     def state(self) -> dict[str, Tensor]:
-        """Return tensors named ``NUMBER_OF_PARAMETER.NAME``, and the number of steps where that matters."""
+        """What the next step depends on besides weights and gradients: tensors on the CPU, ``NUMBER_OF_PARAMETER.NAME``."""
         state = self._optimizer.state_dict()["state"]
         steps = {} if self._tuning is None else {_STEPS: torch.tensor(self._steps)}
         return steps | {
@@ -222,7 +210,7 @@ class TorchOptimizer:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what state() gave."""
+        """Put back what state() of such an optimizer of the same parameters gave."""
         state: dict[int, dict[str, Tensor]] = {}
         groups = self._optimizer.state_dict()["param_groups"]
         for key, tensor in tensors.items():
@@ -235,6 +223,10 @@ class TorchOptimizer:
             moved = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
             state.setdefault(int(number), {})[name] = moved
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+Optimizer = TorchOptimizer | CompiledOptimizer
+"""Changes weights by their gradients."""
 
 
 def _torch_optimizer(parameters: list[dict[str, Any]], plan: OptimizerPlan) -> torch.optim.Optimizer:

@@ -8,6 +8,7 @@ iterations as its epochs; what is measured after each, and kept, is the average 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -30,37 +31,34 @@ from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
 from parser.transitions.decisions import query
 
 
+@dataclass
 class TrainedLinearModel:
     """The linear model that the passes train, with what is the same in all of them.
 
-    Args:
-        model: the model; what parses is the average of the perceptron's weights so far.
-        trees: that it learns from.
-        oracle: exact for them.
-        context: of the run.
-
     Attributes:
-        model: as given.
+        model: the model; what parses is the average of the perceptron's weights so far.
         perceptron: the weights and their sums.
+        trees: that it learns from.
+        oracle_plan: exact for them.
+        context: of the run.
     """
 
-    def __init__(self, model: LinearModel, trees: TrainingTrees, oracle: OraclePlan, context: RunContext) -> None:
-        self.model = model
-        self.perceptron = Perceptron(model.system, model.templates)
-        self._trees = trees
-        self._oracle = oracle
-        self._context = context
+    model: LinearModel
+    perceptron: Perceptron
+    trees: TrainingTrees
+    oracle_plan: OraclePlan
+    context: RunContext
 
     @cached_property
     def data(self) -> TrainingSentences:
         """The sentences."""
-        with self._context.stopwatch("projectivize"):
-            return self._context.corpus.training_sentences(self._trees)
+        with self.context.stopwatch("projectivize"):
+            return self.context.corpus.training_sentences(self.trees)
 
     @cached_property
     def oracle(self) -> BoundOracle:
         """The oracle, bound to them."""
-        return self._oracle.create().bind(self.data.trees)
+        return self.oracle_plan.create().bind(self.data.trees)
 
 
 class LinearPass(TrainingPass[PlanT]):
