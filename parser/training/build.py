@@ -61,7 +61,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
         take_over(model, old)
     _remember(model, network, context)
-    trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
+    trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
         match one:

@@ -30,6 +30,7 @@ _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
 
+@torch.random.fork_rng(devices=[])
 def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
     """Learns the lemmas of training sentences; changes nothing of the model but what scores rules for lemmas.
 
@@ -40,12 +41,7 @@ def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int
         seed: of its random numbers; torch's global generator is left as it was.
         anew: whether to begin with fresh weights, not those that are there.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        _learn(model, sentences, epochs, anew)
-
-
-def _learn(model: Model, sentences: list[Sentence], epochs: int, anew: bool) -> None:
+    torch.manual_seed(seed)
     tokens, lemmas = model.classifier.tokens, model.vocabularies.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
     scorer, device = tokens.lemmas, tokens.reserved.device

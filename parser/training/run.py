@@ -19,7 +19,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
@@ -330,42 +330,42 @@ def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
     return progress, tensors
 
 
+@dataclass(frozen=True)
 class Evaluation:
     """Parses dev and test: after each epoch, and at the end of a run.
 
-    Args:
+    Attributes:
         model: the model, as it is at the moment.
         corpus: the parts.
         single_root: whether parses have exactly one child of the root.
         lattice_beam: how lattices are searched where other input is parsed greedily; None: there are none.
     """
 
-    def __init__(self, model: AnyModel, corpus: Corpus, single_root: bool, lattice_beam: Beam | None) -> None:
-        self._model = model
-        self._corpus = corpus
-        self._single_root = single_root
-        self._lattice_beam = lattice_beam
+    model: AnyModel
+    corpus: Corpus
+    single_root: bool
+    lattice_beam: Beam | None
 
     def scores(self, part: str, search: Beam | None) -> Metrics | None:
         """The metrics of a part, searched like this; None if there is no such part.
 
         With lattices they are of what is found in them, and besides there is LAS on the gold paths.
         """
-        gold: GoldPart | None = getattr(self._corpus, part)
+        gold: GoldPart | None = getattr(self.corpus, part)
         if gold is None:
             return None
-        found = self._predicted(gold, search, predicted_tags(self._model))
+        found = self._predicted(gold, search, predicted_tags(self.model))
         parses = found.parses
         scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(found.tags.numbers)
-        if not isinstance(self._model, Model) or part not in self._corpus.lattices:
+        if not isinstance(self.model, Model) or part not in self.corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
-        of_lattices = self._corpus.lattices[part].scores(self._model, beam, single_root=self._single_root)
+        of_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
         return of_lattices | {"gold_path_las": scores["las"]}
 
     def lemma_score(self, part: str) -> float:
         """The percentage of words of a part whose lemma is right, with the tags that the model predicts."""
-        model, gold = self._model, getattr(self._corpus, part)
+        model, gold = self.model, getattr(self.corpus, part)
         assert isinstance(model, Model), "a model with a classifier"
         tags, rule_scores = model.classifier.tokens.tags_and_rules(gold.sentences)
         assert model.vocabularies.lemmas is not None, "it predicts lemmas"
@@ -382,7 +382,7 @@ class Evaluation:
         Returns:
             What metrics.json holds of the calibration.
         """
-        model, corpus = self._model, self._corpus
+        model, corpus = self.model, self.corpus
         model.beam = search
         if not isinstance(model, Model):
             return {}
@@ -397,7 +397,7 @@ class Evaluation:
         return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}
 
     def _beam_for_lattices(self, search: Beam | None) -> Beam:
-        beam = search or self._lattice_beam
+        beam = search or self.lattice_beam
         assert beam is not None, "a run with lattices has one"
         return beam.without_signatures()
 
@@ -410,8 +410,8 @@ class Evaluation:
 
     def _predicted(self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, steps: bool = False) -> Prediction:
         """What the model predicts of a part now, searched like this; without lemmas."""
-        predictor = Predictor(self._model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
-        return predictor.predict(gold.sentences, single_root=self._single_root)
+        predictor = Predictor(self.model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
+        return predictor.predict(gold.sentences, single_root=self.single_root)
 
 
 def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:

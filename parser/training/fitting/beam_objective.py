@@ -193,7 +193,8 @@ class _Workspace:
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
         most = 2 * tokens * sum(sizes)
-        self.found = _ScoreChanges(*np.empty((4, most), np.int32), slopes=np.empty(most, np.float64))
+        cells, fronts, rows, outputs = np.empty((4, most), np.int32)
+        self.found = _ScoreChanges(cells, fronts, rows, outputs, np.empty(most, np.float64))
         tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
         self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)

@@ -75,10 +75,11 @@ class SentenceUpdate(NamedTuple):
     configurations: int
 
 
+@dataclass(frozen=True)
 class BeamPerceptron:
     """Learns from whole computations.
 
-    Args:
+    Attributes:
         perceptron: whose weights are changed; a sentence counts as one step of its average.
         system, templates: those of its model. All computations of a sentence must have the same number of transitions.
         data: the sentences.
@@ -89,23 +90,16 @@ class BeamPerceptron:
         ValueError: computations of the system differ in length.
     """
 
-    def __init__(
-        self,
-        perceptron: Perceptron,
-        system: TransitionSystem,
-        templates: Templates,
-        data: TrainingSentences,
-        oracle: BoundOracle,
-        training: BeamTraining,
-    ) -> None:
-        if system.reorders_buffer:
-            raise ValueError(f"computations of {system.name} differ in length, so that items cannot be compared step by step")
-        self._perceptron = perceptron
-        self._system = system
-        self._templates = templates
-        self._data = data
-        self._oracle = oracle
-        self._training = training
+    perceptron: Perceptron
+    system: TransitionSystem
+    templates: Templates
+    data: TrainingSentences
+    oracle: BoundOracle
+    training: BeamTraining
+
+    def __post_init__(self) -> None:
+        if self.system.reorders_buffer:
+            raise ValueError(f"computations of {self.system.name} differ in length: items cannot be compared step by step")
 
     def learn(self, s: int) -> SentenceUpdate:
         """Searches through sentence number ``s``, and changes the weights by what was found."""
@@ -113,33 +107,33 @@ class BeamPerceptron:
         for beam, gold_beam in self.search(s):
             violations.append(self._violation(beam, gold_beam))
             lost = lost or beam.lost.min() > 0
-            if lost and self._training.update is UpdateStep.early:
+            if lost and self.training.update is UpdateStep.early:
                 break
         chosen = len(violations) - 1  # with early updates the search has gone no further
-        if self._training.update is UpdateStep.max_violation:
+        if self.training.update is UpdateStep.max_violation:
             chosen = max(range(len(violations)), key=lambda t: violations[t].size)
         changed = self._update(violations[chosen])
-        self._perceptron.steps += 1
-        loss, step = max(violations[chosen].size, 0.0), (chosen + 1) / (2 * int(self._data.sentences.lengths[s]))
+        self.perceptron.steps += 1
+        loss, step = max(violations[chosen].size, 0.0), (chosen + 1) / (2 * int(self.data.sentences.lengths[s]))
         return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
         """The beam, and the gold beam, whose items are all gold, after each step of a sentence."""
-        sentence = self._data.sentences.span(s, s + 1)
-        now = self._system.initial(sentence.lengths)
+        sentence = self.data.sentences.span(s, s + 1)
+        now = self.system.initial(sentence.lengths)
         beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [()])
-        sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
-        while len(self._system.unfinished(beam.items.now)):
+        sizes = self.training.beam, Beam(self.training.gold_size, self.training.beam.merge, self.training.beam.scores)
+        while len(self.system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
             gold_beam = self._advance(gold_beam, s, sentence, sizes[1], only_gold=True)
             yield beam, gold_beam
 
     def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
-        system, items = self._system, side.items
+        system, items = self.system, side.items
         now, rows = items.now, np.arange(len(items.totals))
         transitions = system.transitions(now, rows)
-        keys = self._templates.extract(now, rows, sentence, items.numbers, transitions)
-        scores = self._perceptron.scores(keys)
+        keys = self.templates.extract(now, rows, sentence, items.numbers, transitions)
+        scores = self.perceptron.scores(keys)
         losses = self._losses(s, now, transitions)
         allowed, scored = self._gold_transitions(s, transitions, losses, scores) if only_gold else (transitions, scores)
         made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
@@ -160,8 +154,8 @@ class BeamPerceptron:
     def _losses(self, s: int, now: Configurations, transitions: Transitions) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a transition."""
         numbers = np.full(len(transitions.rows), s, np.int32)
-        found = self._oracle.score_batch(query(numbers, now))
-        edges = found.astype(np.int64) // self._oracle.gold_weight
+        found = self.oracle.score_batch(query(numbers, now))
+        edges = found.astype(np.int64) // self.oracle.gold_weight
         applicable = (transitions.rows != NO_NODE) & (found != NOT_APPLICABLE)
         highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)
         return np.where(applicable, highest - edges, 0)
@@ -170,9 +164,9 @@ class BeamPerceptron:
         """Whether an arc is gold but for its relation."""
         if child == NO_NODE:
             return False
-        at = int(self._data.trees.offsets[s]) + child
-        gold = int(self._data.relations[at])
-        return int(self._data.trees.heads[at]) == head and gold >= 0 and gold != relation
+        at = int(self.data.trees.offsets[s]) + child
+        gold = int(self.data.relations[at])
+        return int(self.data.trees.heads[at]) == head and gold >= 0 and gold != relation
 
     def _gold_transitions(
         self, s: int, transitions: Transitions, losses: np.ndarray, scores: np.ndarray
@@ -182,7 +176,7 @@ class BeamPerceptron:
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
             head, child = int(transitions.heads[item, column]), int(transitions.children[item, column])
             block = transitions.blocks[item, column]
-            start, size = int(self._system.block_starts[block]), int(self._system.block_sizes[block])
+            start, size = int(self.system.block_starts[block]), int(self.system.block_sizes[block])
             if child != NO_NODE:
                 wrong = [self._is_wrong(s, head, child, relation) for relation in range(size)]
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
@@ -203,7 +197,7 @@ class BeamPerceptron:
         apart = next(i for i, (a, b) in enumerate(pairs) if a.output != b.output or (a.keys != b.keys).any())
         of_beam, of_gold = violation.of_beam[apart:], violation.of_gold[apart:]
         for transitions, delta in ((of_gold, 1), (of_beam, -1)):
-            self._perceptron.change(
+            self.perceptron.change(
                 np.stack([one.keys for one in transitions]), np.array([one.output for one in transitions]), delta
             )
         return len(of_beam) + len(of_gold)

@@ -182,7 +182,9 @@ class TorchOptimizer:
         others = [p for name, p in named if prefix is None or not name.startswith(prefix)]
         self._parameters = [*others, *tuned]
         self._groups = [others] if tuning is None else [others, tuned]
-        self._optimizer = _torch_optimizer([{"params": group} for group in self._groups], plan)
+        kind = torch.optim.SGD if plan.name == "sgd" else torch.optim.Adam
+        groups = [{"params": group} for group in self._groups]
+        self._optimizer: torch.optim.Optimizer = kind(groups, lr=plan.learning_rate, fused=True)
         self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
@@ -227,11 +229,6 @@ class TorchOptimizer:
 
 Optimizer = TorchOptimizer | CompiledOptimizer
 """Changes weights by their gradients."""
-
-
-def _torch_optimizer(parameters: list[dict[str, Any]], plan: OptimizerPlan) -> torch.optim.Optimizer:
-    kind = torch.optim.SGD if plan.name == "sgd" else torch.optim.Adam
-    return kind(parameters, lr=plan.learning_rate, fused=True)
 
 
 class DivergenceError(ValueError):

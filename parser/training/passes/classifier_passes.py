@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -41,27 +42,23 @@ from parser.training.run_folder import restore_weights, trained_weights
 log = logging.getLogger(__name__)
 
 
+@dataclass
 class TrainedClassifier:
     """The classifier that the passes train, with what is the same in all of them.
 
-    Args:
+    Attributes:
         model: whose classifier it is.
         plan: of its training.
         corpus: what it learns from.
-        seed: of the order of batches.
-        fresh_model: makes a model with newly initialized weights.
-
-    Attributes:
-        model, plan: as given.
         order: draws the order of batches, through all passes.
+        fresh_model: makes a model with newly initialized weights.
     """
 
-    def __init__(self, model: Model, plan: NetworkPlan, corpus: Corpus, seed: int, fresh_model: Callable[[], Model]) -> None:
-        self.model = model
-        self.plan = plan
-        self.order = torch.Generator().manual_seed(seed)
-        self._corpus = corpus
-        self._fresh_model = fresh_model
+    model: Model
+    plan: NetworkPlan
+    corpus: Corpus
+    order: torch.Generator
+    fresh_model: Callable[[], Model]
 
     @property
     def device(self) -> torch.device:
@@ -70,7 +67,7 @@ class TrainedClassifier:
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Encodes batches of sentences; for a contextual token representation."""
-        vocabularies = self._corpus.vocabularies
+        vocabularies = self.corpus.vocabularies
         tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
         word_dropout = self.word_dropout(vocabularies.attributes)
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
@@ -79,7 +76,7 @@ class TrainedClassifier:
         """Word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
-        counts, nothing = self._corpus.value_counts(), np.zeros(0, np.int64)
+        counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
         rates = [unknown_rates(counts.get(attribute, nothing), self.plan.word_dropout) for attribute in attributes]
         return WordDropout(rates, self.device)
 
@@ -101,7 +98,7 @@ class TrainedClassifier:
 
     def begin_anew(self) -> None:
         """Reinitializes its weights."""
-        self.put_weights(trained_weights(self._fresh_model().classifier))
+        self.put_weights(trained_weights(self.fresh_model().classifier))
 
     def state(self) -> Saved:
         """Its weights, and the state of all that draws random numbers."""
