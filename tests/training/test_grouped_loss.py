@@ -111,7 +111,7 @@ def test_an_epoch_learns_from_whole_examples():
     loss = (
         Trainer(objective, optimizer, plan)
         .fit_epoch(0, torch.Generator().manual_seed(0), lambda _, __, size, ___: batches.append(size))
-        .mean
+        .loss
     )
     assert batches == [5, 5, 5, 5, 3]
     features, _, _ = arguments(examples)
