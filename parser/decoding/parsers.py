@@ -160,7 +160,7 @@ class RerankingParser:
         """The trees of each sentence, best first, k or more where there are as many; of equal ones, the beam's order stays."""
         sentences = replace(sentences, vectors=self._encoder.encode(sentences))
         found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
-        vectors = self._encoder.floats(self._encoder.encode(sentences))
+        vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
         for start, end, trees in zip(sentences.offsets, sentences.offsets[1:], found, strict=False):
             heads, relations = np.stack([tree.heads for tree in trees]), np.stack([tree.relations for tree in trees])
             by_heads = self._heads.log_probabilities(vectors[start:end], heads, relations)

@@ -7,8 +7,9 @@ result for a vector does not depend on what else is multiplied with it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,72 +20,47 @@ INT8_SCALE = 127
 INT8_ZERO = 128
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """A frozen matrix.
-
-    Attributes:
-        panels: the weights.
-        outputs: rows of the matrix.
-    """
-
-    panels: Panels
-    outputs: int
-
-    def __call__(self, vectors: np.ndarray) -> np.ndarray:
-        """float32[n, outputs] of stored vectors, [n, inputs]."""
-        return product(vectors, self.panels, self.outputs)
+Matrix = Callable[[np.ndarray], np.ndarray]
+"""From stored vectors, [n, inputs], to float32[n, outputs]."""
 
 
-class Arithmetic(ABC):
-    """How vectors of an encoder are stored and multiplied.
+class SinglePrecision:
+    """How vectors of an encoder are stored and multiplied: numbers as they are.
 
     Attributes:
         stored: the type of the stored numbers.
         storing: float32, what a number is multiplied by, and what is then added, before it is cut off to be stored.
     """
 
-    stored: type[np.generic]
-    storing: tuple[np.float32, np.float32]
+    stored: ClassVar[type[np.generic]] = np.float32
+    storing: ClassVar[tuple[np.float32, np.float32]] = np.float32(1), np.float32(0)
 
-    @abstractmethod
-    def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
+    def panels(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Panels:
         """What multiplies stored vectors by float32[outputs, inputs], and adds float32[outputs]."""
+        return panels_of_floats(weights, bias)
 
-    @abstractmethod
+    def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
+        """The same as a function."""
+        return partial(product, panels=self.panels(weights, bias), outputs=len(weights))
+
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """float32, the numbers that are stored."""
-
-    @abstractmethod
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        """float32[outputs, inputs], the weights that matrix() multiplies by."""
-
-
-class SinglePrecision(Arithmetic):
-    """Numbers as they are."""
-
-    stored = np.float32
-    storing = np.float32(1), np.float32(0)
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
-        return Matrix(panels_of_floats(weights, bias), len(weights))
-
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
         return vectors
 
     def rounded(self, weights: np.ndarray) -> np.ndarray:
+        """float32[outputs, inputs], the weights that matrix() multiplies by."""
         return weights
 
 
-class Int8(Arithmetic):
+class Int8(SinglePrecision):
     """Integers of 8 bits."""
 
     stored = np.uint8
     storing = np.float32(INT8_SCALE), np.float32(INT8_ZERO + 0.5)
 
-    def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
+    def panels(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Panels:
         integers, scales = quantized(weights)
-        return Matrix(panels_of_integers(integers, scales / np.float32(INT8_SCALE), INT8_ZERO, bias), len(weights))
+        return panels_of_integers(integers, scales / np.float32(INT8_SCALE), INT8_ZERO, bias)
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         return (vectors.astype(np.float32) - INT8_ZERO) * np.float32(1 / INT8_SCALE)

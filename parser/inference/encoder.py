@@ -23,7 +23,7 @@ from parser.data.lemmas import RuleScores, affixes
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
+from parser.inference.arithmetic import Int8, SinglePrecision
 from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
@@ -115,18 +115,6 @@ class FrozenEncoder:
             read = layer(inputs, tokens, sentences.offsets)
         return read, scores, shares
 
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
-        """float32[tokens, size], of vectors that encode() has made."""
-        return self.arithmetic.floats(vectors)
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
-        """What multiplies vectors that encode() has made by float32[outputs, size], and adds float32[outputs]."""
-        return self.arithmetic.matrix(weights, bias)
-
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        """float32[outputs, size], what matrix() multiplies by."""
-        return self.arithmetic.rounded(weights)
-
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, for signatures of these values."""
         for start in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_ENCODING):
@@ -145,12 +133,12 @@ class _SentencePart:
     """
 
     def __init__(self, rows: slice, reading: SentenceReading, inputs: np.ndarray) -> None:
-        self._rows, self._reading = rows, reading
+        self._rows, self._reading, self._outputs = rows, reading, len(inputs)
         self._inputs = SinglePrecision().matrix(np.ascontiguousarray(inputs))
 
     def __call__(self, sentences: Sentences) -> np.ndarray:
         """float32[tokens, 8 * hidden]."""
-        made = np.empty((int(sentences.offsets[-1]), self._inputs.outputs), np.float32)
+        made = np.empty((int(sentences.offsets[-1]), self._outputs), np.float32)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
             some = sentences.span(first, last)
             vectors = self._reading(some.values[self._rows], some.offsets)
@@ -178,7 +166,7 @@ class _FrozenTagger:
         tags: Mapping[str, Vocabulary],
         tensors: Mapping[str, np.ndarray],
         above: np.ndarray,
-        arithmetic: Arithmetic,
+        arithmetic: SinglePrecision,
     ) -> None:
         single = SinglePrecision()
         self.layer = spec.layer

@@ -102,7 +102,7 @@ class Layout:
             tensors["output.bias"],
             encoder,
         )
-        return made.rounded_by(encoder) if int8 and encoder is not None else made
+        return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
 
 
 def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies, n_relations: int = 0) -> Shapes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from parser.inference.arithmetic import Arithmetic
+from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
 
@@ -34,14 +34,16 @@ class FrozenLSTM:
         bias: float32[8 * hidden], to be added.
     """
 
-    def __init__(self, forwards: Mapping[str, np.ndarray], backwards: Mapping[str, np.ndarray], arithmetic: Arithmetic) -> None:
+    def __init__(
+        self, forwards: Mapping[str, np.ndarray], backwards: Mapping[str, np.ndarray], arithmetic: SinglePrecision
+    ) -> None:
         sides = forwards, backwards
         self.hidden = forwards["weight_hh_l0"].shape[1]
         self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
             self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
         self._arithmetic = arithmetic
-        self._recurrent = [arithmetic.matrix(side["weight_hh_l0"]).panels for side in sides]
+        self._recurrent = [arithmetic.panels(side["weight_hh_l0"]) for side in sides]
 
     def __call__(self, inputs: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """What the layer makes of the tokens, stored[tokens, 2 * hidden].

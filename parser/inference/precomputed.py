@@ -157,7 +157,7 @@ def with_arcs(score: Scorer, weights: ClassifierWeights, sentences: Sentences) -
     if arcs is None:
         return score
     assert encoder is not None, "only an encoder predicts heads"
-    of_arcs = arcs.scorer.arc_scores(encoder.floats(encoder.encode(sentences)), sentences.offsets)
+    of_arcs = arcs.scorer.arc_scores(encoder.arithmetic.floats(encoder.encode(sentences)), sentences.offsets)
 
     def both(features: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size

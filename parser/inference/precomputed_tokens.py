@@ -243,7 +243,7 @@ class ContextualActivations(TokenActivations):
         for part in of_tokens:
             by_place = np.empty_like(part.weights, order="C")
             by_place[self.places[table.columns[part.columns, 0]]] = part.weights
-            self._matrix = encoder.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
+            self._matrix = encoder.arithmetic.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
             # The rows of relations take the places of those of some tokens that are not there.
             self._lead = -(-self.first // self.per_signature)
             self.first = self._lead * self.per_signature

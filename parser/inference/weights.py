@@ -6,7 +6,7 @@ computed from them is the same to the last bit either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
+from parser.inference.arithmetic import SinglePrecision
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.transitions.features import TOKEN, Slot
 
@@ -107,20 +108,11 @@ class SlotWeights:
 class SentenceEncoder(Protocol):
     """A frozen contextual token representation; thread-safe."""
 
+    arithmetic: SinglePrecision
+    """How the vectors of encode() are stored, and to be multiplied."""
+
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens, [tokens, size], as the encoder stores them: made now, if it has not made them before."""
-        ...
-
-    def floats(self, vectors: np.ndarray) -> np.ndarray:
-        """float32[tokens, size], of vectors that encode() has made."""
-        ...
-
-    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """What multiplies vectors that encode() has made by float32[outputs, size], and adds float32[outputs]."""
-        ...
-
-    def rounded(self, weights: np.ndarray) -> np.ndarray:
-        """float32[outputs, size], the weights that matrix() multiplies by."""
         ...
 
 
@@ -190,10 +182,10 @@ class ClassifierWeights:
         """Whether the vector of a token depends on its sentence."""
         return self.encoder is not None
 
-    def rounded_by(self, encoder: SentenceEncoder) -> ClassifierWeights:
-        """With the weights of the slots that read tokens as the encoder multiplies by them."""
+    def rounded_by(self, arithmetic: SinglePrecision) -> ClassifierWeights:
+        """With the weights of the slots that read tokens as they are multiplied by."""
         embedded = [
-            replace(part, weights=np.stack([encoder.rounded(of_slot) for of_slot in part.weights]))
+            replace(part, weights=np.stack([arithmetic.rounded(of_slot) for of_slot in part.weights]))
             if part.attribute == TOKEN
             else part
             for part in self.embedded
@@ -204,7 +196,7 @@ class ClassifierWeights:
         """As ``vectors``, all that slots read in some sentences."""
         if self.encoder is None:
             return self.vectors
-        tokens = self.encoder.floats(self.encoder.encode(sentences))
+        tokens = self.encoder.arithmetic.floats(self.encoder.encode(sentences))
         return {**self.vectors, TOKEN: np.concatenate([self.vectors[TOKEN], tokens])}
 
 

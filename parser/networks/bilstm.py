@@ -244,8 +244,10 @@ class BiLSTM(TokenRepresentation):
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
 
 
-class _OnDevice(SinglePrecision):
+class _OnDevice:
     """A BiLSTM as it is."""
+
+    arithmetic = SinglePrecision()
 
     def __init__(self, tokens: BiLSTM) -> None:
         self._tokens = tokens

@@ -127,7 +127,7 @@ class Classifier(nn.Module):
         """
         encoder = self.tokens.frozen(int8)
         made = self._weights(self.tokens.fixed_vectors(), encoder)
-        return made.rounded_by(encoder) if int8 and encoder is not None else made
+        return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
         """The weights, only for the sentences whose vectors are given.
@@ -225,8 +225,10 @@ class Classifier(nn.Module):
         return torch.cat(parts, dim=1) if parts else self.hidden_bias.new_empty(len(features), 0)
 
 
-class _GivenVectors(SinglePrecision):
+class _GivenVectors:
     """A SentenceEncoder of the sentences whose vectors (float32[tokens, size]) it is given."""
+
+    arithmetic = SinglePrecision()
 
     def __init__(self, vectors: np.ndarray) -> None:
         self._vectors = vectors

@@ -168,7 +168,7 @@ class Segmenter:
 
     def _decide(self, encoder: FrozenEncoder, values: list[np.ndarray], windows: list[Window], found: list[np.ndarray]) -> None:
         """Fills in what probabilities() returns, for some windows, of values, int32[attributes, tokens] of each paragraph."""
-        output = encoder.matrix(self.tensors["output.weight"], self.tensors["output.bias"])
+        output = encoder.arithmetic.matrix(self.tensors["output.weight"], self.tensors["output.bias"])
         parts = [values[number][:, max(start - _AROUND, 0) : end + _AROUND] for number, start, end in windows]
         offsets = np.cumsum([0, *(part.shape[1] for part in parts)])
         read = Sentences(np.concatenate([np.zeros((len(ATTRIBUTES), 0), np.int32), *parts], axis=1), offsets)

@@ -48,7 +48,7 @@ def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaff
     encoder, of_trees, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
     assert encoder is not None
     assert of_trees is not None
-    vectors, starts = encoder.floats(encoder.encode(encoded)), encoded.offsets[:-1]
+    vectors, starts = encoder.arithmetic.floats(encoder.encode(encoded)), encoded.offsets[:-1]
     ends = [model.slots.index(slot) for slot in slots_of({"token": ["c1", "c2"]})]
 
     def score(features: np.ndarray) -> np.ndarray:
