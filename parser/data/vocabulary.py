@@ -6,11 +6,10 @@ of its elements' vectors, so that what is learned of ``Case=Nom`` serves every v
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -80,8 +79,8 @@ class Vocabulary:
         return [get(value, UNKNOWN) for value in values]
 
 
-# Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
-_REMEMBERED_BYTES = 8 * 2**20
+# Unknown values that a vocabulary remembers the most similar one of, and how long they are at most, in characters.
+_REMEMBERED, _LONGEST = 2**13, 1_000
 
 
 class SetVocabulary(Vocabulary):
@@ -104,8 +103,7 @@ class SetVocabulary(Vocabulary):
             for element in known:
                 having.setdefault(element, []).append(number)
         self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
-        self._closest: dict[str, tuple[int, bool]] = {}  # and whether an element is unknown
-        self._remembered_bytes = 0
+        self._remembered = lru_cache(_REMEMBERED)(self._closest)
 
     @cached_property
     def elements(self) -> Elements:
@@ -139,21 +137,14 @@ class SetVocabulary(Vocabulary):
 
     def _most_similar(self, value: str) -> tuple[int, bool]:
         """The number of the most similar value; and whether this one has an element that no known value has."""
-        if (found := self._closest.get(value)) is not None:
-            return found
+        return self._remembered(value) if len(value) <= _LONGEST else self._closest(value)
+
+    def _closest(self, value: str) -> tuple[int, bool]:
         wanted = frozenset(self.elements_of(value))
         having = [self._having[element] for element in wanted if element in self._having]
         common = np.bincount(np.concatenate(having), minlength=len(self._sizes)) if having else np.zeros(len(self._sizes))
         likeness = common / (len(wanted) + self._sizes - common)
-        closest = N_RESERVED + int(np.argmax(likeness)), len(having) < len(wanted)  # the most frequent of the most similar
-        size = sys.getsizeof(value)
-        if self._remembered_bytes + size > _REMEMBERED_BYTES:
-            self._closest.clear()
-            self._remembered_bytes = 0
-        if size <= _REMEMBERED_BYTES:
-            self._closest[value] = closest
-            self._remembered_bytes += size
-        return closest
+        return N_RESERVED + int(np.argmax(likeness)), len(having) < len(wanted)  # the most frequent of the most similar
 
 
 @dataclass(frozen=True)

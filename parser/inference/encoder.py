@@ -23,13 +23,13 @@ from parser.data.lemmas import RuleScores, affixes
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.arithmetic import Int8, SinglePrecision
+from parser.inference.arithmetic import Int8, Matrix, SinglePrecision
 from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
 from parser.inference.precomputed_tokens import SignatureRows
 from parser.inference.weights import under
-from parser.network_spec import ClassifierSpec, LemmaSpec, TaggerSpec
+from parser.network_spec import ClassifierSpec, LemmaSpec
 
 
 class FrozenEncoder:
@@ -63,22 +63,28 @@ class FrozenEncoder:
         ]
         first, *others = layers
         self._of_words: list[tuple[slice, WordReading]] = []
-        self._of_sentences: list[_SentencePart] = []
+        self._of_sentences: list[tuple[slice, SentenceReading, Matrix]] = []
         self._n_rows = width = end = 0
         for part, rows in vocabularies.placed:
             reading = frozen(part, spec, tensors, (readers or {}).get(part.name))
             start, end = end, end + part.size(spec)
             if part.in_sentences:
-                self._of_sentences.append(_SentencePart(rows, reading, first.inputs[:, start:end]))
+                of_part = np.ascontiguousarray(first.inputs[:, start:end])
+                self._of_sentences.append((rows, reading, SinglePrecision().matrix(of_part)))
             else:
                 self._of_words.append((rows, reading))
                 self._n_rows, width = rows.stop, end
         self._first = SinglePrecision().matrix(first.inputs[:, :width], first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
-        self._tagger, tags = None, vocabularies.tags
+        self._tagged_layer, tags = 0, vocabularies.tags
         if encoder.tagger is not None and tags:
-            above = layers[encoder.tagger.layer].inputs[:, 2 * first.hidden :]
-            self._tagger = _FrozenTagger(encoder.tagger, tags, under("tagger.", tensors), above, arithmetic)
+            of_tagger, self._tagged_layer = under("tagger.", tensors), encoder.tagger.layer
+            self._tag_scores = {
+                task: arithmetic.matrix(tag_vectors(under(f"outputs.{task}.", of_tagger), values), of_tagger[f"biases.{task}"])
+                for task, values in tags.items()
+            }
+            self._expected = _expected_vectors(tags if encoder.tagger.size else {}, of_tagger)
+            self._of_expected = SinglePrecision().matrix(layers[self._tagged_layer].inputs[:, 2 * first.hidden :])
         self._lemmas = None
         if encoder.lemmas is not None and vocabularies.lemmas is not None:
             self._lemmas = _FrozenLemmas(encoder.lemmas, tags, vocabularies.lemmas.rules, under("lemmas.", tensors))
@@ -99,19 +105,22 @@ class FrozenEncoder:
         layers read them, the probabilities."""
         signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
         tokens = np.arange(len(signatures), dtype=np.int32)
-        for part in self._of_sentences:
-            signatures, inputs = tokens, inputs[signatures] + part(sentences)
+        for rows, reading, matrix in self._of_sentences:
+            some = [sentences.span(*ends) for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)]
+            brought = [matrix(reading(of_some.values[rows], of_some.offsets)) for of_some in some]
+            signatures, inputs = tokens, inputs[signatures] + np.concatenate([inputs[:0], *brought])
         read = self._layers[0](inputs, signatures, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
         shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
-            if self._tagger is not None and number == self._tagger.layer:
-                scores = self._tagger.scores(read)
-                if self._tagger.is_read:
-                    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                        shares = self._tagger.probabilities(scores)
-                        inputs += self._tagger.inputs_of(shares)
+            if number == self._tagged_layer:
+                scores = {task: of_task(read) for task, of_task in self._tag_scores.items()}
+                with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+                    shares = {task: softmax(scores[task]) for task in self._expected}
+                    if shares:
+                        expected = [of_task(shares[task]) for task, of_task in self._expected.items()]
+                        inputs += self._of_expected(np.concatenate(expected, axis=1))
             read = layer(inputs, tokens, sentences.offsets)
         return read, scores, shares
 
@@ -123,100 +132,21 @@ class FrozenEncoder:
             rows[start : start + some.shape[1]] = self._first(np.concatenate([*vectors], axis=1))
 
 
-class _SentencePart:
-    """What a part that is read of whole sentences brings to the inputs of the first layer.
-
-    Args:
-        rows: those of ``Sentences.values``.
-        reading: what makes its vectors.
-        inputs: float32[8 * hidden, size], what the first layer multiplies them by.
-    """
-
-    def __init__(self, rows: slice, reading: SentenceReading, inputs: np.ndarray) -> None:
-        self._rows, self._reading, self._outputs = rows, reading, len(inputs)
-        self._inputs = SinglePrecision().matrix(np.ascontiguousarray(inputs))
-
-    def __call__(self, sentences: Sentences) -> np.ndarray:
-        """float32[tokens, 8 * hidden]."""
-        made = np.empty((int(sentences.offsets[-1]), self._outputs), np.float32)
-        for first, last in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
-            some = sentences.span(first, last)
-            vectors = self._reading(some.values[self._rows], some.offsets)
-            made[sentences.offsets[first] : sentences.offsets[last]] = self._inputs(vectors)
-        return made
-
-
-class _FrozenTagger:
-    """The scores of tags, and what their expected vectors bring to the inputs of a layer.
-
-    Args:
-        spec: how tags are predicted.
-        tags: by task, its values.
-        tensors: the weights of the tagger.
-        above: float32[8 * hidden, tasks * size], what the layer above multiplies the tags' expected vectors by.
-        arithmetic: how the encoder's vectors are stored and multiplied.
-
-    Attributes:
-        layer: the first layer above.
-    """
-
-    def __init__(
-        self,
-        spec: TaggerSpec,
-        tags: Mapping[str, Vocabulary],
-        tensors: Mapping[str, np.ndarray],
-        above: np.ndarray,
-        arithmetic: SinglePrecision,
-    ) -> None:
-        single = SinglePrecision()
-        self.layer = spec.layer
-        self._outputs = {
-            task: arithmetic.matrix(tag_vectors(under(f"outputs.{task}.", tensors), values), tensors[f"biases.{task}"])
-            for task, values in tags.items()
-        }
-        self._expected = {
-            task: single.matrix(tag_vectors(under(f"inputs.{task}.", tensors), values).T)
-            for task, values in (tags if spec.size else {}).items()
-        }
-        self._inputs = single.matrix(above)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the layer above reads the tags."""
-        return bool(self._expected)
-
-    def scores(self, read: np.ndarray) -> dict[str, np.ndarray]:
-        """By task, float32[tokens, values], from stored[tokens, 2 * hidden]."""
-        return {task: matrix(read) for task, matrix in self._outputs.items()}
-
-    def probabilities(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The same, from the scores."""
-        return {task: softmax(scores[task]) for task in self._expected}
-
-    def inputs_of(self, shares: Mapping[str, np.ndarray]) -> np.ndarray:
-        """float32[tokens, 8 * hidden], from the probabilities."""
-        return self._inputs(np.concatenate([expected(shares[task]) for task, expected in self._expected.items()], axis=1))
+def _expected_vectors(tags: Mapping[str, Vocabulary], tensors: Mapping[str, np.ndarray]) -> dict[str, Matrix]:
+    """By task, what makes expected vectors of the probabilities of its values."""
+    vectors = {task: tag_vectors(under(f"inputs.{task}.", tensors), values) for task, values in tags.items()}
+    return {task: SinglePrecision().matrix(of_task.T) for task, of_task in vectors.items()}
 
 
 class _FrozenLemmas:
-    """The scores of rules for lemmas.
-
-    Args:
-        spec: how lemmas are predicted.
-        tags: by task of the tagger, its values.
-        rules: the rules.
-        tensors: the weights of what scores them.
-    """
+    """The scores of rules for lemmas."""
 
     def __init__(
         self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: Vocabulary, tensors: Mapping[str, np.ndarray]
     ) -> None:
-        single = SinglePrecision()
         self._affixes, self._trigrams = tensors["affixes"], spec.trigrams
-        self._inputs = {
-            task: single.matrix(tag_vectors(under(f"inputs.{task}.", tensors), values).T) for task, values in tags.items()
-        }
-        self._outputs = single.matrix(tag_vectors(under("outputs.", tensors), rules), tensors["bias"])
+        self._inputs = _expected_vectors(tags, tensors)
+        self._outputs = SinglePrecision().matrix(tag_vectors(under("outputs.", tensors), rules), tensors["bias"])
 
     def scores(
         self,
