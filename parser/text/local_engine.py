@@ -20,11 +20,11 @@ from types import TracebackType
 
 from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import Outcome, Shard, remove_half_files
-from parser.text.worker import PARSING, Work, begin_child, parse_in_child
+from parser.text.worker import Work, begin_child, begin_parser, parse_in_child
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = PARSING
+    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
 ) -> Generator[Outcome, None, None]:
     """Parses files by processes of this machine; an outcome for each file, in the order in which they end.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
-from parser.text.worker import PARSING, Work
+from parser.text.worker import Work, begin_parser
 
 # Room that Ray Data reserves for what a file gives: an outcome, which is short.
 _BLOCK_BYTES = 2**20
@@ -30,8 +30,7 @@ class _Worker:
     """What lives in a process of the cluster."""
 
     def __init__(self, model_folder: str, options: ParseOptions, work: Work) -> None:
-        work.begin(Path(model_folder), options)
-        self._parse = work.parse
+        self._parse = work(Path(model_folder), options)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = Shard(row["source"], row["target"])
@@ -64,7 +63,7 @@ def _tries(shard: Shard) -> Path:
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = PARSING
+    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
 ) -> Generator[Outcome, None, None]:
     """As that of local_engine.py; ``workers`` is how many there are at most.
 

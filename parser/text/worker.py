@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from parser.child_process import work_for_parent
@@ -11,53 +10,35 @@ from parser.conllu.files import open_binary_output, open_input
 from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
 
-# The parser of a worker process, or why there is none.
-_parser: ShardParser | Exception | None = None
+Work = Callable[[Path, ParseOptions], Callable[[Shard], Outcome]]
+"""What a process does at first; it gives what the process does with each file."""
 
-# Of a process of local_engine.py: what it does, and the file that it is at.
-_work: Work
+# Of a process of local_engine.py: what it does with a file, and the file that it is at.
+_parse: Callable[[Shard], Outcome]
 _under_way: Shard | None = None
 
 
-def begin_parser(model_folder: Path, options: ParseOptions) -> None:
-    """What a process does at first. Errors are reported for each file: a process that fails here looks like a dead one."""
-    global _parser
+def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
+    """A parser of files. Where there can be none, each file is told why: a process that fails here looks like a dead one."""
     try:
-        _parser = ShardParser(model_folder, options)
+        return ShardParser(model_folder, options)
     except (ValueError, OSError, MemoryError) as error:
-        _parser = error
-
-
-def parse_shard(shard: Shard) -> Outcome:
-    """What a process does with each file."""
-    assert _parser is not None
-    return Outcome(shard, error=f"{shard.source}: {_parser}") if isinstance(_parser, Exception) else _parser(shard)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a process does at first, and with each file."""
-
-    begin: Callable[[Path, ParseOptions], None] = begin_parser
-    parse: Callable[[Shard], Outcome] = parse_shard
-
-
-PARSING = Work()
+        why = str(error)
+        return lambda shard: Outcome(shard, error=f"{shard.source}: {why}")
 
 
 def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
     """What a process of local_engine.py does at first. It ends with the one that started it, which alone hears Ctrl-C."""
-    global _work
-    _work = work
+    global _parse
     work_for_parent(at_end=_remove_half_file)
-    work.begin(model_folder, options)
+    _parse = work(model_folder, options)
 
 
 def parse_in_child(shard: Shard) -> Outcome:
     """What a process of local_engine.py does with each file."""
     global _under_way
     _under_way = shard
-    outcome = _work.parse(shard)
+    outcome = _parse(shard)
     _under_way = None
     return outcome
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import Outcome, Shard
 
 
-def begin_nothing(folder: Path, options: ParseOptions) -> None:
+def begin_nothing(parse: Callable[[Shard], Outcome], folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
     """In place of loading a model."""
+    return parse
 
 
 def die_at_times(shard: Shard) -> Outcome:

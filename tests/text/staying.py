@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,23 +31,24 @@ def say_and_stay(word: str) -> NoReturn:
         signal.pause()
 
 
-def begin_alone(folder: Path, options: ParseOptions) -> None:
+def begin_alone(folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
     go_on_alone(folder)
+    return stay_at_the_second
 
 
 class BegunAlone:
     """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
 
-    def __call__(self, folder: Path, options: ParseOptions) -> None:
+    def __call__(self, folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Callable[[Path], Any], tuple[Path]]:
         return found_alone, (Path(sys.argv[1]),)
 
 
-def found_alone(folder: Path) -> Callable[[Path, ParseOptions], None]:
+def found_alone(folder: Path) -> Work:
     go_on_alone(folder)
-    return begin_nothing
+    return partial(begin_nothing, stay_at_the_second)
 
 
 def stay_at_the_second(shard: Shard) -> Outcome:
@@ -58,6 +60,6 @@ def stay_at_the_second(shard: Shard) -> Outcome:
     return Outcome(shard)
 
 
-STAYING = Work(begin_alone, stay_at_the_second)
+STAYING = begin_alone
 
-STAYING_AT_ONCE = Work(BegunAlone(), stay_at_the_second)
+STAYING_AT_ONCE = BegunAlone()

@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from parser.decoding.files.file_parsing import FileCounts, parse_file
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor
 from parser.model.model import Model
-from parser.text import local_engine, ray_engine, worker
+from parser.text import local_engine, ray_engine
 from parser.text.local_engine import parse_shards
 from parser.text.shards import (
     NOTE,
@@ -33,7 +34,7 @@ from parser.text.shards import (
     shards_of,
     undone,
 )
-from parser.text.worker import ShardParser, Work, begin_parser, parse_shard
+from parser.text.worker import ShardParser, begin_parser
 from tests.forgery import small_linear_model, small_model
 from tests.text.bulk import WORDS, run_command
 from tests.text.dying import begin_nothing, die_at_times
@@ -276,10 +277,9 @@ def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypa
         return FileCounts(0, 0, 0, {})
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
-    monkeypatch.setattr(worker, "_parser", None)
     for int8 in (False, True):
-        begin_parser(tmp_path / "model", ParseOptions(int8=int8))
-        assert parse_shard(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+        parse = begin_parser(tmp_path / "model", ParseOptions(int8=int8))
+        assert parse(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
     assert asked == [False, True]
 
 
@@ -325,10 +325,8 @@ def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, 
     assert not (folders / "out").exists()
 
 
-def test_a_process_that_cannot_begin_says_why(folders, monkeypatch):
-    monkeypatch.setattr(worker, "_parser", None)
-    begin_parser(folders / "model", ParseOptions(text=True))
-    found = parse_shard(Shard("a", "b"))
+def test_a_process_that_cannot_begin_says_why(folders):
+    found = begin_parser(folders / "model", ParseOptions(text=True))(Shard("a", "b"))
     assert "a: " in str(found.error)
     assert "there is no tokenizer" in str(found.error)
 
@@ -395,7 +393,7 @@ def test_files_of_processes_that_died_are_tried_again(tmp_path, workers, request
         request.getfixturevalue("forked")
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, ParseOptions(), workers, Work(begin_nothing, die_at_times)))
+    found = list(parse_shards(tmp_path, shards, ParseOptions(), workers, partial(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]

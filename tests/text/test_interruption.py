@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from parser.conllu.files import open_binary_output
 from parser.decoding.parse_options import ParseOptions
 from parser.text.local_engine import parse_shards
 from parser.text.shards import NOTE, Outcome, Shard
-from parser.text.worker import Work
 from tests.text.dying import begin_nothing
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +92,6 @@ def test_what_a_process_that_died_had_half_written_is_removed(tmp_path, monkeypa
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
     shard, other = Shard(str(tmp_path / "a"), str(tmp_path / "b")), tmp_path / ".c.0123456789abcdef.tmp"
     other.touch()
-    (found,) = parse_shards(tmp_path, [shard], ParseOptions(), 1, Work(begin_nothing, die_half_way))
+    (found,) = parse_shards(tmp_path, [shard], ParseOptions(), 1, partial(begin_nothing, die_half_way))
     assert "died twice" in str(found.error)
     assert list(tmp_path.iterdir()) == [other]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import pytest
 from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
 from parser.text.shards import Shard, undone
-from parser.text.worker import Work
 from tests.forgery import small_model
 from tests.parsed_files import parse_file
 from tests.text.bulk import WORDS, run_command
@@ -55,7 +55,7 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
 def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, ParseOptions(), 2, Work(begin_nothing, die_at_times)))
+    found = list(parse_shards(tmp_path, shards, ParseOptions(), 2, partial(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
