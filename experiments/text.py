@@ -33,7 +33,7 @@ from parser.settings.plan import plan
 from parser.storage import replacing
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import Tokenizer, segmenter_beside
-from parser.text.tokenizer_training import train_tokenizer
+from parser.text.udpipe import train_tokenizer
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"

@@ -366,7 +366,7 @@ class TokenizerSettings:
 
 @dataclass
 class UdpipeSettings(TokenizerSettings):
-    """UDPipe 1's tokenizer; see text/tokenizer_training.py."""
+    """UDPipe 1's tokenizer; see text/udpipe.py."""
 
     epochs: int = number(1, _EPOCHS, "the number of epochs")
 

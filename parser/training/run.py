@@ -50,10 +50,9 @@ from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
-from parser.text.tokenizer_training import OPTIONS, tokenizer_in_training
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
-from parser.text.udpipe import UdpipeError
+from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training
 from parser.training import run_folder
 from parser.training.build import build
 from parser.training.examples.corpus import Corpus

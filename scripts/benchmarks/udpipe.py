@@ -82,9 +82,9 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
     """
     package = udpipe.package()
     print(f"training UDPipe on {name}", file=sys.stderr)
-    sentences = udpipe.read_sentences(text, name)
+    sentences = udpipe.read_conllu(text, name)
     begun = time.process_time()
-    model = udpipe.train(sentences, package.Sentences(), name, tagger=tagger, parser=parser)
+    model = udpipe.trained_model(sentences, package.Sentences(), name, tagger=tagger, parser=parser)
     seconds = time.process_time() - begun
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:

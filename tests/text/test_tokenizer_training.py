@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from parser.conllu.checks import COLUMN_NAMES
-from parser.text import tokenizer_training, udpipe
-from parser.text.tokenizer_training import tokenizer_in_training, train_tokenizer
-from parser.text.udpipe import UdpipeError
+from parser.text import udpipe
+from parser.text.udpipe import UdpipeError, tokenizer_in_training, train_tokenizer
 from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
 from tests.toy import planned, sentence, write_conllu
@@ -76,7 +75,7 @@ def test_it_is_given_up_where_nobody_waits_for_it(tmp_path, monkeypatch):
             super().__init__(*arguments, **options)
             started.append(self)
 
-    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Noted)
+    monkeypatch.setattr(udpipe.subprocess, "Popen", Noted)
     train_tiny_tokenizer(tmp_path / "here.udpipe")
     with (
         pytest.raises(ZeroDivisionError),
@@ -97,7 +96,7 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return super().wait(*arguments, **options)
 
-    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(udpipe.subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_tokenizer_apart([tmp_path / "a.conllu"], None, tmp_path / "made.udpipe")
     assert started[0].returncode is not None
@@ -125,9 +124,9 @@ def test_udpipe_is_given_ids_forms_and_spaces_alone(tmp_path, lines):
     """For it refuses much in other columns, and never comes to the end of a line that a carriage return is in."""
     for name, some in (("plain", PLAIN), ("odd", lines)):
         (tmp_path / name).write_text("\n".join([*some, "", "# newpar id = p", *PLAIN, "", ""]), encoding="utf-8", newline="")
-    text = tokenizer_training._text(tmp_path / "odd")
-    assert text.replace("\n\n\n", "\n\n").lstrip("\n") == tokenizer_training._text(tmp_path / "plain")
-    read = list(udpipe.read_sentences(text, "odd"))
+    text = udpipe._text(tmp_path / "odd")
+    assert text.replace("\n\n\n", "\n\n").lstrip("\n") == udpipe._text(tmp_path / "plain")
+    read = list(udpipe.read_conllu(text, "odd"))
     assert [[word.form for word in one.words] for one in read] == [["<root>", "de", "le", "."]] * 2
     assert [one.getNewPar() for one in read] == [False, True]
     assert [(token.form, token.getSpaceAfter()) for one in read for token in one.multiwordTokens] == [("du", False)] * 2
@@ -135,7 +134,7 @@ def test_udpipe_is_given_ids_forms_and_spaces_alone(tmp_path, lines):
 
 def test_a_form_that_is_not_there_or_has_a_carriage_return(tmp_path):
     (tmp_path / "a").write_bytes(b"1\t\t_\t_\t_\t_\t0\troot\t_\t_\n2\ta\rb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n")
-    (read,) = udpipe.read_sentences(tokenizer_training._text(tmp_path / "a"), "a")
+    (read,) = udpipe.read_conllu(udpipe._text(tmp_path / "a"), "a")
     assert [word.form for word in read.words] == ["<root>", "_", "a b"]
 
 
@@ -153,7 +152,7 @@ def processes_that(monkeypatch: pytest.MonkeyPatch, *programs: str) -> list[subp
             super().__init__([sys.executable, "-c", program], **options)
             started.append(self)
 
-    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Scripted)
+    monkeypatch.setattr(udpipe.subprocess, "Popen", Scripted)
     return started
 
 

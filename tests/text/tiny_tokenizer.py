@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parser.text.tokenizer_training import OPTIONS, train_tokenizer
+from parser.text.udpipe import OPTIONS, train_tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
 TINY = OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20}
