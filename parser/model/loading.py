@@ -5,47 +5,14 @@ from __future__ import annotations
 import reprlib
 from copy import copy
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar
+from typing import TypeVar
 
-from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
 from parser.model_folder import SETTINGS, ModelError, find_model, read_settings
-from parser.transitions.system import TransitionSystem
 
-
-class AnyModel(Protocol):
-    """What models of all kinds have.
-
-    Attributes:
-        kind: the name of the kind.
-        vocabularies: of the attributes that it reads.
-        relations: those that it knows.
-        system: the transition system over these relations.
-        beam: how the parser searches unless told otherwise; None: greedily.
-        contextual: whether an encoder reads the sentences.
-    """
-
-    kind: ClassVar[str]
-    vocabularies: Vocabularies
-    relations: Vocabulary
-    system: TransitionSystem
-    beam: Beam | None
-
-    @property
-    def contextual(self) -> bool:
-        """Whether it has an encoder."""
-        ...
-
-    def frozen(self) -> AnyModel:
-        """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+AnyModel = Model | LinearModel
 
 
 def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
