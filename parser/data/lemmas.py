@@ -431,48 +431,43 @@ class LemmaLexicon:
         return None
 
 
-class Lemmatizer:
-    """Gives words their lemmas.
+def lemmatize(
+    lemmas: Lemmas,
+    forms: Sequence[str],
+    tags: Mapping[str, Sequence[str]],
+    scores: RuleScores,
+    given: Sequence[str] = (),
+    lexicon: LemmaLexicon | None = None,
+) -> list[str]:
+    """The lemmas of tokens.
 
     Args:
         lemmas: what the model knows.
-        lexicon: comes before it; None: there is none.
+        forms: of the tokens; one without characters, as a root is, needs no lemma.
+        tags: by column that is predicted, theirs.
+        scores: of rules, asked for those tokens that need one.
+        given: their UPOS, as far as these are not predicted, else "".
+        lexicon: comes before what the model knows.
     """
-
-    def __init__(self, lemmas: Lemmas, lexicon: LemmaLexicon | None = None) -> None:
-        self._lemmas = lemmas
-        self._lexicon = lexicon
-
-    def __call__(
-        self, forms: Sequence[str], tags: Mapping[str, Sequence[str]], scores: RuleScores, given: Sequence[str] = ()
-    ) -> list[str]:
-        """The lemmas of tokens.
-
-        Args:
-            forms: theirs; one without characters, as a root is, needs no lemma.
-            tags: by column that is predicted, theirs.
-            scores: of rules, asked for those tokens that need one.
-            given: their UPOS, as far as these are not predicted, else "".
-        """
-        columns = [tags[column] for column in self._lemmas.columns]
-        seen, nothing = self._lemmas.seen, dict[str, str]()
-        always = seen.get((), nothing)
-        of_tokens = zip(*columns, strict=True) if columns else repeat((), len(forms))
-        found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, of_tokens, strict=True)]
-        if self._lexicon is not None:
-            upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
-            written = map(self._lexicon.lemma, forms, upos, feats)
-            found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-        of = tags.get("upos", [""] * len(forms))
-        places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
-        cased = {place: self._lemmas.cased(forms[place], of[place], not place or not forms[place - 1]) for place in places}
-        for place, form in cased.items():
-            values = tuple(column[place] for column in columns)
-            own = given[place] if given else ""
-            found[place] = self._lemmas.remembered(forms[place], form, values, of[place], own)
-        if left := [place for place in places if found[place] is None]:
-            new, upos = [cased[place] for place in left], [of[place] for place in left]
-            by_rules = self._lemmas.by_rules(new, upos, scores(new, np.array(left, np.int64)))
-            for place, lemma in zip(left, by_rules, strict=True):
-                found[place] = lemma
-        return [lemma or EMPTY for lemma in found]
+    columns = [tags[column] for column in lemmas.columns]
+    seen, nothing = lemmas.seen, dict[str, str]()
+    always = seen.get((), nothing)
+    of_tokens = zip(*columns, strict=True) if columns else repeat((), len(forms))
+    found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, of_tokens, strict=True)]
+    if lexicon is not None:
+        upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
+        written = map(lexicon.lemma, forms, upos, feats)
+        found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
+    of = tags.get("upos", [""] * len(forms))
+    places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
+    cased = {place: lemmas.cased(forms[place], of[place], not place or not forms[place - 1]) for place in places}
+    for place, form in cased.items():
+        values = tuple(column[place] for column in columns)
+        own = given[place] if given else ""
+        found[place] = lemmas.remembered(forms[place], form, values, of[place], own)
+    if left := [place for place in places if found[place] is None]:
+        new, upos = [cased[place] for place in left], [of[place] for place in left]
+        by_rules = lemmas.by_rules(new, upos, scores(new, np.array(left, np.int64)))
+        for place, lemma in zip(left, by_rules, strict=True):
+            found[place] = lemma
+    return [lemma or EMPTY for lemma in found]

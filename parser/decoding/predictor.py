@@ -20,7 +20,7 @@ import numpy as np
 from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
-from parser.data.lemmas import LemmaLexicon, Lemmatizer, tokens_of
+from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
 from parser.data.sentences import Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, kept_relations, lost_arcs, replay, steps_keeping
@@ -246,8 +246,7 @@ class TagPredictor:
 
     def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
         assert isinstance(model, Model), "no other predicts tags"
-        lemmas = model.vocabularies.lemmas
-        self._lemmatizer = None if lemmas is None else Lemmatizer(lemmas, lexicon)
+        self._lemmas, self._lexicon = model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
@@ -266,7 +265,7 @@ class TagPredictor:
             for column in columns.keys() & own:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
                 own[column][start + 1 : start + 1 + len(values)] = values
-        tokens = [] if self._lemmatizer is None else tokens_of(forms)
+        tokens = [] if self._lemmas is None else tokens_of(forms)
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
         # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
@@ -277,11 +276,11 @@ class TagPredictor:
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
-            if self._lemmatizer is not None and rule_scores is not None and tokens:
+            if self._lemmas is not None and rule_scores is not None and tokens:
                 first, last = sentences.offsets[list(span)].tolist()
                 known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
                 upos = own.get("upos", [])[first:last]
-                tags["lemma"] = self._lemmatizer(tokens[first:last], known or tags, rule_scores, upos)
+                tags["lemma"] = lemmatize(self._lemmas, tokens[first:last], known or tags, rule_scores, upos, self._lexicon)
             for column, values in tags.items():
                 found[column] += values
         if not made:

@@ -32,7 +32,7 @@ from torch import Tensor
 
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
-from parser.data.lemmas import Lemmatizer, tokens_of
+from parser.data.lemmas import lemmatize, tokens_of
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Treebank, read_again
 from parser.data.word_vectors import BackgroundVectors
@@ -372,7 +372,7 @@ class Evaluation:
         symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
         of_tokens = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
         forms = tokens_of(sentence.forms for sentence in gold.source)
-        lemmas = Lemmatizer(model.vocabularies.lemmas)(forms, of_tokens, rule_scores)
+        lemmas = lemmatize(model.vocabularies.lemmas, forms, of_tokens, rule_scores)
         return float(gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form]))
 
     def finish(self, search: Beam | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from parser.conllu.checks import ConlluError
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, interchangeable
 from parser.data.lemma_rules import LemmaRule
-from parser.data.lemmas import LemmaLexicon, Lemmas, Lemmatizer, affixes
+from parser.data.lemmas import LemmaLexicon, Lemmas, affixes, lemmatize
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
@@ -98,7 +98,7 @@ def test_new_forms_with_capitals_are_read_in_the_case_of_lemmas(more, words):
     def scores(new: list[str], places: np.ndarray) -> np.ndarray:
         return np.array([[form[-1] in "kK", 0.5] for form in new], np.float32)
 
-    found = Lemmatizer(lemmas)(["", "x", *forms], {"upos": ["", "X", *upos]}, scores)
+    found = lemmatize(lemmas, ["", "x", *forms], {"upos": ["", "X", *upos]}, scores)
     assert found[2:] == [*expected]
 
 
@@ -121,7 +121,7 @@ def test_of_a_form_with_several_lemmas_its_upos_tells_which():
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     tags = {"upos": ["", "VERB", "VERB", "NOUN"], "feats": ["_", "F=2", "F=1", "F=2"]}
     rules = np.zeros((1, len(found.rules.symbols)), np.float32)
-    lemmas = Lemmatizer(found)(["", "ÉG", "ég", "szívek"], tags, lambda new, places: rules, tags["upos"])
+    lemmas = lemmatize(found, ["", "ÉG", "ég", "szívek"], tags, lambda new, places: rules, tags["upos"])
     assert lemmas[:3] == ["_", "éget", "éget"]
 
 
@@ -328,9 +328,9 @@ def test_a_lexicon_comes_before_training_and_that_before_rules():
 
     forms = ["", "a", "b", "b", "Fák", "C", "always"]
     tags = {"feats": ["_"] * 7, "upos": ["Y", "X", "X", "Y", "X", "X", "Y"]}
-    assert Lemmatizer(lemmas)(forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c", "so"]
+    assert lemmatize(lemmas, forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c", "so"]
     lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
-    assert Lemmatizer(lemmas, lexicon)(forms, tags, scores) == ["_", "seen", "written", "written", "fa", "c", "so"]
+    assert lemmatize(lemmas, forms, tags, scores, lexicon=lexicon) == ["_", "seen", "written", "written", "fa", "c", "so"]
     assert asked == [[3, 4, 5], [4, 5]]
-    assert Lemmatizer(Lemmas(KNOWN, [], {(): {"b": "seen"}}))(["b"], {}, scores) == ["seen"]
-    assert Lemmatizer(lemmas)([], {"upos": []}, scores) == []
+    assert lemmatize(Lemmas(KNOWN, [], {(): {"b": "seen"}}), ["b"], {}, scores) == ["seen"]
+    assert lemmatize(lemmas, [], {"upos": []}, scores) == []
