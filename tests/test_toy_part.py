@@ -148,7 +148,7 @@ def test_files_are_parsed(run):
 
 def test_a_training_goes_on_with_it(run, tmp_path):
     train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
-    assert Model.load(tmp_path / "run").is_like(Model.load(run))
+    assert Model.load(tmp_path / "run")._description() == Model.load(run)._description()
 
 
 def test_a_folder_that_says_nothing_of_it_does_not_fit_its_weights(run, tmp_path):

@@ -211,10 +211,6 @@ class Model:
         """Whether an encoder reads the sentences."""
         return self.spec.encoder is not None
 
-    def is_like(self, other: Model) -> bool:
-        """Whether the weights of the one would mean the same in the other."""
-        return self._description() == other._description()
-
     def _description(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings and vocabularies as they stand in the folder, versions left out."""
         settings = {

@@ -23,7 +23,7 @@ from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.precomputed import Scorer, hidden_layer, with_arcs
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
-from parser.network_spec import ClassifierSpec
+from parser.network_spec import ClassifierSpec, MlpSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import ACTIVATIONS, dropout_mask
 from parser.networks.representation import AttributeEmbeddings, Embeddings, TokenRepresentation
@@ -37,12 +37,8 @@ class Classifier(nn.Module):
         tokens: the token representation.
         slots: the columns of the input.
         n_values: by attribute that is one-hot, how many values there are (reserved ones included).
-        hidden: units of the hidden layer.
+        spec: of the hidden layer.
         n_outputs: number of outputs.
-        activation: relu, tanh, sigmoid or cube.
-        dropout: the share of hidden units dropped in training.
-        input_dropout: the share of numbers of the vectors dropped in training.
-        slot_dropout: the share of slots whose whole vectors are dropped in training.
     """
 
     one_hot_columns: Tensor
@@ -53,21 +49,15 @@ class Classifier(nn.Module):
         tokens: TokenRepresentation,
         slots: Sequence[Slot],
         n_values: Mapping[str, int],
-        hidden: int,
+        spec: MlpSpec,
         n_outputs: int,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        input_dropout: float = 0.0,
-        slot_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"unknown activation {activation!r}; known: {', '.join(ACTIVATIONS)}")
-        self.activation = ACTIVATIONS[activation]
-        self.dropout, self.input_dropout, self.slot_dropout = dropout, input_dropout, slot_dropout
+        self.activation_name, hidden = spec.activation, spec.hidden
+        self.activation = ACTIVATIONS[spec.activation]
+        self.dropout, self.input_dropout, self.slot_dropout = spec.dropout, spec.input_dropout, spec.slot_dropout
         self.tokens = tokens
 
-        self.activation_name = activation
         layout = self.layout = SlotLayout.of(slots, tokens.sizes, n_values)
         self.register_buffer("one_hot_columns", torch.tensor(layout.one_hot_columns, dtype=torch.int64), persistent=False)
         self.register_buffer("one_hot_starts", torch.tensor(layout.one_hot_starts, dtype=torch.int32), persistent=False)
@@ -265,8 +255,7 @@ def new_classifier(
     else:
         of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
         tokens = BiLSTM(spec, vocabularies, Embeddings(of_relations, n_values), relations.symbols, readers)
-    layer = (spec.hidden, n_outputs, spec.activation, spec.dropout, spec.input_dropout, spec.slot_dropout)
-    return Classifier(tokens, slots, n_values, *layer)
+    return Classifier(tokens, slots, n_values, spec, n_outputs)
 
 
 def check_device(name: str) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import Elements
-from parser.inference.weights import Int8Error, SentenceEncoder
+from parser.inference.weights import SentenceEncoder
 from parser.network_spec import Embedding
 from parser.networks.layers import draw_vectors
 
@@ -131,8 +131,6 @@ class TokenRepresentation(nn.Module, ABC):
         Raises:
             Int8Error: they cannot be.
         """
-        if int8:
-            raise Int8Error("8-bit products are supported only for models with an encoder (model=bilstm); parse without --int8")
         return None
 
     def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:

@@ -202,8 +202,6 @@ def test_8_bits_are_refused_without_an_encoder(tmp_path):
     small_model("static").save(tmp_path / "static")
     with pytest.raises(Int8Error, match=r"\(model=bilstm\).* --int8"):
         load(tmp_path / "static", int8=True)
-    with pytest.raises(Int8Error, match="; parse without --int8"):
-        small_model("static").classifier.weights(int8=True)
 
 
 def test_sentences_of_one_token_and_none(sentences):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.network_spec import Embedding
+from parser.network_spec import Embedding, MlpSpec
 from parser.networks.classifier import Classifier
 from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.transitions.features import slots_of
@@ -84,7 +84,7 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
     embeddings = {name: Embedding(3, trained) for name, trained in embedded.items()}
     n_values = {"form": 9, "upos": 4}
     tokens = AttributeEmbeddings(list(n_values), Embeddings(embeddings, n_values))
-    classifier = Classifier(tokens, slots, n_values, hidden=8, n_outputs=5)
+    classifier = Classifier(tokens, slots, n_values, MlpSpec(8, "relu", 0.0, 0.0, 0.0), n_outputs=5)
     done: list[tuple[int, ...]] = []
 
     def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -471,7 +471,7 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
 
 
 def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
-    assert Model.load(folder).is_like(random_text_model())
+    assert Model.load(folder)._description() == random_text_model()._description()
 
 
 def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):

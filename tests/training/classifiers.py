@@ -9,7 +9,7 @@ import torch
 
 from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import Elements
-from parser.network_spec import Embedding
+from parser.network_spec import Embedding, MlpSpec
 from parser.networks.classifier import Classifier
 from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.transitions.features import slots_of
@@ -34,7 +34,7 @@ def make(
     torch.manual_seed(0)
     elements = {"upos": SETS} if sets and "upos" in embedded else {}
     tokens = AttributeEmbeddings(list(SIZES), Embeddings(embedded, SIZES, elements))
-    return Classifier(tokens, SLOTS, SIZES, hidden, OUTPUTS, activation, *dropouts)
+    return Classifier(tokens, SLOTS, SIZES, MlpSpec(hidden, activation, *dropouts), OUTPUTS)
 
 
 def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:

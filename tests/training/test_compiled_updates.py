@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parser.kernels import torch_products as matrix_products
 from parser.kernels.torch_products import product
-from parser.network_spec import Embedding
+from parser.network_spec import Embedding, MlpSpec
 from parser.networks.classifier import Classifier
 from parser.networks.layers import ACTIVATIONS
 from parser.networks.representation import AttributeEmbeddings, Embeddings
@@ -161,7 +161,7 @@ def test_a_slot_that_every_example_drops_has_no_gradient():
 
 def test_vectors_that_no_slot_reads_stay():
     tokens = AttributeEmbeddings(list(SIZES), Embeddings({"deprel": Embedding(4, True)}, SIZES, {}))
-    classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, 8, OUTPUTS)
+    classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, MlpSpec(8, "relu", 0.0, 0.0, 0.0), OUTPUTS)
     assert not CompiledGradients(classifier).gradients["tokens.embeddings.vectors.deprel"].used.any()
     before = tokens.embeddings.vectors["deprel"].detach().clone()
     updates = Updates(classifier, OptimizerPlan("adam", 0.1, "constant", Span(0, 1), 5), compiled=True)
