@@ -22,7 +22,6 @@ UNKNOWN_HEAD = -1  # as oracles.UNKNOWN_HEAD
 BYTE_ORDER_MARK = "\ufeff"  # which some editors write before a text in UTF-8
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
-_BEFORE_FIRST = re.compile(r"1-[0-9]+|0\.[0-9]+")  # of what may stand before word 1
 
 # Digits of the longest number that is taken at its word. No sentence has that many words, so that a longer number, which Python
 # would not even convert beyond 4,300 digits, is larger than all there are.
@@ -108,19 +107,21 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         if match is None:
             raise _not_an_id(row, identifier)
         first, separator, second = match.groups()
-        named = shortened(identifier)
+        named, begins = shortened(identifier), ""
+        if row > 0 and first == ("0" if separator == "." else "1"):
+            begins = ", or put an empty line before it if a sentence begins here"
         if separator is None:
-            fix = ", or remove the empty line before it if the sentence began above" if row == 0 else _empty_line(ids, row)
+            fix = begins if row > 0 else ", or remove the empty line before it if the sentence began above"
             raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...{fix}")
         if separator == ".":
             if _number(first) != following - 1:
                 place = f"its place is after word {shortened(first)}"
-                raise LineError(row, f"empty node {named} after word {following - 1}; {place}{_empty_line(ids, row)}")
+                raise LineError(row, f"empty node {named} after word {following - 1}; {place}{begins}")
             rows.empty_nodes.append(row)
         elif _number(second) < _number(first):
             raise LineError(row, f"multiword token {named} ends before it begins; write the lower id first")
         elif _number(first) != following:
-            fix = f"put its line before its first word{_empty_line(ids, row)}"
+            fix = f"put its line before its first word{begins}"
             raise LineError(row, f"multiword token {named} before word {following}; {fix}")
         elif following <= covered:
             raise LineError(row, f"multiword token {named} overlaps the one before it; put every word in at most one")
@@ -131,16 +132,6 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         row = rows.multiwords[-1][0]
         raise LineError(row, f"multiword token {shortened(ids[row])} ends after the last word; correct its id")
     return rows
-
-
-def sentence_beginnings(ids: Sequence[str]) -> list[int]:
-    """Where, but in the first line, a sentence seems to begin by its ids: with word 1, or with what stands before word 1."""
-    before = [bool(_BEFORE_FIRST.fullmatch(identifier)) for identifier in ids]
-    return [row for row in range(1, len(ids)) if (ids[row] == "1" or before[row]) and not before[row - 1]]
-
-
-def _empty_line(ids: Sequence[str], row: int) -> str:
-    return ", or put an empty line before it if a sentence begins here" if row in sentence_beginnings(ids) else ""
 
 
 def _number(digits: str) -> int:

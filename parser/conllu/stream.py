@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from parser.conllu.checks import (
     id_faults,
     is_blank,
     parse_heads,
-    sentence_beginnings,
     sort_rows,
     tree_faults,
 )
@@ -50,7 +48,6 @@ class RawSentence:
         multiwords: (place among the lines, first word, last word) of every multiword token.
         empty_nodes: where the empty nodes are among the lines.
         error: why it could not be read, if it was read without ``strict``; there are no words then.
-        glued: if it was read without ``strict``, what is wrong where the next sentence begins without an empty line before it.
         layout: of the file, if that is CoNLL-U Plus.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
@@ -65,7 +62,6 @@ class RawSentence:
     number: int
     empty_nodes: list[int] = field(default_factory=list)
     error: ConlluError | None = None
-    glued: ConlluError | None = None
     layout: ColumnOrder | None = None
 
     def __len__(self) -> int:
@@ -178,8 +174,7 @@ def read_raw_sentences(
         stream: its lines, each with its line end.
         path: the name for error messages.
         lines_before, sentences_before: how many of the file came before the stream; an error counts them.
-        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one; where only the
-            empty line between two sentences is missing, these are two that say so, not one.
+        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
         layout: that of the file, where something came before the stream.
 
     Raises:
@@ -196,19 +191,19 @@ def read_raw_sentences(
         if not is_blank(line):
             begun = True
         elif begun:
-            for sentence in _split(lines, path, n_read + 1, number + 1, strict, layout):
-                n_read += len(sentence.lines)
-                number += bool(sentence.columns or sentence.error)
-                yield sentence
+            sentence = _sentence(lines, path, n_read + 1, number + 1, strict, layout)
+            n_read += len(lines)
+            number += bool(sentence.columns or sentence.error)
+            yield sentence
             lines, begun = [], False
     if lines:
-        yield from _split(lines, path, n_read + 1, number + 1, strict, layout)
+        yield _sentence(lines, path, n_read + 1, number + 1, strict, layout)
 
 
-def _split(
+def _sentence(
     lines: list[str], path: str, first_line: int, number: int, strict: bool, layout: ColumnOrder | None
-) -> Iterator[RawSentence]:
-    """The sentence that the lines hold; several if they are read without ``strict``, and each begins with word 1."""
+) -> RawSentence:
+    """The sentence that the lines hold."""
     sentence = RawSentence(lines, [], [], [], path, first_line, number, layout=layout)
     placed = _table(lines, first_line)
     places = [place for place, _ in placed]
@@ -221,13 +216,8 @@ def _split(
         refused = ConlluError(f"{sentence.place(places[error.row])}: {error}")
         if strict:
             raise refused from error
-        beginnings = sentence_beginnings([columns[ID] for columns in table])
-        if error.row in beginnings:
-            yield from _split_at([places[row] for row in beginnings], sentence, refused)
-        else:
-            sentence.error = refused
-            yield sentence
-        return
+        sentence.error = refused
+        return sentence
     if len(rows.words) == len(table):
         sentence.columns, sentence.word_lines = table, places
     else:
@@ -235,7 +225,7 @@ def _split(
         sentence.word_lines = [places[row] for row in rows.words]
         sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
         sentence.empty_nodes = [places[row] for row in rows.empty_nodes]
-    yield sentence
+    return sentence
 
 
 def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
@@ -243,21 +233,6 @@ def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
     if first_line == 1:
         lines = [lines[0].removeprefix(BYTE_ORDER_MARK), *lines[1:]]
     return [(place, line.rstrip("\r\n")) for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line)]
-
-
-def _split_at(beginnings: Sequence[int], whole: RawSentence, error: ConlluError) -> Iterator[RawSentence]:
-    """The sentences that stand in a row without empty lines between them; each but the first begins with such a line, and the
-    comments above it."""
-    begins = [0]
-    for begin in beginnings:
-        while whole.lines[begin - 1].startswith("#"):
-            begin -= 1
-        begins.append(begin)
-    for number, (begin, end) in enumerate(pairwise([*begins, len(whole.lines)])):
-        lines = whole.lines[begin:end]
-        for sentence in _split(lines, whole.path, whole.first_line + begin, whole.number + number, False, whole.layout):
-            sentence.glued = error if number < len(beginnings) else None
-            yield sentence
 
 
 def rewrite(

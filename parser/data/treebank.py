@@ -85,8 +85,7 @@ class Fault(NamedTuple):
     Attributes:
         message: with the place.
         in_parsing: whether parsing refuses it, too.
-        leaves_out: whether a sentence is left out for it: for the first of its faults, but not where it is only not separated
-            from the next.
+        leaves_out: whether a sentence is left out for it: for the first of its faults.
         in_file: whether no sentence can be left out for it, as the file is damaged or in another encoding.
         ends: whether nothing after it was read.
     """
@@ -218,8 +217,6 @@ def with_faults(path: str | Path, partial: bool = False) -> Treebank:
     try:
         with open_input(path) as stream:
             for sentence in read_raw_sentences(_without_nul(stream, treebank.path), treebank.path, strict=False):
-                if sentence.glued is not None:
-                    faults.append(Fault(str(sentence.glued), True, leaves_out=False))
                 gold, of_sentence = None, _not_utf8(sentence)
                 try:
                     gold = _gold_sentence(sentence, partial)

@@ -259,8 +259,8 @@ class ChunkParser:
             for sentence in sentences:
                 self._check_given(sentence, strict)
         for sentence in sentences:
-            for error in filter(None, (sentence.error, sentence.glued)):
-                self._report(error)
+            if sentence.error is not None:
+                self._report(sentence.error)
         encoded = self._encoded(sentences)
         texts = (
             self._best_texts(sentences, encoded, strict)
@@ -269,8 +269,7 @@ class ChunkParser:
         )
         skipped = self._options.on_error is OnError.SKIP
         text = "".join(
-            (_beginning(sentence) if sentence.error and skipped else text)
-            + ("" if sentence.glued is None else _missing_end(sentence))
+            _beginning(sentence) if sentence.error and skipped else text
             for sentence, text in zip(sentences, [*texts], strict=True)
         )
         part = FileCounts(
@@ -420,7 +419,7 @@ def _may_be_given(words: WordPositions) -> bool:
 
 
 def _missing_end(sentence: RawSentence) -> str:
-    """What must stand between a sentence and another one, if it is the last of a file, or glued to the next one."""
+    """What must stand between a sentence and another one, if it is the last of a file."""
     last = sentence.lines[-1]
     end = last[len(last.rstrip("\r\n")) :]
     newline = end or ("\r\n" if sentence.lines[0].endswith("\r\n") else "\n")
