@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -28,7 +29,6 @@ from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
-from parser.decoding.threads import Lazy
 from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, for_treebank, load
 from parser.model.model import Model
@@ -133,7 +133,8 @@ class Predictor:
         self.tag_use = options.tags if written is TagUse.KEEP else written
         self._steps = steps or options.probabilities
         self._beam = options.search(model)
-        self._parts = Lazy(self._made)
+        self._parts: _Parts | None = None
+        self._making = Lock()
         if isinstance(model, Model) and model.int8:
             self.prepare()
 
@@ -153,17 +154,16 @@ class Predictor:
             parser = parser_with_beam(model, self._beam)
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
-    def begin(self) -> None:
-        """Lay the weights out, unless another thread does so already; errors come when they are needed."""
-        self._parts.begin()
-
-    def prepare(self) -> None:
-        """Lay the weights out now, which predict() would do.
+    def prepare(self) -> _Parts:
+        """Lay the weights out now, which predict() would do; once, by the thread that comes first.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.
         """
-        self._parts.get()
+        with self._making:
+            if self._parts is None:
+                self._parts = self._made()
+            return self._parts
 
     def predict(
         self,
@@ -198,7 +198,7 @@ class Predictor:
 
     def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
         """The trees, with the given arcs; the probabilities of their steps are filled in."""
-        model, parser, _ = self._parts.get()
+        model, parser, _ = self.prepare()
         if given is not None:
             check_keeps_arcs(model, self._beam, sentences)
         if given is None and steps is None:
@@ -221,13 +221,13 @@ class Predictor:
         self, sentences: Sentences, forms: Sequence[Sequence[str]] = (), given_tags: Sequence[GivenTags] = ()
     ) -> tuple[Sentences, Tags]:
         """Return the sentences, with the vectors that parsing reads where tagging makes them, and their tags; see predict()."""
-        tagger = self._parts.get().tagger
+        tagger = self.prepare().tagger
         return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags)
 
     def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
         """Return the ``k_best`` best trees of each sentence, or as many as there are, the best first."""
         assert self.options.k_best is not None, "they were asked for"
-        parser = cast(KBestParser, self._parts.get().parser)
+        parser = cast(KBestParser, self.prepare().parser)
         return parser.k_best(sentences, self.options.k_best, single_root=single_root)
 
 

@@ -9,13 +9,15 @@ before it, so that errors name the line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from enum import Enum
 from io import BytesIO
 from itertools import pairwise, takewhile
 from math import isnan
-from typing import BinaryIO, Final, NamedTuple
+from threading import Barrier
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 
@@ -43,10 +45,15 @@ from parser.decoding.files.word_cache import WordCache
 from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
 from parser.decoding.parse_options import OnError, TagUse
 from parser.decoding.predictor import Prediction, Predictor
-from parser.decoding.threads import parallel_map
 
+# Items begun, or done and not yet asked for, per thread: enough to keep all threads busy while one item takes longer.
+_AHEAD = 3
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -59,7 +66,7 @@ class FileCounts:
         words: words.
         unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
-        not_utf8: the first value of an attribute's column that is not UTF-8.
+        not_utf8: the first line that is not UTF-8; None: all are.
         unused_lexicon: whether there is a lexicon that has had no entry for any word.
     """
 
@@ -68,7 +75,7 @@ class FileCounts:
     words: int
     unknown: dict[str, int]
     refused: int = 0
-    not_utf8: str | None = field(default=None, compare=False)
+    not_utf8: int | None = field(default=None, compare=False)
     unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
@@ -86,9 +93,8 @@ class FileCounts:
         elif not self.sentences:
             found.append("there is no sentence in it")
         if self.not_utf8 is not None:
-            shown = ascii(self.not_utf8.encode("utf-8", "surrogateescape"))[2:-1]
             fix = "convert it: iconv -f ENCODING -t UTF-8, such as LATIN1"
-            found.append(f"it is not UTF-8 (the first such word is {shown}); {fix}")
+            found.append(f"line {self.not_utf8:,} is not UTF-8; {fix}")
         if self.unused_lexicon and self.words:
             fix = "its lines are form, UPOS or _, lemma, with tabs between them, and UPOS is as in the output"
             found.append(f"no word of the input had an entry in the lexicon; {fix}")
@@ -119,10 +125,6 @@ class RawColumns:
         self.feats = sentence.column(FEATS)
 
 
-def _ignore(error: ConlluError) -> None:
-    """Says nothing of it."""
-
-
 def parse_file(
     predictor: Predictor,
     source: BinaryIO,
@@ -130,7 +132,7 @@ def parse_file(
     name: str = "-",
     *,
     threads: int = 1,
-    report: Callable[[ConlluError], None] = _ignore,
+    report: Callable[[ConlluError], None] = lambda error: None,
 ) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
 
@@ -155,13 +157,57 @@ def parse_file(
         chunks = refuse_missing_columns(chunks, known, name)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(known, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
-        text, part = parser.parse_faulty(chunk, name, parsed) if result is FAULTY else result
+        text, part = parser.parse_faulty(chunk, name, parsed) if isinstance(result, ConlluError) else result
         target.write(text)
+        if parsed.not_utf8 is None:
+            try:
+                chunk.content.decode()
+            except UnicodeDecodeError as error:
+                parsed.not_utf8 = parsed.lines + 1 + chunk.content.count(b"\n", 0, error.start)
         parsed.add(part)
     predictor.prepare()  # where there was no chunk to do so: an empty file has the same errors
-    parsed.not_utf8 = parser.not_utf8
     parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed
+
+
+def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
+    """Yields every item with what the function makes of it, in the order of the items; with one thread, without any other.
+
+    Memory is that of a few items per thread. An error, of the function or of the items, is raised where its item would come,
+    after all results before it, whatever the number of threads.
+    """
+    if threads == 1:
+        for item in items:
+            yield item, function(item)
+        return
+    waiting: deque[tuple[Item, Future[Result]]] = deque()
+    reader = iter(items)
+    failure: Exception | None = None
+    with ThreadPoolExecutor(threads) as pool:
+        all_there = Barrier(threads)
+        try:
+            # All begin now: a thread that begins while another one runs Python code waits for it several times.
+            wait([pool.submit(all_there.wait) for _ in range(threads)])
+            reading = True
+            while reading or waiting:
+                if reading and len(waiting) < _AHEAD * threads:
+                    try:
+                        item = next(reader)
+                    except StopIteration:
+                        reading = False
+                    except Exception as error:
+                        reading, failure = False, error
+                    else:
+                        waiting.append((item, pool.submit(function, item)))
+                else:
+                    item, future = waiting.popleft()
+                    yield item, future.result()
+        finally:
+            all_there.abort()  # those that wait, if not all could begin
+            for _, future in waiting:
+                future.cancel()
+    if failure is not None:
+        raise failure
 
 
 def warm_up(predictor: Predictor) -> None:
@@ -174,23 +220,6 @@ Parsed = tuple[bytes | memoryview, FileCounts]
 """A chunk with trees, and what it held."""
 
 
-class Faulty(Enum):
-    """What is made of a chunk that is to be read again, by the thread that knows how many lines came before it."""
-
-    FAULTY = 0
-
-
-FAULTY: Final = Faulty.FAULTY
-
-
-class _Place(NamedTuple):
-    """Where a chunk stands: in which file, after how many of its lines and sentences."""
-
-    name: str
-    lines: int
-    sentences: int
-
-
 class ChunkParser:
     """Parses chunks of a file; threads may parse side by side.
 
@@ -199,7 +228,7 @@ class ChunkParser:
         report: see parse_file().
     """
 
-    def __init__(self, predictor: Predictor, report: Callable[[ConlluError], None] = _ignore) -> None:
+    def __init__(self, predictor: Predictor, report: Callable[[ConlluError], None] = lambda error: None) -> None:
         self._predictor = predictor
         self._options = predictor.options
         self._vocabularies = predictor.model.vocabularies
@@ -207,23 +236,17 @@ class ChunkParser:
         self._word_cache = WordCache(self._vocabularies)
         self._writer = TreeWriter(predictor.model.relations.symbols)
 
-    @property
-    def not_utf8(self) -> str | None:
-        """The first value of a column that the model reads which is not UTF-8; None: there is none."""
-        return self._word_cache.not_utf8
-
-    def parse(self, chunk: Chunk) -> Parsed | Faulty:
-        """The chunk with trees, and what it holds; FAULTY, where something is wrong in it: see parse_faulty()."""
-        self._predictor.begin()
+    def parse(self, chunk: Chunk) -> Parsed | ConlluError:
+        """The chunk with trees, and what it holds; or what is wrong in it, its lines counted from 1: see parse_faulty()."""
         options = self._options
         if not (self._predictor.tags or options.probabilities or options.k_best):  # which only trees are written of
             words = find_words(chunk)
             if words is not None and not (options.keep_heads and _may_be_given(words)):
                 return self._parse_words(words)
         try:
-            return self._parse_lines(chunk, _Place("-", lines=int(not chunk.first), sentences=0), strict=True)
-        except ConlluError:
-            return FAULTY
+            return self._parse_lines(chunk, strict=True, lines_before=int(not chunk.first))
+        except ConlluError as error:
+            return error
 
     def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts) -> Parsed:
         """The same, once it is known what came before the chunk, so that errors name the line.
@@ -236,8 +259,8 @@ class ChunkParser:
         Raises:
             ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and that is the end.
         """
-        place = _Place(name, before.lines, before.sentences + before.refused)
-        return self._parse_lines(chunk, place, strict=self._options.on_error is OnError.STOP)
+        strict = self._options.on_error is OnError.STOP
+        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused)
 
     def _parse_words(self, words: WordPositions) -> Parsed:
         """In compiled code."""
@@ -248,13 +271,12 @@ class ChunkParser:
         unknown = self._vocabularies.unknown_counts(encoded)
         return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
 
-    def _parse_lines(self, chunk: Chunk, place: _Place, strict: bool) -> Parsed:
+    def _parse_lines(
+        self, chunk: Chunk, strict: bool, name: str = "-", lines_before: int = 0, sentences_before: int = 0
+    ) -> Parsed:
         """Line by line; ``strict``: the first error is the end."""
-        sentences = list(
-            read_raw_sentences(
-                BytesIO(chunk.content), place.name, place.lines, place.sentences, strict=strict, layout=chunk.layout
-            )
-        )
+        source = BytesIO(chunk.content), name, lines_before, sentences_before
+        sentences = list(read_raw_sentences(*source, strict=strict, layout=chunk.layout))
         if self._options.keep_heads:
             for sentence in sentences:
                 self._check_given(sentence, strict)

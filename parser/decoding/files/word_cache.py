@@ -43,9 +43,6 @@ class WordCache:
     Args:
         vocabularies: of the attributes.
         max_entries, max_bytes: entries are forgotten beyond these.
-
-    Attributes:
-        not_utf8: the first value that it met which is not UTF-8, with its other bytes as lone surrogates; None: all are.
     """
 
     _entries: ByteTable
@@ -58,7 +55,6 @@ class WordCache:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._lock = Lock()
-        self.not_utf8: str | None = None
         self._forget()
 
     def encode(self, words: WordPositions) -> Sentences:
@@ -83,14 +79,7 @@ class WordCache:
     def encode_slowly(self, sentences: Sequence[AttributeColumns]) -> Sentences:
         """Vocabularies.encode(), not at the same time as another thread."""
         with self._lock:
-            for sentence in sentences:
-                self._look_at(sentence.forms)
             return self._vocabularies.encode(sentences)
-
-    def _look_at(self, values: Sequence[str]) -> None:
-        """Remembers the first that is not UTF-8."""
-        if self.not_utf8 is None and not _is_text("".join(values)):
-            self.not_utf8 = next(value for value in values if not _is_text(value))
 
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.
@@ -109,7 +98,6 @@ class WordCache:
             for column in self._columns:
                 if len(column.rows):
                     self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
-                    self._look_at(column.new)
 
 
 class _ColumnValues:
@@ -122,13 +110,11 @@ class _ColumnValues:
     Attributes:
         place: of the column among those of an entry.
         rows: int64[rows], the places of these attributes among the rows of all.
-        new: of what was encoded last, the values that had not been there before.
     """
 
     def __init__(self, name: str, vocabularies: Vocabularies) -> None:
         self.place = COLUMN_NUMBERS[name] - FORM
         self._vocabularies, self.rows = vocabularies.of_column(name)
-        self.new: Sequence[str] = ()
         self._table = ByteTable()
         self._values = np.empty((len(self.rows), 0), np.int32)
 
@@ -139,18 +125,9 @@ class _ColumnValues:
         n = len(self._table)
         if n > self._values.shape[1]:
             self._values = longer(self._values[:, :before], 2 * n)
-        self.new = self._table.strings(before) if n > before else ()
         if n > before:
-            self._values[:, before:n] = _encode(self._vocabularies, list(self.new))[:, 1:]
+            self._values[:, before:n] = _encode(self._vocabularies, list(self._table.strings(before)))[:, 1:]
         return self._values[:, numbers]
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
