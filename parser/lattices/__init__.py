@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -197,13 +197,6 @@ class LatticeError(ConlluError):
     """A file cannot be read as CoNLL-UL. The message names the file, the line, the sentence and the fix."""
 
 
-@dataclass
-class Refused:
-    """A sentence that cannot be read, and why."""
-
-    error: LatticeError
-
-
 def is_named_lattices(path: str) -> bool:
     """Whether a file is one of lattices, by its name."""
     for ending in _COMPRESSED:
@@ -223,19 +216,19 @@ def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice
         ConlluError: the file cannot be read.
     """
     with open_input(path) as stream:
-        return [lattice for lattice in stream_lattices(stream, str(path), max_arcs) if isinstance(lattice, Lattice)]
+        return list(stream_lattices(stream, str(path), max_arcs))
 
 
 def stream_lattices(
-    stream: Iterable[bytes], path: str, max_arcs: int | None = None, *, strict: bool = True
-) -> Iterator[Lattice | Refused]:
+    stream: Iterable[bytes], path: str, max_arcs: int | None = None, report: Callable[[LatticeError], None] | None = None
+) -> Iterator[Lattice]:
     """Yields the sentences of a stream of bytes, one by one.
 
     Args:
         stream: its lines, each with its line end.
         path: the name for error messages.
         max_arcs: see read_lattices().
-        strict: whether a sentence that cannot be read is an error; else a Refused takes its place.
+        report: called for each sentence that cannot be read, which is left out; None: it is an error.
     """
     number = 0
     for first_line, lines in _sentences(stream):
@@ -247,9 +240,9 @@ def stream_lattices(
             yield _read(lines, max_arcs, describe_place(path, first_line, number, identifier), identifier)
         except LineError as error:
             refused = LatticeError(f"{describe_place(path, first_line + error.row, number, identifier)}: {error}")
-            if strict:
+            if report is None:
                 raise refused from error
-            yield Refused(refused)
+            report(refused)
 
 
 def _sentences(stream: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:

@@ -73,7 +73,7 @@ OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
 # This many analyses of an unknown token; this many parts of a jackknife.
 UNKNOWN_ANALYSES, FOLDS = 5, 10
 
-_FORMAT = 2  # 1 has no "guess" and no "most": its lexicons guess the most frequent tags
+_FORMAT = 2
 
 Analysis = tuple[tuple[str, ...], ...]
 """The words that a token may be: form, lemma, UPOS, XPOS and FEATS of each."""
@@ -165,9 +165,9 @@ class Lexicon:
         """
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
-            if stored["format"] not in (1, _FORMAT):
+            if stored["format"] != _FORMAT:
                 raise ValueError(f"format {stored['format']}")
-            guess, most = Guess(stored.get("guess", Guess.FREQUENT)), int(stored.get("most", UNKNOWN_ANALYSES))
+            guess, most = Guess(stored["guess"]), int(stored["most"])
             analyses = {
                 form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in known]
                 for form, known in stored["analyses"].items()

@@ -96,9 +96,9 @@ def test_output_is_a_path_with_a_tree():
     model = lattice_model(2)
     lattices = [drawn_lattice(rng, rng.randint(1, 12), 2) for _ in range(10)]
     for size in (1, 4):
-        one = LatticeParser(model, Beam(size)).parse_lattices(lattices, model.vocabularies)
-        other = LatticeParser(model, Beam(size), threads=3).parse_lattices(lattices, model.vocabularies)
-        for lattice, parse, again in zip(lattices, one, other, strict=True):
+        one = LatticeParser(model, Beam(size)).k_best(lattices, model.vocabularies)
+        other = LatticeParser(model, Beam(size), threads=3).k_best(lattices, model.vocabularies)
+        for lattice, (parse,), (again,) in zip(lattices, one, other, strict=True):
             assert lattice.is_path(parse.arcs.tolist())
             assert (parse.heads == 0).sum() == 1
             np.testing.assert_array_equal(parse.heads == 0, parse.relations == model.system.root_relation)
@@ -131,7 +131,7 @@ def test_scores_that_are_no_numbers_give_a_tree():
         model.classifier.output.bias[:] = torch.tensor([math.nan, math.inf, -math.inf, 0, math.nan, math.inf])
     lattice = drawn_lattice(random.Random(1), 6, 3)
     for scores in Scores:
-        (parse,) = LatticeParser(model, Beam(3, scores=scores)).parse_lattices([lattice], model.vocabularies)
+        ((parse,),) = LatticeParser(model, Beam(3, scores=scores)).k_best([lattice], model.vocabularies)
         assert lattice.is_path(parse.arcs.tolist())
 
 
@@ -142,7 +142,7 @@ def test_a_model_remembers_its_lookahead(tmp_path):
     assert loaded.lookahead == 2
     assert loaded.n_outputs == model.system.n_outputs + 1
     lattice = drawn_lattice(random.Random(1), 6, 3)
-    one, other = (LatticeParser(m, Beam(3)).parse_lattices([lattice], m.vocabularies)[0] for m in (model, loaded))
+    one, other = (LatticeParser(m, Beam(3)).k_best([lattice], m.vocabularies)[0][0] for m in (model, loaded))
     assert one.score == other.score
     plain = lattice_model(None)
     plain.save(tmp_path / "plain")
@@ -157,7 +157,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(BeamError, match="merge=signature is not supported with lattices; use merge=configuration"):
         LatticeParser(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
-        LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)
+        LatticeParser(model, Beam(2)).k_best([], model.vocabularies, 3)
     other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid")
     with pytest.raises(BeamError, match="system=arc_hybrid"):
         LatticeParser(other, Beam(2))

@@ -110,15 +110,14 @@ def test_a_lexicon_is_written_and_read(tmp_path):
         assert Lexicon.load(tmp_path / "lexicon.json") == lexicon
     with pytest.raises(LatticeError, match=r"nothing\.json: it cannot be read"):
         Lexicon.load(tmp_path / "nothing.json")
-    (tmp_path / "old.json").write_text('{"format": 1, "unknown": [["X", "_", "_"]], "analyses": {}}')
-    assert Lexicon.load(tmp_path / "old.json") == Lexicon({}, [("X", "_", "_")])
     for text in (
         "",
         "[]",
         "{}",
         '{"format": 2, "guess": "x"}',
         '{"format": 9}',
-        '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}',
+        '{"format": 1, "unknown": [], "analyses": {}}',
+        '{"format": 2, "guess": "frequent", "most": 5, "unknown": [], "analyses": {"a": [[["x"]]]}}',
     ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon"):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +20,7 @@ from parser.decoding.files.file_parsing import FileCounts
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.parse_options import OnError, ParseOptions, refuse
 from parser.decoding.sentence_parser import Tree, distinct
-from parser.lattices import Lattice, Refused, conllu, stream_lattices
+from parser.lattices import Lattice, conllu, stream_lattices
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.attardi import Attardi
@@ -89,14 +89,8 @@ class LatticeParser:
         self._beam, self._threads = beam, threads
         self._search = LatticeBeam(model.weights(), model.system, model.table, options)
 
-    def parse_lattices(
-        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
-    ) -> list[LatticeParse]:
-        """The best parse of each lattice."""
-        return [found[0] for found in self._parses(lattices, vocabularies, single_root, lambda trees: islice(trees, 1))]
-
-    def k_best_of_lattices(
-        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int, *, single_root: bool = True
+    def k_best(
+        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int = 1, *, single_root: bool = True
     ) -> list[list[LatticeParse]]:
         """For each lattice, the k best parses that were found, or as many as there are, best first, each once.
 
@@ -104,22 +98,12 @@ class LatticeParser:
             BeamError: there cannot be that many.
         """
         self._beam.check_k_best(k)
-        return self._parses(lattices, vocabularies, single_root, lambda trees: distinct(trees, k))
-
-    def _parses(
-        self,
-        lattices: Sequence[Lattice],
-        vocabularies: Vocabularies,
-        single_root: bool,
-        chosen: Callable[[Iterator[Tree]], Iterable[Tree]],
-    ) -> list[list[LatticeParse]]:
-        """Those of the trees of each lattice that are chosen."""
         encoded = vocabularies.encode(lattices)
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
             arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
             found = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
-            return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
+            return [[LatticeParse.of(tree) for tree in distinct(trees, k)] for trees in found]
 
         spans = list(encoded.spans(batch_sizes.TOKENS_PER_SPAN))
         if self._threads == 1:
@@ -129,31 +113,23 @@ class LatticeParser:
 
 
 def parsed_texts(
-    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], *, single_root: bool = True
+    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int | None = None, *, single_root: bool = True
 ) -> list[tuple[str, list[int]]]:
-    """The lattices, parsed, as CoNLL-U, and which of the arcs of each are its words."""
-    parses = parser.parse_lattices(lattices, model.vocabularies, single_root=single_root)
-    return [(_text(model, *pair), pair[1].arcs.tolist()) for pair in zip(lattices, parses, strict=True)]
+    """The lattices, parsed, as CoNLL-U, and which of the arcs of each are its words.
 
-
-def _k_best_texts(
-    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int, *, single_root: bool
-) -> list[tuple[str, list[int]]]:
-    """The same with the k best parses of each lattice, one after the other, and the words of the best."""
-    found = parser.k_best_of_lattices(lattices, model.vocabularies, k, single_root=single_root)
+    With ``k`` the k best parses of a lattice follow on one another, with their ranks and scores; the words are of the best.
+    """
     texts = []
-    for lattice, parses in zip(lattices, found, strict=True):
-        ranked = (
-            _text(model, lattice, parse, [("beam_rank", str(rank)), ("beam_score", f"{parse.score:.6f}")])
-            for rank, parse in enumerate(parses, 1)
-        )
-        texts.append(("".join(ranked), parses[0].arcs.tolist()))
+    for lattice, parses in zip(
+        lattices, parser.k_best(lattices, model.vocabularies, k or 1, single_root=single_root), strict=True
+    ):
+        text = ""
+        for rank, parse in enumerate(parses, 1):
+            comments = [] if k is None else [("beam_rank", str(rank)), ("beam_score", f"{parse.score:.6f}")]
+            deprels = [model.relations.symbols[relation] for relation in parse.relations.tolist()]
+            text += conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), deprels, comments)
+        texts.append((text, parses[0].arcs.tolist()))
     return texts
-
-
-def _text(model: Model, lattice: Lattice, parse: LatticeParse, comments: Sequence[tuple[str, str]] = ()) -> str:
-    deprels = [model.relations.symbols[relation] for relation in parse.relations.tolist()]
-    return conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), deprels, comments)
 
 
 def parse_lattice_file(
@@ -188,42 +164,19 @@ def parse_lattice_file(
     refuse(model, options)
     parser = LatticeParser(model, options.search(model), threads=threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
-    strict, single_root = options.on_error is OnError.STOP, options.single_root
-    stream = _counted(source, parsed)
-    lattices = _readable(stream_lattices(stream, name, options.max_arcs, strict=strict), parsed, report)
+
+    def refused(error: ConlluError) -> None:
+        parsed.refused += 1
+        report(error)
+
+    lattices = stream_lattices(source, name, options.max_arcs, refused if options.on_error is OnError.SKIP else None)
     while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
-        texts = (
-            parsed_texts(parser, model, part, single_root=single_root)
-            if options.k_best is None
-            else _k_best_texts(parser, model, part, options.k_best, single_root=single_root)
-        )
+        texts = parsed_texts(parser, model, part, options.k_best, single_root=options.single_root)
         for (text, arcs), lattice in zip(texts, part, strict=True):
             target.write(text.encode("utf-8"))
-            _count(parsed, model, lattice, arcs)
+            parsed.sentences += 1
+            parsed.words += len(arcs)
+            encoded = model.vocabularies.encode([lattice])
+            for attribute, count in model.vocabularies.unknown_counts(encoded, [arc + 1 for arc in arcs]).items():
+                parsed.unknown[attribute] += count
     return parsed
-
-
-def _counted(source: BinaryIO, parsed: FileCounts) -> Iterator[bytes]:
-    for line in source:
-        parsed.lines += 1
-        yield line
-
-
-def _readable(
-    lattices: Iterator[Lattice | Refused], parsed: FileCounts, report: Callable[[ConlluError], None]
-) -> Iterator[Lattice]:
-    for lattice in lattices:
-        if isinstance(lattice, Lattice):
-            yield lattice
-        else:
-            parsed.refused += 1
-            report(lattice.error)
-
-
-def _count(parsed: FileCounts, model: Model, lattice: Lattice, arcs: Sequence[int]) -> None:
-    """Counts the words of a sentence, and what of them the model does not know."""
-    parsed.sentences += 1
-    parsed.words += len(arcs)
-    encoded = model.vocabularies.encode([lattice])
-    for name, count in model.vocabularies.unknown_counts(encoded, [arc + 1 for arc in arcs]).items():
-        parsed.unknown[name] += count
