@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl, quote
@@ -24,7 +25,7 @@ from starlette.exceptions import HTTPException
 from parser import batch_sizes
 from parser.serving.limits import Limited, Limits
 from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
-from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
+from parser.serving.service import Request, RequestError, Service, TooLateError
 
 T = TypeVar("T")
 
@@ -38,14 +39,13 @@ class Batcher:
         work: answers jobs, in their order.
     """
 
-    def __init__(self, work: Callable[[Sequence[TimedRequest]], Sequence[Answer]]) -> None:
+    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer]]) -> None:
         self._work = work
         self._thread = ThreadPoolExecutor(1, "parser")
-        self._waiting: deque[tuple[TimedRequest, asyncio.Future[Answer]]] = deque()
+        self._waiting: deque[tuple[Request, asyncio.Future[Answer]]] = deque()
         self._worker: asyncio.Task[None] | None = None
-        self.largest = 0
 
-    async def answer(self, job: TimedRequest) -> Answer:
+    async def answer(self, job: Request) -> Answer:
         """The answer to a job; if the caller is cancelled, the job is dropped unless it is being worked on."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
@@ -64,7 +64,6 @@ class Batcher:
     async def _answer_all(self) -> None:
         try:
             while batch := self._next():
-                self.largest = max(self.largest, len(batch))
                 try:
                     answers = await self.alone(partial(self._work, [job for job, _ in batch]))
                 except Exception as error:  # whoever waits must hear of it; it is not their fault
@@ -78,16 +77,14 @@ class Batcher:
         finally:
             self._worker = None
 
-    def _next(self) -> list[tuple[TimedRequest, asyncio.Future[Answer]]]:
-        batch: list[tuple[TimedRequest, asyncio.Future[Answer]]] = []
+    def _next(self) -> list[tuple[Request, asyncio.Future[Answer]]]:
+        batch: list[tuple[Request, asyncio.Future[Answer]]] = []
         size = 0
-        while self._waiting and (
-            not batch or size + len(self._waiting[0][0].request.data) <= batch_sizes.CHARACTERS_PER_ANSWER
-        ):
+        while self._waiting and (not batch or size + len(self._waiting[0][0].data) <= batch_sizes.CHARACTERS_PER_ANSWER):
             job, future = self._waiting.popleft()
             if not future.done():
                 batch.append((job, future))
-                size += len(job.request.data)
+                size += len(job.data)
         return batch
 
 
@@ -120,8 +117,11 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
     # Their pages of documentation would be loaded from a network.
     app = FastAPI(title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
 
-    def job(request: Request) -> TimedRequest:
-        return TimedRequest(request, time.monotonic() + limits.seconds)
+    async def answer_to(request: Request) -> str:
+        answer = await batcher.answer(replace(request, deadline=time.monotonic() + limits.seconds))
+        if isinstance(answer, ValueError):
+            raise answer
+        return answer
 
     async def models() -> Response:
         return _json({"models": {service.name: service.steps}, "default_model": service.name})
@@ -133,9 +133,7 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
         return Response(status_code=204, headers={"Allow": ", ".join([*_METHODS, "OPTIONS"])})
 
     async def process(http: HttpRequest) -> Response:
-        answer = await batcher.answer(job(Request.of(await _fields(http, limits))))
-        if isinstance(answer, ValueError):
-            raise answer
+        answer = await answer_to(Request.of(await _fields(http, limits)))
         return _json({"model": service.name, "acknowledgements": [], "result": answer})
 
     async def page(http: HttpRequest) -> Response:
@@ -147,15 +145,13 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
             if "data" not in fields:
                 return HTMLResponse(form_page(service, fields), headers=HEADERS)
             request = page_request(service, fields)
-            answer = await batcher.answer(job(request))
-            if isinstance(answer, ValueError):
-                raise answer
+            answer = await answer_to(request)
             if "download" in fields:
                 name = f"attachment; filename*=UTF-8''{quote(service.name, safe='')}.conllu"
                 return PlainTextResponse(answer, headers={"Content-Disposition": name})
             parts, status = await batcher.alone(lambda: result_parts(service, answer, request.heads)), 200
         except ValueError as error:
-            parts, status, fields = [error_part(error)], _status(error), fields
+            parts, status = [error_part(error)], _status(error)
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)
 
     async def refused(http: HttpRequest, error: Exception) -> Response:

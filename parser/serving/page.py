@@ -24,7 +24,7 @@ from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
-from parser.serving.service import Request, RequestError, Service, TimedRequest, with_all_steps, write_words
+from parser.serving.service import Request, RequestError, Service, with_all_steps, write_words
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
@@ -261,7 +261,7 @@ def warm_up(service: Service) -> None:
     """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
     corrected = replace(request, heads=((1, 1, 0, EMPTY),)) if service.keeps_heads else request
-    answer, _ = service.answers([TimedRequest(request), TimedRequest(corrected)])
+    answer, _ = service.answers([request, corrected])
     if isinstance(answer, str):  # text may have no words for a tokenizer
         result_parts(service, answer)
 

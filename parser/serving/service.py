@@ -24,7 +24,7 @@ from parser.data.attributes import ATTRIBUTES
 from parser.decoding.files.file_parsing import ChunkParser, RawColumns, tags_to_write
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.given_arcs import GivenArcsError
-from parser.decoding.parse_options import OnError, ParseOptions, TagUse, predicted_tags, refuse
+from parser.decoding.parse_options import OnError, ParseOptions, TagUse, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import TextSplitter
@@ -61,6 +61,7 @@ class Request:
         way_to_allow: what errors call the way to ask for that.
         heads: (sentence, word, head, relation), the arcs that are given, all counted from 1, 0 the root; the relation is ``_``
             where only the head is given. Only the page says so.
+        deadline: the time (of time.monotonic) at which nobody waits for the answer any more.
     """
 
     data: str
@@ -75,6 +76,7 @@ class Request:
     allow_missing_columns: bool = False
     way_to_allow: str = "the server's --allow-missing-columns"
     heads: tuple[tuple[int, int, int, str], ...] = ()
+    deadline: float = float("inf")
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Request:
@@ -122,14 +124,6 @@ class TooLateError(ValueError):
         super().__init__("this took too long; send a shorter document, or try again later")
 
 
-@dataclass(frozen=True)
-class TimedRequest:
-    """A request, and the time (of time.monotonic) at which nobody waits for its answer any more."""
-
-    request: Request
-    deadline: float = float("inf")
-
-
 class Service:
     """A model that answers requests. To be used by one thread at a time.
 
@@ -173,23 +167,19 @@ class Service:
         able = {"tokenizer": self.tokenizer is not None, "tagger": self._tags, "parser": True}
         return [step for step, there in able.items() if there]
 
-    @cached_property
+    @property
     def keeps_heads(self) -> bool:
         """Whether heads can be given, with this model and this beam."""
-        try:
-            refuse(self.model, self._keeping)
-        except (GivenArcsError, BeamError):
-            return False
-        return True
-
-    @property
-    def _keeping(self) -> ParseOptions:
-        tags = predicted_tags(self.model)
-        return replace(self._options, tags=tags, keep_heads=True, keep_relations=True, on_error=OnError.KEEP)
+        return self._keeping_parser is not None
 
     @cached_property
-    def _keeping_parser(self) -> ChunkParser:
-        return ChunkParser(Predictor(self._frozen, self._keeping))
+    def _keeping_parser(self) -> ChunkParser | None:
+        tags = predicted_tags(self.model)
+        options = replace(self._options, tags=tags, keep_heads=True, keep_relations=True, on_error=OnError.KEEP)
+        try:
+            return ChunkParser(Predictor(self._frozen, options))
+        except (GivenArcsError, BeamError):
+            return None
 
     @property
     def relations(self) -> list[str]:
@@ -202,40 +192,38 @@ class Service:
         """Whether the model reads tags of the input."""
         return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
 
-    def answers(self, jobs: Sequence[TimedRequest]) -> list[str | ValueError]:
+    def answers(self, requests: Sequence[Request]) -> list[str | ValueError]:
         """The result of each request, or why there is none."""
-        found: list[str | ValueError | None] = [None] * len(jobs)
-        documents: list[list[RawSentence]] = [[] for _ in jobs]
-        for number, job in enumerate(jobs):
+        found: list[str | ValueError | None] = [None] * len(requests)
+        documents: list[list[RawSentence]] = [[] for _ in requests]
+        alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
+        for number, request in enumerate(requests):
             try:
-                documents[number] = self.read(job.request, job.deadline)
-                if job.request.heads:
-                    found[number] = self._with_given_heads(documents[number], job)
+                documents[number] = sentences = self.read(request)
+                if request.heads:
+                    found[number] = self._with_given_heads(sentences, request)
+                elif request.tagger or request.parser:
+                    alike[request.tagger, request.parser] += [(number, place) for place in range(len(sentences))]
             except ValueError as error:
                 found[number] = error
-        alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
-        for number, (job, sentences) in enumerate(zip(jobs, documents, strict=True)):
-            if found[number] is None and (job.request.tagger or job.request.parser):
-                alike[job.request.tagger, job.request.parser] += [(number, place) for place in range(len(sentences))]
         texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
         for steps, places in alike.items():
             for share in _shares(places, documents):
-                share = [place for place in share if found[place[0]] is None]
                 now = time.monotonic()
-                for number in {number for number, _ in share if jobs[number].deadline < now}:
+                for number in {number for number, _ in share if requests[number].deadline < now}:
                     found[number] = TooLateError()
                 share = [place for place in share if found[place[0]] is None]
                 rewritten = self._rewritten([documents[number][place] for number, place in share], *steps)
                 for (number, place), text in zip(share, rewritten, strict=True):
                     texts[number][place] = text
         results = (error or "".join(text) for error, text in zip(found, texts, strict=True))
-        return [self._written(result, job) for result, job in zip(results, jobs, strict=True)]
+        return [_written(result, request.output) for result, request in zip(results, requests, strict=True)]
 
-    def read(self, request: Request, deadline: float = float("inf")) -> list[RawSentence]:
+    def read(self, request: Request) -> list[RawSentence]:
         """The sentences of a request.
 
         Raises:
-            TooLateError: the deadline, see TimedRequest, passes before they are all found.
+            TooLateError: the deadline passes before they are all found.
             RequestError: the model is not there, or cannot do what is asked, or a sentence is too long.
             ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
         """
@@ -243,7 +231,7 @@ class Service:
             raise RequestError(f"model={request.model[:60]} is not served here; the model is {self.name}")
         if request.tagger and not self._tags:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
-        content = self._conllu(request, deadline).encode()
+        content = self._conllu(request).encode()
         if request.parser and not (self._options.allow_missing_columns or request.allow_missing_columns):
             known = self.model.vocabularies.by_attribute
             refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
@@ -255,7 +243,7 @@ class Service:
                 )
         return sentences
 
-    def _with_given_heads(self, sentences: list[RawSentence], job: TimedRequest) -> str:
+    def _with_given_heads(self, sentences: list[RawSentence], request: Request) -> str:
         """The sentences with trees and tags; what the document says of heads does not count.
 
         Raises:
@@ -263,13 +251,13 @@ class Service:
             RequestError: the model cannot keep heads, or there is no such word or relation.
             ConlluError: they are no part of a tree, or cannot be made together.
         """
-        if not self.keeps_heads:
+        if self._keeping_parser is None:
             raise RequestError(f"{self.name} cannot keep given heads; leave them out")
         numbered = {sentence.number: sentence for sentence in sentences if len(sentence)}
         for sentence in numbered.values():
             for columns in sentence.columns:
                 columns[HEAD] = EMPTY
-        for number, word, head, relation in job.request.heads:
+        for number, word, head, relation in request.heads:
             if number not in numbered or not 1 <= word <= len(numbered[number]):
                 raise RequestError(f"the head of word {word} of sentence {number} is given, and there is no such word")
             can_choose = head > 0 or self.model.system.root_relation is None
@@ -282,14 +270,14 @@ class Service:
             sentence.heads(partial=True)
         texts: list[str] = []
         for share in _shares([(0, place) for place in range(len(sentences))], [sentences]):
-            _refuse_late(job.deadline)
+            _refuse_late(request.deadline)
             texts += self._keeping_parser.texts([sentences[place] for _, place in share])
         for sentence in sentences:
             if sentence.error is not None:
                 raise sentence.error
         return "".join(texts)
 
-    def _conllu(self, request: Request, deadline: float) -> str:
+    def _conllu(self, request: Request) -> str:
         if not request.tokenizer:
             if request.input != "conllu":
                 return conllu_of_words(read_words(request.data, request.input))
@@ -301,11 +289,11 @@ class Service:
             return request.data
         if self.tokenizer is None:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
-        _refuse_late(deadline)
+        _refuse_late(request.deadline)
         pieces = []
         for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented, request.ranges):
             pieces.append(piece)
-            _refuse_late(deadline)
+            _refuse_late(request.deadline)
         return b"".join(pieces).decode()
 
     def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
@@ -321,10 +309,12 @@ class Service:
             texts.append(rewrite(sentence, [0] * len(sentence), kept[DEPREL], others=others))
         return texts
 
-    def _written(self, result: str | ValueError, job: TimedRequest) -> str | ValueError:
-        if isinstance(result, ValueError) or job.request.output == "conllu":
-            return result
-        return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), job.request.output)
+
+def _written(result: str | ValueError, layout: str) -> str | ValueError:
+    """A result in another layout than CoNLL-U, if one is asked for."""
+    if isinstance(result, ValueError) or layout == "conllu":
+        return result
+    return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
 
 
 def with_all_steps(request: Request, service: Service) -> Request:

@@ -7,7 +7,7 @@ import random
 
 from parser.decoding.parse_options import TagUse
 from parser.model.model import Model
-from parser.serving.service import Request, TimedRequest
+from parser.serving.service import Request
 from tests.forgery import small_model
 from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
@@ -45,6 +45,6 @@ def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
     return target.getvalue().decode()
 
 
-def job(**fields: str) -> TimedRequest:
+def job(**fields: str) -> Request:
     """A job for a request with these fields."""
-    return TimedRequest(Request.of(fields))
+    return Request.of(fields)

@@ -271,7 +271,7 @@ def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
 
 
 def test_the_page_shows_what_the_parser_found(service):
-    (answer,) = service.answers([page.TimedRequest(page.page_request(service, {"data": document(5, 1)}))])
+    (answer,) = service.answers([page.page_request(service, {"data": document(5, 1)})])
     _, sentence = page.result_parts(service, answer)
     sentence = sentence.partition("<summary>The computation")[0]
     rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)

@@ -9,11 +9,11 @@ import pytest
 
 from parser.serving.app import Batcher
 from parser.serving.limits import Limited, Limits
-from parser.serving.service import Request, TimedRequest
+from parser.serving.service import Request
 
 
-def jobs(n: int, data: str = "a") -> list[TimedRequest]:
-    return [TimedRequest(Request(f"{data}{i}")) for i in range(n)]
+def jobs(n: int, data: str = "a") -> list[Request]:
+    return [Request(f"{data}{i}") for i in range(n)]
 
 
 def test_those_that_wait_are_worked_on_together():
@@ -21,8 +21,8 @@ def test_those_that_wait_are_worked_on_together():
 
     def work(batch):
         free.wait()
-        batches.append([job.request.data for job in batch])
-        return [job.request.data.upper() for job in batch]
+        batches.append([job.data for job in batch])
+        return [job.data.upper() for job in batch]
 
     async def ask():
         batcher = Batcher(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from parser.decoding.parse_options import NoTagsError, ParseOptions, TagUse
 from parser.serving import page
 from parser.serving import service as module
 from parser.serving.page import page_request
-from parser.serving.service import Request, RequestError, Service, TimedRequest, TooLateError
+from parser.serving.service import Request, RequestError, Service, TooLateError
 from parser.text.tokenizer import TextSplitter, Tokenizer
 from tests.forgery import small_linear_model
 from tests.serving.documents import EXAMPLE, WORD, document, job, model_of_kind, parsed
@@ -51,7 +52,7 @@ def test_bad_ones_lose_themselves_alone(service):
 
 def test_what_nobody_waits_for_is_not_parsed(service):
     request = Request.of({"data": document(1), "parser": ""})
-    late, in_time = service.answers([TimedRequest(request, 0.0), TimedRequest(request)])
+    late, in_time = service.answers([replace(request, deadline=0.0), request])
     assert isinstance(late, TooLateError)
     assert in_time == parsed(service.model, document(1))
 
@@ -59,7 +60,7 @@ def test_what_nobody_waits_for_is_not_parsed(service):
 @pytest.mark.parametrize("heads", ["", "1.1=0"])
 def test_what_nobody_waits_for_is_not_parsed_with_given_heads(service, heads):
     fields = {"data": document(1), "allow_missing_columns": "", "heads": heads}
-    [late] = service.answers([TimedRequest(page_request(service, fields), 0.0)])
+    [late] = service.answers([replace(page_request(service, fields), deadline=0.0)])
     assert isinstance(late, TooLateError)
 
 
@@ -78,7 +79,7 @@ def test_what_nobody_waits_for_any_more_is_not_tokenized(service, monkeypatch):
 
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
     reading = Service(service.model, "toy", tokenizer=Pieces(None))
-    [late] = reading.answers([TimedRequest(Request.of({"data": "a", "tokenizer": ""}), 1.5)])
+    [late] = reading.answers([replace(Request.of({"data": "a", "tokenizer": ""}), deadline=1.5)])
     assert isinstance(late, TooLateError)
     assert taken == [0, 1]
 
@@ -209,7 +210,7 @@ def test_input_without_tags_is_refused():
     answer, allowed = strict.answers(
         [
             job(data="".join(untagged + "\n" for _ in range(100)), parser=""),
-            TimedRequest(Request(untagged, parser=True, allow_missing_columns=True)),
+            Request(untagged, parser=True, allow_missing_columns=True),
         ]
     )
     assert isinstance(answer, MissingColumnsError)
@@ -223,7 +224,7 @@ def test_names(tmp_path):
 
 def with_heads(service: Service, data: str, heads: str) -> str | ValueError:
     fields = {"data": data, "allow_missing_columns": "", "heads": heads}
-    [answer] = service.answers([TimedRequest(page_request(service, fields))])
+    [answer] = service.answers([page_request(service, fields)])
     return answer
 
 

@@ -18,7 +18,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
-from parser.serving.service import Request, Service, TimedRequest
+from parser.serving.service import Request, Service
 from parser.text import udpipe
 from parser.text.shards import Shard
 from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
@@ -479,14 +479,12 @@ def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
     service = Service(Model.load(folder), "hu", tokenizer=model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
-    everything, split = service.answers(
-        [TimedRequest(Request.of({"data": TEXT, **steps})), TimedRequest(Request.of({"data": TEXT, "tokenizer": ""}))]
-    )
+    everything, split = service.answers([Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})])
     assert everything == of_parse
     assert isinstance(split, str)
     assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
     assert service.steps == ["tokenizer", "tagger", "parser"]
     # Presegmented text has a sentence a line, whatever is in it.
-    (lines,) = service.answers([TimedRequest(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
+    (lines,) = service.answers([Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"})])
     assert isinstance(lines, str)
     assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]
