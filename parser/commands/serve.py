@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
         raise ValueError(f"{error.name} is not installed; {add}") from error
-    from parser.serving.limits import LOG, Limits, closing
+    from parser.serving.app import LOG, Limits, closing
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 

@@ -23,7 +23,7 @@ import pytest
 
 from parser.commands import serve
 from parser.decoding.parse_options import ParseOptions
-from parser.serving.limits import Limits, closing
+from parser.serving.app import Limits, closing
 from parser.serving.service import Service
 from tests.serving.browser import Browser
 from tests.serving.documents import EXAMPLE, document, model_of_kind, parsed
@@ -71,10 +71,10 @@ def test_what_only_looks_whether_it_is_there(client, path):
 
 
 def test_a_request_is_a_line_of_the_log(client, caplog):
-    with caplog.at_level("INFO", "parser.serving.limits"):
+    with caplog.at_level("INFO", "parser.serving.app"):
         client.post("/process?model=secret", data={"data": document(1), "parser": ""})
         client.get("/a%0Ab")
-    lines = [record.getMessage() for record in caplog.records if record.name == "parser.serving.limits"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "parser.serving.app"]
     assert [line.rpartition(",")[0] for line in lines] == ["POST /process 400", "GET /a%0Ab 404"]
 
 

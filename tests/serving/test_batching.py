@@ -7,8 +7,7 @@ from threading import Event
 
 import pytest
 
-from parser.serving.app import Batcher
-from parser.serving.limits import Limited, Limits
+from parser.serving.app import Batcher, Limited, Limits
 from parser.serving.service import Request
 
 

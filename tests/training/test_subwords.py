@@ -136,8 +136,7 @@ def test_it_is_packed_and_fetched(run, tmp_path, monkeypatch):
 def test_it_is_served(run):
     pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
     client = pytest.importorskip("fastapi.testclient", reason="httpx2 is not installed (extra dev)").TestClient
-    from parser.serving.app import create_app
-    from parser.serving.limits import Limits
+    from parser.serving.app import Limits, create_app
     from parser.serving.service import Service
 
     model, text = Model.load(run), (run.parent / "test.conllu").read_text(encoding="utf-8")
