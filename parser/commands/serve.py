@@ -53,11 +53,10 @@ def main(arguments: list[str] | None = None) -> None:
         import uvicorn
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-        from parser.serving.app import create_app
+        from parser.serving.app import LOG, Limits, closing, create_app
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
         raise ValueError(f"{error.name} is not installed; {add}") from error
-    from parser.serving.app import LOG, Limits, closing
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 

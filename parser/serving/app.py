@@ -12,7 +12,7 @@ import logging
 import re
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from parser import batch_sizes
 from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
@@ -35,11 +36,6 @@ LOG = logging.getLogger(__name__)
 
 # Bytes of a body beyond the limit that are read and let go: a client that is still sending does not see the answer.
 _DISCARDED = 64_000_000
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 T = TypeVar("T")
 
@@ -60,11 +56,6 @@ class Limits:
     seconds: float = 30.0
     requests: int = 200
 
-    @property
-    def connections(self) -> int:
-        """Those at a time: some await a request, or are to be told that there are too many."""
-        return 4 * self.requests
-
 
 def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
     """One of uvicorn's protocols, which keep connections without a request, and their files, for ever; but it closes them.
@@ -78,7 +69,7 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
             super().connection_made(transport)
             self._idle_since = self.loop.time()
             self._watch = self.loop.call_later(limits.seconds / 4, self._close_idle)
-            if len(self.connections) > limits.connections:
+            if len(self.connections) > 4 * limits.requests:  # some await a request, or are to be told that there are too many
                 transport.abort()
 
         def connection_lost(self, error: Exception | None) -> None:
@@ -118,13 +109,13 @@ class Limited:
         root_path: see app.create_app(); paths of requests may begin with it, or it may have been taken off.
     """
 
-    def __init__(self, app: App, limits: Limits, root_path: str = "") -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, root_path: str = "") -> None:
         self._app = app
         self._root_path = root_path
         self._limits = limits
         self._running = 0
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request; anything else is left to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -158,7 +149,7 @@ class Limited:
             milliseconds = 1000 * (time.monotonic() - start)
             LOG.info("%s %s %d, %.0f ms", scope.get("method", ""), quote(scope.get("path", "")), status, milliseconds)
 
-    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
         most = self._limits.bytes
         body, size = bytearray(), 0
         more = True

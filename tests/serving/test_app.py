@@ -23,7 +23,7 @@ import pytest
 
 from parser.commands import serve
 from parser.decoding.parse_options import ParseOptions
-from parser.serving.app import Limits, closing
+from parser.serving.app import Limits, closing, create_app
 from parser.serving.service import Service
 from tests.serving.browser import Browser
 from tests.serving.documents import EXAMPLE, document, model_of_kind, parsed
@@ -35,7 +35,6 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed (extra dev)")
 from fastapi.testclient import TestClient
 
 from parser.serving import page
-from parser.serving.app import create_app
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +325,7 @@ def test_connections_that_bring_no_request_are_closed(service):
 def test_too_many_connections_are_closed(service):
     limits = Limits(seconds=600, requests=1)
     with running_server(service, limits) as address, ExitStack() as opened:
-        *within, beyond = (opened.enter_context(socket.create_connection(address)) for _ in range(limits.connections + 1))
+        *within, beyond = (opened.enter_context(socket.create_connection(address)) for _ in range(4 * limits.requests + 1))
         with suppress(ConnectionResetError):
             assert beyond.recv(1) == b""
         for kept in within:
