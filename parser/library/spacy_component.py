@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
-from parser.conllu.checks import shortened
+from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
 from parser.decoding.parse_options import NoTagsError, TagUse
@@ -53,29 +53,18 @@ _OTHER_POS = "X"
 ATTRIBUTES = {"lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH"}
 
 
-def _set_pos(token: Token, value: str) -> None:
-    token.pos_ = "" if value == "_" else value if value in POS_IDS else _OTHER_POS
-
-
-def _set_lemma(token: Token, value: str) -> None:
-    token.lemma_ = value
-
-
-def _set_tag(token: Token, value: str) -> None:
-    token.tag_ = "" if value == "_" else value
-
-
-def _set_morph(token: Token, value: str) -> None:
-    token.set_morph("" if value == "_" else value)
-
-
-# By column, what sets it.
-SETTERS: dict[str, Callable[[Token, str], None]] = {
-    "lemma": _set_lemma,
-    "upos": _set_pos,
-    "xpos": _set_tag,
-    "feats": _set_morph,
-}
+def _set(token: Token, column: str, value: str) -> None:
+    """Sets what a column says; ``_`` is nothing, but for a lemma."""
+    value = "" if value == EMPTY and column != "lemma" else value
+    match column:
+        case "lemma":
+            token.lemma_ = value
+        case "upos":
+            token.pos_ = value if value in POS_IDS else _OTHER_POS
+        case "xpos":
+            token.tag_ = value
+        case "feats":
+            token.set_morph(value)
 
 
 def columns(token: Token) -> tuple[str, str, str, str]:
@@ -105,13 +94,18 @@ if not Token.has_extension(PROBABILITY):
     Token.set_extension(PROBABILITY, default=None)
 
 
+@Language.factory(
+    "optimal_step",
+    assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents", f"token._.{PROBABILITY}"],
+)
 class OptimalStep(Pipe):
     """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely head and relation are right.
 
     nlp.evaluate() scores heads, relations and sentences as it does those of spaCy's own parser: without punctuation.
 
     Args:
-        name: the component's in its pipeline.
+        nlp: the pipeline, which is not asked anything.
+        name: the component's in its pipeline; the others are the keys of ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam to search with; None: as the model remembers.
         rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
@@ -123,9 +117,10 @@ class OptimalStep(Pipe):
 
     def __init__(
         self,
+        nlp: Language | None = None,
         name: str = "optimal_step",
         *,
-        model: str | Path | None = None,
+        model: str | None = None,
         beam: int | None = None,
         rerank: bool = False,
         tags: str = TagUse.KEEP,
@@ -243,9 +238,9 @@ class OptimalStep(Pipe):
             self._folder, self._parts, self._loaded = None, parts, None
         return self
 
-    def __reduce__(self) -> tuple[type[OptimalStep], tuple[str], dict[str, Any]]:
+    def __reduce__(self) -> tuple[type[OptimalStep], tuple[None, str], dict[str, Any]]:
         """Without what is loaded. Not __getstate__, which spaCy's Pipe does not ask."""
-        return type(self), (self.name,), self.__dict__ | {"_loaded": None}
+        return type(self), (None, self.name), self.__dict__ | {"_loaded": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -298,12 +293,12 @@ class OptimalStep(Pipe):
         relations = [doc.vocab.strings.add(dep) for dep in deps]
         relative = np.array(heads, np.int64) - np.arange(len(doc))
         doc.from_array([HEAD, DEP], np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1))
-        written = {column for column in SETTERS if self._writes(doc, column)}
+        written = {column for column in ATTRIBUTES if self._writes(doc, column)}
         for words, tree in trees:
             for number, word in enumerate(words):
                 word._.set(PROBABILITY, tree.probabilities[number])
                 for column in written & tree.tags.keys():
-                    SETTERS[column](word, tree.tags[column][number])
+                    _set(word, column, tree.tags[column][number])
 
     def _writes(self, doc: Doc, column: str) -> bool:
         if self._tags is TagUse.FILL:
@@ -328,35 +323,4 @@ def _whitespace_begins_no_sentence(doc: Doc) -> None:
         begins = begins and token.is_space
 
 
-@Language.factory(
-    "optimal_step",
-    assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents", f"token._.{PROBABILITY}"],
-    default_config={
-        "model": None,
-        "beam": None,
-        "rerank": False,
-        "tags": "keep",
-        "allow_missing_columns": False,
-        "device": "cpu",
-    },
-)
-def make_optimal_step(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    beam: int | None,
-    rerank: bool,
-    tags: str,
-    allow_missing_columns: bool,
-    device: str,
-) -> OptimalStep:
-    """What ``nlp.add_pipe("optimal_step", config=...)`` calls; see OptimalStep for the keys of config."""
-    return OptimalStep(
-        name,
-        model=model,
-        beam=beam,
-        rerank=rerank,
-        tags=tags,
-        allow_missing_columns=allow_missing_columns,
-        device=device,
-    )
+make_optimal_step = OptimalStep  # what the entry point of pyproject.toml names
