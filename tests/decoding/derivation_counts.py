@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parser.decoding.beam.derivations import Item
+from tests.decoding.slow_derivations import Item
 
 
 def count_derivations(item: Item) -> int:

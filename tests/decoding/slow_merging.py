@@ -14,7 +14,6 @@ import numpy as np
 from parser.beam_settings import Beam, Scores
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam.derivations import Backpointer, Item, Node, PredictorState, best_trees, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import arc_standard_alone, visible_parts
 from parser.decoding.sentence_parser import Tree, distinct
@@ -23,6 +22,7 @@ from parser.model.model import Model
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
+from tests.decoding.slow_derivations import Backpointer, Item, Node, PredictorState, best_trees, join
 
 
 @dataclass(eq=False, kw_only=True)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
+from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices import Arc, Lattice, SurfaceToken, conllu
@@ -29,7 +30,9 @@ N_LATTICES = 6 if COMPILED else 1
 
 def all_parses(parser: LatticeParser, model: Model, lattice: Lattice, single_root: bool = True) -> list[LatticeParse]:
     """Those of the last bucket, however often."""
-    return parser._parses([lattice], model.vocabularies, single_root, list)[0]
+    arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node)]
+    (trees,) = parser._search.lattice_trees(model.vocabularies.encode([lattice]), arcs, single_root)
+    return [LatticeParse.of(tree) for tree in trees]
 
 
 @pytest.mark.parametrize(("learned", "local", "single_root"), list(product([True, False], repeat=3)))

@@ -11,7 +11,6 @@ import torch
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam.batched import search_batched
-from parser.decoding.beam.derivations import arcs_of, best_trees
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
@@ -20,6 +19,7 @@ from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree, random_slots
 from tests.decoding.derivation_counts import count_derivations
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
+from tests.decoding.slow_derivations import arcs_of, best_trees
 from tests.decoding.slow_merging import MergedItem, MergingSearch
 from tests.random_models import random_static_model
 from tests.toy import sentence, settings

@@ -9,12 +9,13 @@ import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
-from parser.decoding.beam.derivations import Item
-from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
+from parser.decoding.beam.signature import SignatureItems
+from parser.decoding.beam.signature_beam import SignatureBeamParser, best_outputs
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
 from tests.decoding.computations import random_slots
 from tests.decoding.derivation_counts import count_derivations
+from tests.decoding.slow_derivations import Item, last_items
 from tests.decoding.slow_merging import MergingBeamParser
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
@@ -38,7 +39,8 @@ def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
 
 def final_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> list[list[Item]]:
     search = parser._search(encoded.offsets, parser.words_of(encoded), single_root)
-    return [search._last_items(length) for length in search._each_sentence()]
+    n_relations = parser._system.n_relations
+    return [last_items(search._merging.items, 2 * length, n_relations) for length in search._each_sentence()]
 
 
 K = 7  # the best trees that are asked for

@@ -4,6 +4,5 @@
 * compiled.py: arc-standard and Attardi's system, in compiled loops. Items are stacks of trees that share their parts
   (tree_stacks.py), scored by scores.py. Global training searches with it (training/fitting/beam_objective.py), and
   decoding/lattice/ shares its stacks and its scores.
-* signature_beam.py: arc-standard with dynamic programming (merge=signature). signature.py works out what tells items apart;
-  derivations.py lists the trees that an item stands for, best first.
+* signature_beam.py: arc-standard with dynamic programming (merge=signature). signature.py works out what tells items apart.
 """

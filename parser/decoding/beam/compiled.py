@@ -8,7 +8,7 @@ Their trees share their parts (tree_stacks.py). batched.py is the reference impl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -315,7 +315,7 @@ class BeamParser(CompiledParser):
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             search = self._search(part.offsets, self.words_of(part), single_root)
-            found += [distinct(trees, k) for trees in search.final_trees()]
+            found += [distinct(trees, k) for trees in search.final_trees(k)]
         return found
 
     def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> BeamSearch:
@@ -350,10 +350,11 @@ class BeamSearch:
         """Parses all sentences into int32[total] heads and relations."""
         self._search(self.offsets, heads, relations)
 
-    def final_trees(self) -> Iterator[Iterator[Tree]]:
-        """For each sentence, the trees of the last items with their scores, best first; to be read before the next one's."""
+    def final_trees(self, k: int) -> Iterator[Iterable[Tree]]:
+        """For each sentence, trees of the last items with their scores, best first, among them the k best distinct ones; to be
+        read before the next one's."""
         for length in self._each_sentence():
-            yield self._found(length)
+            yield self._found(length, k)
 
     def _each_sentence(self) -> Iterator[int]:
         """Searches through one sentence after another; yields how many tokens each has."""
@@ -382,7 +383,7 @@ class BeamSearch:
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
 
-    def _found(self, length: int) -> Iterator[Tree]:
+    def _found(self, length: int, k: int) -> Iterable[Tree]:
         """What final_trees() says of the sentence searched last, of this many tokens."""
         stacks, items, _, scratch = self._workspace
         for rank in range(items.counts[2 * length]):

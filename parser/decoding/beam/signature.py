@@ -131,6 +131,68 @@ class Parts(NamedTuple):
         return 1 + int(self.programs[:, 1].max(initial=0))
 
 
+class SignatureItems(NamedTuple):
+    """The items of a sentence; row m of each array holds those of step m, best first. See Item.
+
+    The predictors of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out
+    of them is theirs; so a predictor is the number of an item of that step.
+
+    Attributes:
+        counts: int32[steps + 1], how many there are.
+        cells: int32[steps + 1, size], the stacks of their best computations.
+        tops: int32[steps + 1, size, elements], the nodes at the top of these; NO_NODE after the last.
+        begins: int32[steps + 1, size], the first token of s0.
+        fronts: int32[steps + 1, size], the first token of the buffer.
+        prefixes, insides: float64[steps + 1, size].
+        shifts: float64[steps + 1, size], what a shift costs, where it is among the transitions that were looked at.
+        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], how many of ``predictors`` are theirs, from where.
+        predictors: int32[capacity], numbers of items.
+        backpointers: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
+        ways: int32[capacity, 4], of each backpointer the numbers of the item and the predictor, the output, and the next one.
+        costs: float64[capacity], what the transition of each costs.
+        used: int64[2], how many predictors and backpointers are in use.
+    """
+
+    counts: np.ndarray
+    cells: np.ndarray
+    tops: np.ndarray
+    begins: np.ndarray
+    fronts: np.ndarray
+    prefixes: np.ndarray
+    insides: np.ndarray
+    shifts: np.ndarray
+    predictor_counts: np.ndarray
+    predictor_starts: np.ndarray
+    predictors: np.ndarray
+    backpointers: np.ndarray
+    ways: np.ndarray
+    costs: np.ndarray
+    used: np.ndarray
+
+    @classmethod
+    def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
+        """For a sentence of this many tokens; ``times`` as many predictors, and as many backpointers, as items."""
+        shape = 2 * tokens + 1, size
+        most = times * shape[0] * size
+        return cls(
+            counts=np.empty(shape[0], np.int32),
+            cells=np.empty(shape, np.int32),
+            tops=np.empty((*shape, elements), np.int32),
+            begins=np.empty(shape, np.int32),
+            fronts=np.empty(shape, np.int32),
+            prefixes=np.empty(shape),
+            insides=np.empty(shape),
+            shifts=np.empty(shape),
+            predictor_counts=np.empty(shape, np.int32),
+            predictor_starts=np.empty(shape, np.int64),
+            predictors=np.empty(most, np.int32),
+            backpointers=np.empty((*shape, 3), np.int32),
+            ways=np.empty((most, 4), np.int32),
+            costs=np.empty(most),
+            used=np.zeros(2, np.int64),
+        )
+
+
 @kernel()
 def step_of_predictors(items, m, k):
     """The step of the predictors of item k of step m: before the words of s0, of which all but one have become children."""

@@ -17,11 +17,16 @@ item come one stream of them by its shift, and one by reductions with each of it
 its scores alone. One whose signature is new is made, until the beam is full; any other is a further way to make an item that is
 there, or is lost. Then what the streams still hold is compared with the items of the beam: all transitions that differ only in
 their relation at once, as at most one of these relations is that of the item.
+
+The trees that the last items stand for are listed best first (best_trees): of each item that these are made from, the k best
+derivations of distinct trees are found from those of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is told apart
+from others by its parts, no more than k of a part are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +34,7 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
-from parser.decoding.beam.derivations import Backpointer, Item, PredictorState, best_trees
-from parser.decoding.beam.signature import Parts, describe_transition, find_same, read_after, step_of_predictors
+from parser.decoding.beam.signature import Parts, SignatureItems, describe_transition, find_same, read_after, step_of_predictors
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
 from parser.decoding.sentence_parser import Tree
@@ -38,68 +42,6 @@ from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import transition_of
 from parser.transitions.features import FeatureTable
-
-
-class SignatureItems(NamedTuple):
-    """The items of a sentence; row m of each array holds those of step m, best first. See Item.
-
-    The predictors of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out
-    of them is theirs; so a predictor is the number of an item of that step.
-
-    Attributes:
-        counts: int32[steps + 1], how many there are.
-        cells: int32[steps + 1, size], the stacks of their best computations.
-        tops: int32[steps + 1, size, elements], the nodes at the top of these; NO_NODE after the last.
-        begins: int32[steps + 1, size], the first token of s0.
-        fronts: int32[steps + 1, size], the first token of the buffer.
-        prefixes, insides: float64[steps + 1, size].
-        shifts: float64[steps + 1, size], what a shift costs, where it is among the transitions that were looked at.
-        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], how many of ``predictors`` are theirs, from where.
-        predictors: int32[capacity], numbers of items.
-        backpointers: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
-        ways: int32[capacity, 4], of each backpointer the numbers of the item and the predictor, the output, and the next one.
-        costs: float64[capacity], what the transition of each costs.
-        used: int64[2], how many predictors and backpointers are in use.
-    """
-
-    counts: np.ndarray
-    cells: np.ndarray
-    tops: np.ndarray
-    begins: np.ndarray
-    fronts: np.ndarray
-    prefixes: np.ndarray
-    insides: np.ndarray
-    shifts: np.ndarray
-    predictor_counts: np.ndarray
-    predictor_starts: np.ndarray
-    predictors: np.ndarray
-    backpointers: np.ndarray
-    ways: np.ndarray
-    costs: np.ndarray
-    used: np.ndarray
-
-    @classmethod
-    def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
-        """For a sentence of this many tokens; ``times`` as many predictors, and as many backpointers, as items."""
-        shape = 2 * tokens + 1, size
-        most = times * shape[0] * size
-        return cls(
-            counts=np.empty(shape[0], np.int32),
-            cells=np.empty(shape, np.int32),
-            tops=np.empty((*shape, elements), np.int32),
-            begins=np.empty(shape, np.int32),
-            fronts=np.empty(shape, np.int32),
-            prefixes=np.empty(shape),
-            insides=np.empty(shape),
-            shifts=np.empty(shape),
-            predictor_counts=np.empty(shape, np.int32),
-            predictor_starts=np.empty(shape, np.int64),
-            predictors=np.empty(most, np.int32),
-            backpointers=np.empty((*shape, 3), np.int32),
-            ways=np.empty((most, 4), np.int32),
-            costs=np.empty(most),
-            used=np.zeros(2, np.int64),
-        )
 
 
 class Streams(NamedTuple):
@@ -472,8 +414,105 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
             heads[start + token], relations[start + token] = head, relation
 
 
-# A way to make an item: the item that was reduced and its predictor, each by step and number, the output, and what it costs.
-_Way = tuple[tuple[int, int], tuple[int, int], int, float]
+class Derivation(NamedTuple):
+    """A way to make the tree s0 of an item, since its first token was shifted.
+
+    Attributes:
+        score: of its transitions, that shift left out.
+        tree: its token, and the numbers of its left and right children, as tree_stacks.py has them: equal for equal trees.
+        arc: the child's token and the relation of the last arc; the head is the token of the tree.
+        parts: the derivations of both trees that were joined; none of a single token.
+    """
+
+    score: float
+    tree: tuple[int, int, int]
+    arc: tuple[int, int] = (NO_NODE, NO_NODE)
+    parts: tuple[Derivation, ...] = ()
+
+
+def ways_of(items: SignatureItems, m: int, k: int) -> Iterator[tuple[tuple[int, int], tuple[int, int], int, float]]:
+    """The ways to make item k of step m by a reduction: the item, its predictor, the output, and what the transition costs."""
+    way = items.backpointers[m, k, 0]
+    while way != NO_NODE:
+        above, below, output, following = items.ways[way].tolist()
+        yield (m - 1, above), (int(step_of_predictors(items, m - 1, above)), below), output, float(items.costs[way])
+        way = following
+
+
+def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, k: int) -> Iterator[Tree]:
+    """The trees that the items of the last step stand for, best first, at least the k best; one may come several times.
+
+    Args:
+        items: the items of a sentence.
+        step: the last one.
+        tokens: how many there are, the artificial root included.
+        n_relations: of the transition system.
+        k: how many are wanted.
+    """
+    known: dict[tuple[int, int], list[Derivation]] = {}
+    numbers: dict[tuple[int, int, int], int] = {}
+    last = [(step, rank) for rank in range(items.counts[step])]
+    waiting = [*last]
+    while waiting:  # no recursion: items are as deep as sentences are long
+        place = waiting[-1]
+        ways = [] if place in known else [*ways_of(items, *place)]
+        if unknown := [part for above, below, *_ in ways for part in (above, below) if part not in known]:
+            waiting += unknown
+            continue
+        waiting.pop()
+        if ways:
+            joined = [
+                (known[above], known[below], float(items.shifts[below]), cost, transition_of(output, n_relations))
+                for above, below, output, cost in ways
+            ]
+            known[place] = _best(joined, numbers, k)
+        elif place not in known:
+            known[place] = [Derivation(float(items.insides[place]), (int(items.begins[place]), NO_NODE, NO_NODE))]
+    for one in sorted((one for place in last for one in known[place]), key=lambda one: -one.score):
+        yield Tree(one.score, *_arcs(one, tokens))
+
+
+def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int) -> list[Derivation]:
+    """The k best derivations of distinct trees by these ways: derivations of s0, and of s1, costs of shift and reduction, and
+    (column, relation). ``numbers`` are those of triples."""
+    waiting: list[tuple[float, int, int, int]] = []
+
+    def add(way: int, above: int, below: int) -> None:
+        top, under, shift, cost, _ = ways[way]
+        if above < len(top) and below < len(under):
+            heapq.heappush(waiting, (-(under[below].score + (shift + top[above].score + cost)), way, above, below))
+
+    for way in range(len(ways)):
+        add(way, 0, 0)
+    found: dict[tuple[int, int, int], Derivation] = {}
+    while waiting and len(found) < k:
+        minus_score, way, above, below = heapq.heappop(waiting)
+        top, under, _, _, (column, relation) = ways[way]
+        parts = top[above], under[below]
+        left = column == 1  # s0 becomes a child of s1
+        child, head = parts if left else parts[::-1]
+        token, lefts, rights = head.tree
+        of_child = numbers.setdefault(child.tree, len(numbers))
+        children = numbers.setdefault((of_child, relation, rights if left else lefts), len(numbers))
+        tree = (token, lefts, children) if left else (token, children, rights)
+        found.setdefault(tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts))
+        add(way, above, below + 1)
+        if below == 0:
+            add(way, above + 1, below)
+    return [*found.values()]
+
+
+def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """int32[tokens - 1] heads and relations of the tokens but for the artificial root."""
+    heads, relations = np.full((2, tokens), NO_NODE, np.int32)
+    waiting = [derivation]
+    while waiting:
+        one = waiting.pop()
+        if one.parts:
+            child, relation = one.arc
+            heads[child], relations[child] = one.tree[0], relation
+            waiting += one.parts
+    return heads[1:], relations[1:]
 
 
 class SignatureBeamParser(BeamParser):
@@ -505,43 +544,5 @@ class SignatureSearch(BeamSearch):
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._parts, self._merging, first, heads, relations)
 
-    def _found(self, length: int) -> Iterator[Tree]:
-        return best_trees(self._last_items(length), length + 1)
-
-    def _last_items(self, length: int) -> list[Item]:
-        """Those of the sentence searched last, of this many tokens."""
-        known: dict[tuple[int, int], Item] = {}
-        return [self._item(2 * length, rank, known) for rank in range(self._merging.items.counts[2 * length])]
-
-    def _item(self, step: int, rank: int, known: dict[tuple[int, int], Item]) -> Item:
-        """An item, and all that it was made from, as far as derivations.py reads them; items are made once."""
-        waiting = [(step, rank)]
-        while waiting:  # no recursion: items are as deep as sentences are long
-            m, k = waiting[-1]
-            ways = list(self._ways(m, k))
-            if unknown := [part for above, below, *_ in ways for part in (above, below) if part not in known]:
-                waiting += unknown
-                continue
-            waiting.pop()
-            if (m, k) not in known:
-                known[m, k] = self._made(m, k, ways, known)
-        return known[step, rank]
-
-    def _made(self, m: int, k: int, ways: list[_Way], known: dict[tuple[int, int], Item]) -> Item:
-        items = self._merging.items
-        prefix, inside = float(items.prefixes[m, k]), float(items.insides[m, k])
-        item = Item(prefix=prefix, inside=inside, began=int(items.begins[m, k]))
-        for above, below, output, cost in ways:
-            column, relation = transition_of(output, self.rules.n_relations)
-            predictor = PredictorState(known[below], float(items.shifts[below]))
-            item.backpointers.append(Backpointer(known[above], predictor, cost, column == 1, relation))
-        return item
-
-    def _ways(self, m: int, k: int) -> Iterator[_Way]:
-        """The ways to make an item by a reduction, in the order in which they were found."""
-        way = self._merging.items.backpointers[m, k, 0]
-        while way != NO_NODE:
-            above, below, output, following = self._merging.items.ways[way].tolist()
-            earlier = int(step_of_predictors(self._merging.items, m - 1, above))
-            yield (m - 1, above), (earlier, below), output, float(self._merging.items.costs[way])
-            way = following
+    def _found(self, length: int, k: int) -> Iterable[Tree]:
+        return best_trees(self._merging.items, 2 * length, length + 1, self.rules.n_relations, k)

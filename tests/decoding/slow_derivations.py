@@ -1,7 +1,7 @@
-"""Items that stand for many computations: how they are made, and their derivations, best first.
+"""Items that stand for many computations as objects, and all their derivations, best first: the readable reference for
+parser/decoding/beam/signature_beam.py.
 
-signature_beam.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
-computed lazily (Huang and Chiang 2005).
+signature_beam.py says what an item is. Derivations are computed lazily (Huang and Chiang 2005).
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.data.sentences import NO_NODE
+from parser.decoding.beam.signature import SignatureItems
+from parser.decoding.beam.signature_beam import ways_of
 from parser.decoding.sentence_parser import Tree
+from parser.transitions.attardi import transition_of
 
 
 class Node(NamedTuple):
@@ -183,3 +186,17 @@ def best_trees(last: Sequence[Item], tokens: int) -> Iterator[Tree]:
         yield Tree(score, heads[1:], relations[1:])
         if (following := streams[s].get(rank + 1)) is not None:
             heapq.heappush(waiting, (-following[0], s, rank + 1))
+
+
+def last_items(found: SignatureItems, step: int, n_relations: int) -> list[Item]:
+    """The items of a step of the compiled search, and with them all that they were made from; each is made once."""
+    known: dict[tuple[int, int], Item] = {}
+    for m in range(step + 1):
+        for k in range(found.counts[m]):
+            item = Item(prefix=float(found.prefixes[m, k]), inside=float(found.insides[m, k]), began=int(found.begins[m, k]))
+            for above, below, output, cost in ways_of(found, m, k):
+                column, relation = transition_of(output, n_relations)
+                predictor = PredictorState(known[below], float(found.shifts[below]))
+                item.backpointers.append(Backpointer(known[above], predictor, cost, column == 1, relation))
+            known[m, k] = item
+    return [known[step, k] for k in range(found.counts[step])]
