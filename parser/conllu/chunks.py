@@ -20,7 +20,6 @@ import numpy as np
 
 from parser import batch_sizes
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_file
-from parser.conllu.formats import ColumnOrder
 from parser.kernels import kernel
 
 # Bytes of a sentence: some 500,000 words. What has no blank lines, such as text, would be held as a whole.
@@ -50,12 +49,10 @@ class Chunk:
     Attributes:
         content: the bytes.
         first: whether the file begins with them.
-        layout: the columns of the file, if it is CoNLL-U Plus.
     """
 
     content: bytes
     first: bool
-    layout: ColumnOrder | None = None
 
 
 def read_chunks(
@@ -70,22 +67,19 @@ def read_chunks(
         name: what errors call the file.
 
     Raises:
-        ConlluError: a sentence is longer than any is; or see ColumnOrder.of().
+        ConlluError: a sentence is longer than any is.
     """
     held = bytearray()
     first = True
     read = 0
     total = _bytes_left(stream) if threads > 1 else None
-    layout = None
     while block := stream.read(size if threads == 1 else _size_for(threads, size, read, total)):
         read += len(block)
         searched = len(held)
         held += block
         end = _last_sentence_end(held, searched)
         if end:
-            if first:
-                layout = _layout(held, name)
-            yield Chunk(bytes(held[:end]), first, layout)
+            yield Chunk(bytes(held[:end]), first)
             first = False
             del held[:end]
         elif len(held) > LONGEST_SENTENCE:
@@ -94,12 +88,7 @@ def read_chunks(
                 "one after each sentence; text that is not in columns can only be parsed, with --text"
             )
     if held:
-        yield Chunk(bytes(held), first, _layout(held, name) if first else layout)
-
-
-def _layout(beginning: bytearray, name: str) -> ColumnOrder | None:
-    first_line = b"".join(beginning.partition(b"\n")[:2])
-    return ColumnOrder.of(first_line.decode("utf-8", "replace"), name)
+        yield Chunk(bytes(held), first)
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:
@@ -161,8 +150,6 @@ class WordPositions:
 
 def find_words(chunk: Chunk) -> WordPositions | None:
     """Where the words of a chunk are; None if stream.py should read it."""
-    if chunk.layout is not None:
-        return None
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1
     places = np.empty((3, at_most), np.int64)

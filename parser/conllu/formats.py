@@ -1,32 +1,20 @@
-"""What is taken for CoNLL-U and is something else: CoNLL-U Plus, which is read and written back, and what is refused by name.
-
-CoNLL-U Plus (https://universaldependencies.org/ext-format.html) says in its first line which columns it has, in which order:
-``# global.columns = ID FORM ... PARSEME:MWE``. A file that has all ten of CoNLL-U is read; its other columns pass through.
-"""
+"""What is taken for CoNLL-U and is something else: refused by name, with the way out."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Sequence
 
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
-    COLUMN_NAMES,
     ID,
     N_COLUMNS,
     ConlluError,
     LineError,
     counted,
     describe_file,
-    is_blank,
 )
-
-_Text = TypeVar("_Text", str, bytes)
-
-_GLOBAL_COLUMNS = "global.columns"
 
 # How files begin that are no text in UTF-8, what they are, and what to do.
 _BEGINNINGS = {
@@ -62,68 +50,23 @@ def foreign_file(beginning: bytes) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class ColumnOrder:
-    """The columns of CoNLL-U Plus.
+def check_line_ends(first_line: str, path: str) -> None:
+    """Refuses a whole file with other ends of lines.
 
-    Attributes:
-        n_columns: how many there are.
-        places: where ID, FORM, ..., MISC are among them.
+    Raises:
+        ConlluError: its first line has further ones in it.
     """
-
-    n_columns: int
-    places: tuple[int, ...]
-
-    @classmethod
-    def of(cls, first_line: str, path: str) -> ColumnOrder | None:
-        """What the first line of a file says; None if it has the columns of CoNLL-U.
-
-        Raises:
-            ConlluError: one of them is missing, or a column is named twice; or this is a whole file with other ends of lines.
-        """
-        if first_line.count("\r") > 1 and not first_line.endswith("\n"):
-            raise ConlluError(f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
-        comment, equals, named = first_line.removeprefix(BYTE_ORDER_MARK).partition("=")
-        if not equals or comment.lstrip("#").strip() != _GLOBAL_COLUMNS or not comment.startswith("#"):
-            return None
-        names = named.split()
-        missing = [name for name in COLUMN_NAMES if name not in names]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if missing or twice:
-            fault = f"without {', '.join(missing)}" if missing else f"with {', '.join(twice)} twice"
-            raise ConlluError(
-                f"{describe_file(path)}, line 1: CoNLL-U Plus {fault}; it is read only with each column of CoNLL-U once"
-            )
-        if tuple(names) == COLUMN_NAMES:
-            return None
-        return cls(len(names), tuple(names.index(name) for name in COLUMN_NAMES))
-
-    def columns(self, columns: Sequence[_Text]) -> list[_Text]:
-        """The ten columns of CoNLL-U of a line."""
-        return [columns[place] for place in self.places]
-
-    def as_conllu(self, lines: Iterable[str]) -> Iterator[str]:
-        """Lines of such a file as those of CoNLL-U, for who reads that alone; the line that names the columns is left out."""
-        for line in lines:
-            text = line.rstrip("\r\n")
-            if line[:1] != "#" and not is_blank(line):
-                yield "\t".join(self.columns(text.split("\t"))) + line[len(text) :]
-            elif _GLOBAL_COLUMNS not in line:
-                yield line
+    if first_line.count("\r") > 1 and not first_line.endswith("\n"):
+        raise ConlluError(f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
 
 
-def split_columns(row: int, line: str, layout: ColumnOrder | None = None) -> list[str]:
+def split_columns(row: int, line: str) -> list[str]:
     """The columns ID to MISC of a line without its end.
 
     Raises:
         LineError: another number of columns; the message says what the line may be.
     """
     columns = line.split("\t")
-    if layout is not None:
-        if len(columns) != layout.n_columns:
-            given = f"{counted(len(columns), 'column')} where {_GLOBAL_COLUMNS} names {layout.n_columns}"
-            raise LineError(row, f"{given}; separate them by tabs and write _ in an empty one")
-        return layout.columns(columns)
     if len(columns) != N_COLUMNS:
         raise LineError(row, _not_ten(columns))
     return columns
@@ -143,6 +86,5 @@ def _not_ten(columns: Sequence[str]) -> str:
     if len(columns) >= 14:  # the least that CoNLL-2009 has
         return f"{given}: this may be CoNLL-2009; convert it to CoNLL-U"
     if len(columns) > N_COLUMNS:
-        first_line = f"# {_GLOBAL_COLUMNS} = ID FORM ..."
-        return f"{given}; of CoNLL-U Plus (.cupt), the first line must name the columns: {first_line}"
+        return f"{given}; of CoNLL-U Plus, such as .cupt, keep the columns of CoNLL-U alone: cut -f1-10"
     return f"{given}; separate the columns by tabs and write _ in an empty one"

@@ -34,7 +34,7 @@ from parser.conllu.checks import (
     tree_faults,
 )
 from parser.conllu.files import open_input
-from parser.conllu.formats import ColumnOrder, split_columns
+from parser.conllu.formats import check_line_ends, split_columns
 
 
 @dataclass(slots=True)
@@ -48,7 +48,6 @@ class RawSentence:
         multiwords: (place among the lines, first word, last word) of every multiword token.
         empty_nodes: where the empty nodes are among the lines.
         error: why it could not be read, if it was read without ``strict``; there are no words then.
-        layout: of the file, if that is CoNLL-U Plus.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
     """
@@ -62,19 +61,9 @@ class RawSentence:
     number: int
     empty_nodes: list[int] = field(default_factory=list)
     error: ConlluError | None = None
-    layout: ColumnOrder | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    @property
-    def head_of_file(self) -> str:
-        """What its lines begin with that only a file may: the columns of CoNLL-U Plus, or a byte order mark."""
-        if self.first_line > 1 or not self.lines:
-            return ""
-        if self.layout is not None:
-            return self.lines[0]
-        return BYTE_ORDER_MARK if self.lines[0].startswith(BYTE_ORDER_MARK) else ""
 
     def column(self, number: int) -> list[str]:
         """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
@@ -86,7 +75,7 @@ class RawSentence:
         word = 0
         while word < len(self):
             place, end = multiwords.get(word + 1, (None, word + 1))
-            columns = self.columns[word] if place is None else split_columns(0, self.lines[place].rstrip("\r\n"), self.layout)
+            columns = self.columns[word] if place is None else split_columns(0, self.lines[place].rstrip("\r\n"))
             yield columns, range(word, end)
             word = end
 
@@ -117,7 +106,7 @@ class RawSentence:
         table = _table(self.lines, self.first_line)
         for place, line in table:
             try:
-                rows.append((place, split_columns(0, line, self.layout)))
+                rows.append((place, split_columns(0, line)))
             except LineError as error:
                 found.append((place, error, True))
         if not found:
@@ -164,7 +153,6 @@ def read_raw_sentences(
     sentences_before: int = 0,
     *,
     strict: bool = True,
-    layout: ColumnOrder | None = None,
 ) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
@@ -175,7 +163,6 @@ def read_raw_sentences(
         path: the name for error messages.
         lines_before, sentences_before: how many of the file came before the stream; an error counts them.
         strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
-        layout: that of the file, where something came before the stream.
 
     Raises:
         ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
@@ -186,31 +173,29 @@ def read_raw_sentences(
     for raw in stream:
         line = raw.decode("utf-8", "surrogateescape")
         if not n_read and not lines:
-            layout = ColumnOrder.of(line, path)
+            check_line_ends(line, path)
         lines.append(line)
         if not is_blank(line):
             begun = True
         elif begun:
-            sentence = _sentence(lines, path, n_read + 1, number + 1, strict, layout)
+            sentence = _sentence(lines, path, n_read + 1, number + 1, strict)
             n_read += len(lines)
             number += bool(sentence.columns or sentence.error)
             yield sentence
             lines, begun = [], False
     if lines:
-        yield _sentence(lines, path, n_read + 1, number + 1, strict, layout)
+        yield _sentence(lines, path, n_read + 1, number + 1, strict)
 
 
-def _sentence(
-    lines: list[str], path: str, first_line: int, number: int, strict: bool, layout: ColumnOrder | None
-) -> RawSentence:
+def _sentence(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
     """The sentence that the lines hold."""
-    sentence = RawSentence(lines, [], [], [], path, first_line, number, layout=layout)
+    sentence = RawSentence(lines, [], [], [], path, first_line, number)
     placed = _table(lines, first_line)
     places = [place for place, _ in placed]
     table: list[list[str]] = []
     try:
         for row, (_, line) in enumerate(placed):
-            table.append(split_columns(row, line, layout))
+            table.append(split_columns(row, line))
         rows = sort_rows([columns[ID] for columns in table])
     except LineError as error:
         refused = ConlluError(f"{sentence.place(places[error.row])}: {error}")
@@ -269,10 +254,9 @@ def rewrite(
             **{column: values[word] for column, values in (others or {}).items()},
         }
         for column, value in written.items():
-            columns[column if sentence.layout is None else sentence.layout.places[column]] = value
+            columns[column] = value
         if misc is not None:
-            at = MISC if sentence.layout is None else sentence.layout.places[MISC]
-            columns[at] = misc[word] + columns[at][len(columns[at].rstrip("\r\n")) :]
+            columns[MISC] = misc[word] + columns[MISC][len(columns[MISC].rstrip("\r\n")) :]
         lines[place] = "\t".join(columns)
     if comments:
         mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else ""

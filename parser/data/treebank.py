@@ -398,8 +398,7 @@ def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[
     for path in paths:
         for sentence in read_sentences(path, strict=False):
             if sentence.place(_first_line(sentence)) in wanted:
-                lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
-                yield "".join(lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
+                yield "".join(sentence.lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
 
 
 def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -147,8 +147,7 @@ class Lexicon:
             end = _add(self.of_token(form), start, arcs)
             tokens.append(SurfaceToken(start, end, form, kept_of_misc(columns[MISC])))
             start = end
-        lines = sentence.lines if sentence.layout is None else sentence.layout.as_conllu(sentence.lines)
-        comments = [line.rstrip("\r\n") for line in lines if line.startswith("#")]
+        comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
         return Lattice.of(arcs, tokens, comments, sentence.place(), sent_id(sentence.lines))
 
     def save(self, path: str | Path) -> None:

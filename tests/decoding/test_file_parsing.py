@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parser.beam_settings import Beam, BeamError
-from parser.conllu.checks import COLUMN_NAMES, ConlluError
+from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import Vocabularies
@@ -195,17 +195,16 @@ def test_with_a_beam_and_the_k_best_trees(model):
 
 
 MARK = b"\xef\xbb\xbf"
-PLUS = b"# global.columns = " + " ".join([*COLUMN_NAMES, "X"]).encode() + b"\n"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize(
-    ("before", "column", "missing"),
-    [(b"", b"", 0), (b"", b"", 1), (b"", b"", 2), (MARK, b"", 1), (MARK + b"# a\n", b"", 1), (PLUS, b"\t*", 2)],
+    ("before", "missing"),
+    [(b"", 0), (b"", 1), (b"", 2), (MARK, 1), (MARK + b"# a\n", 1)],
 )
-def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, column, missing, end):
+def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, missing, end):
     """Whatever the file begins with, and whether its end is missing: of the last line, of the sentence."""
-    words = [line(i, form, "_", form).rstrip() + column + end for i, form in enumerate(["a", "b"], 1)]
+    words = [line(i, form, "_", form).rstrip() + end for i, form in enumerate(["a", "b"], 1)]
     content = before + b"".join([*words, end, *words, end])
     content = content[: len(content) - missing * len(end)]
     found, _ = in_chunks(model, content, beam=Beam(5), k_best=2)
@@ -213,15 +212,7 @@ def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, column, m
     assert [len(sentence) for sentence in sentences] == [2] * 4
     assert found.startswith(before)
     assert found.count(MARK) == content.count(MARK)
-    assert found.count(b"global.columns") == content.count(b"global.columns")
     assert found.endswith(content[-3:])
-
-
-def test_a_file_keeps_its_columns_where_the_first_sentence_is_left_out(model):
-    word = line(1, "a").rstrip() + b"\t*\n\n"
-    found, parsed = in_chunks(model, PLUS + b"# bad\nprose\n\n" + word, on_error=OnError.SKIP, report=lambda error: None)
-    assert parsed.refused == 1
-    assert found == in_chunks(model, PLUS + word)[0]
 
 
 def test_more_trees_than_the_beam_has_items(model):

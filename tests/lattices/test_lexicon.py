@@ -7,7 +7,6 @@ import io
 import pytest
 
 from parser.commands.lattices import main
-from parser.conllu.checks import COLUMN_NAMES
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.lattices import LatticeError, read_lattices, stream_lattices, text_of
 from parser.lattices.gold_paths import gold_paths, read_trees
@@ -82,14 +81,6 @@ def test_words_of_the_text_are_not_read():
     lexicon = Lexicon.of(train)
     for sentence, its_like in zip(train, other, strict=True):
         assert lexicon.lattice(sentence).arcs == lexicon.lattice(its_like).arcs
-
-
-def test_lattices_name_no_columns_of_conllu_plus():
-    lines = [line if line[:1] in ("", "#") else f"{line} *" for line in TRAIN.splitlines()]
-    columns = f"# global.columns = {' '.join(COLUMN_NAMES)} MWE".replace(" ", "\t")
-    (plus, *_), (plain, *_) = read("\n".join([columns, *lines, ""])), read(TRAIN)
-    lexicon = Lexicon.of(read(TRAIN))
-    assert text_of(lexicon.lattice(plus)) == text_of(lexicon.lattice(plain))
 
 
 def test_a_jackknife_knows_other_sentences_alone():

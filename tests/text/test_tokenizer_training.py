@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from parser.conllu.checks import COLUMN_NAMES
 from parser.text import udpipe
 from parser.text.udpipe import UdpipeError, tokenizer_in_training, train_tokenizer
 from parser.training import run as training_run
@@ -35,17 +34,6 @@ def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):
         train_tokenizer_apart([tmp_path / "here.conllu"], None, tmp_path / "apart.udpipe", TINY)
     assert [message.partition(",")[0] for message in caplog.messages[1:]] == ["tokenizer"] * TINY["epochs"]
     assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
-
-
-def test_the_columns_of_conllu_plus_are_put_into_order(tmp_path):
-    train_tiny_tokenizer(tmp_path / "plain.udpipe")
-    lines = (tmp_path / "plain.conllu").read_text().splitlines()
-    order = "# global.columns = PARSEME:MWE ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
-    columns = [line.split("\t") for line in lines]
-    plus = ["\t".join(["*", one[0], one[2], one[1], *one[3:]]) if len(one) > 1 else "" for one in columns]
-    (tmp_path / "plus.conllup").write_text("\n".join([order, *plus]) + "\n")
-    train_tokenizer([tmp_path / "plus.conllup"], None, tmp_path / "plus.udpipe", TINY)
-    assert (tmp_path / "plus.udpipe").read_bytes() == (tmp_path / "plain.udpipe").read_bytes()
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
@@ -239,7 +227,6 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     [
         ("treebank.folds=3 treebank.fold=2 treebank.held_out=0.25", "1 3 4 7 9", "6"),
         ("treebank.held_out=0.25 treebank.on_error=skip", "1 2 3 5 6 7 9", "4 8"),
-        ("treebank.held_out=0.25 treebank.name=plus", "1 2 3 5 6 7 9", "4 8"),
     ],
 )
 def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch, given, train, dev):
@@ -248,7 +235,6 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
 
     def trained(train: list[str], dev: str, *others: object) -> None:
         texts = [Path(name).read_text(encoding="utf-8") for name in (*train, dev)]
-        assert all("global.columns" not in text and "\tO\n" not in text for text in texts)
         read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
 
     @contextmanager
@@ -263,8 +249,6 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
     tree = word.format(1, 1, 0, "root") + word.format(2, 2, 1, "dep")
     faulty = tree.replace("\t1\t", "\t5\t") if "skip" in given else ""
     text = "\n".join([faulty, *(f"# sent_id = {number}\n{tree}" for number in range(1, 10))])
-    if "plus" in given:
-        text = f"# global.columns = {' '.join(COLUMN_NAMES)} NER\n" + text.replace("\t_\n", "\t_\tO\n")
     (tmp_path / "a.conllu").write_text(text)
     files = f"treebank.train={tmp_path}/a.conllu treebank.dev=null treebank.test=null"
     made = planned(*files.split(), "model=linear", "online.iterations=1", "tokenizer=udpipe", *given.split())

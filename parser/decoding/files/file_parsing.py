@@ -23,6 +23,7 @@ import numpy as np
 
 from parser import batch_sizes
 from parser.conllu.checks import (
+    BYTE_ORDER_MARK,
     DEPREL,
     EMPTY,
     FEATS,
@@ -276,7 +277,7 @@ class ChunkParser:
     ) -> Parsed:
         """Line by line; ``strict``: the first error is the end."""
         source = BytesIO(chunk.content), name, lines_before, sentences_before
-        sentences = list(read_raw_sentences(*source, strict=strict, layout=chunk.layout))
+        sentences = list(read_raw_sentences(*source, strict=strict))
         if self._options.keep_heads:
             for sentence in sentences:
                 self._check_given(sentence, strict)
@@ -291,7 +292,7 @@ class ChunkParser:
         )
         skipped = self._options.on_error is OnError.SKIP
         text = "".join(
-            _beginning(sentence) if sentence.error and skipped else text
+            "".join(takewhile(is_blank, sentence.lines)) if sentence.error and skipped else text
             for sentence, text in zip(sentences, [*texts], strict=True)
         )
         part = FileCounts(
@@ -397,7 +398,7 @@ class ChunkParser:
             ]
             first, *others = copies
             between = _missing_end(sentence)
-            yield between.join([first, *(copy.removeprefix(sentence.head_of_file) for copy in others)])
+            yield between.join([first, *(copy.removeprefix(BYTE_ORDER_MARK) for copy in others)])
 
 
 def tags_to_write(
@@ -446,12 +447,3 @@ def _missing_end(sentence: RawSentence) -> str:
     end = last[len(last.rstrip("\r\n")) :]
     newline = end or ("\r\n" if sentence.lines[0].endswith("\r\n") else "\n")
     return ("" if end else newline) + ("" if is_blank(last) else newline)
-
-
-def _beginning(sentence: RawSentence) -> str:
-    """What stays of a sentence that is left out: the columns of CoNLL-U Plus, if they are named there, and blank lines.
-
-    These may as well be at the end of the chunk before.
-    """
-    columns = "" if sentence.layout is None else sentence.head_of_file
-    return columns + "".join(takewhile(is_blank, sentence.lines))

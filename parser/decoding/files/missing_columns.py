@@ -58,8 +58,6 @@ def refuse_missing_columns(
         begun.append(chunk)
         for line in chunk.content.split(b"\n"):
             columns = line.split(b"\t")
-            if chunk.layout is not None and len(columns) == chunk.layout.n_columns:
-                columns = chunk.layout.columns(columns)
             if len(columns) > FEATS and columns[ID].isdigit():
                 n_words += 1
                 empty = {column for column in empty if columns[column] == EMPTY.encode()}
