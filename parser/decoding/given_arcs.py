@@ -18,7 +18,7 @@ import oracles
 from oracles import NOT_APPLICABLE
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, is_greedy
-from parser.conllu.checks import EMPTY, UNKNOWN_HEAD
+from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
 from parser.model.loading import AnyModel
@@ -62,19 +62,6 @@ class GivenArcs(NamedTuple):
                 given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
             given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
         return given
-
-
-def kept_relations(found: Sequence[str], heads: Sequence[int], deprels: Sequence[str], given_heads: Sequence[int]) -> list[str]:
-    """The relations of the words of a sentence: those given with arcs that are kept, also if the parser does not know them.
-
-    Args:
-        found: as the parser has them, with these ``heads``.
-        deprels: as they are given, with ``given_heads``; ``_`` where none is.
-    """
-    return [
-        own if own != EMPTY and given == head else relation
-        for relation, head, own, given in zip(found, heads, deprels, given_heads, strict=True)
-    ]
 
 
 def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:

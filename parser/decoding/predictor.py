@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, cast
@@ -24,7 +23,7 @@ from parser.conllu.checks import EMPTY
 from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
 from parser.data.sentences import Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
-from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, kept_relations, lost_arcs, replay, steps_keeping
+from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
@@ -94,10 +93,11 @@ class Prediction:
         """The relations in the layout of ``Sentences``; with a given arc, the given one, also if the model does not know it."""
         found = [self.symbols[relation] for relation in self.parses.relations.tolist()]
         if self.given is not None and self.given.deprels is not None:
-            spans = pairwise(self.parses.offsets.tolist())
-            for (start, end), heads, deprels in zip(spans, self.given.heads, self.given.deprels, strict=True):
-                words = slice(start + 1, end)
-                found[words] = kept_relations(found[words], self.parses.heads[words].tolist(), deprels, heads)
+            made = self.parses.heads.tolist()
+            for start, heads, deprels in zip(self.parses.offsets.tolist(), self.given.heads, self.given.deprels, strict=False):
+                for place, (head, deprel) in enumerate(zip(heads, deprels, strict=True), start + 1):
+                    if deprel != EMPTY and head == made[place]:
+                        found[place] = deprel
         return found
 
 
