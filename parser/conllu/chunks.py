@@ -163,11 +163,6 @@ def find_words(chunk: Chunk) -> WordPositions | None:
     return WordPositions(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
 
 
-def has_heads(words: WordPositions) -> bool:
-    """Whether HEAD of some word is not ``_``."""
-    return bool((words.text[words.heads] != _UNDERSCORE).any() or (words.text[words.heads + 1] != _TAB).any())
-
-
 class TreeWriter:
     """Writes trees into chunks.
 

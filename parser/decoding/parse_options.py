@@ -63,14 +63,6 @@ class NoTagsError(ValueError):
     """A model predicts no tags, or no lemmas; the message says what to do."""
 
 
-class ProbabilityError(ValueError):
-    """A model does not say how probable its arcs are; the message says the fix."""
-
-
-class DeviceError(ValueError):
-    """A model has nothing to do on another device than the CPU."""
-
-
 def _predicts_tags(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.vocabularies.predicted:
         raise NoTagsError(
@@ -86,10 +78,10 @@ def _predicts_lemmas(model: AnyModel, options: ParseOptions) -> None:
 
 def _is_calibrated(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model):
-        raise ProbabilityError(f"the scores of model={model.kind} are no probabilities; use a model=mlp or model=bilstm")
+        raise ValueError(f"the scores of model={model.kind} are no probabilities; use a model=mlp or model=bilstm")
     if not model.calibration.shares:
         fix = "train it with a dev part (treebank.dev), of 50 words or more, on which they are calibrated"
-        raise ProbabilityError(f"the probabilities of this model are not calibrated; {fix}")
+        raise ValueError(f"the probabilities of this model are not calibrated; {fix}")
 
 
 def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
@@ -99,7 +91,7 @@ def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
 def _has_pretrained_encoder(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.spec.pretrained:
         cpu = "the model reads no pretrained encoder, and all else is done on the CPU"
-        raise DeviceError(f"--device {options.device}: {cpu}")
+        raise ValueError(f"--device {options.device}: {cpu}")
 
 
 class Flag(NamedTuple):
@@ -270,7 +262,7 @@ def refuse(model: AnyModel, options: ParseOptions) -> None:
 
     Raises:
         BeamError: the model cannot be searched so, or the beam cannot yield that many trees.
-        NoTagsError, ProbabilityError, GivenArcsError, DeviceError: see the functions above.
+        NoTagsError, GivenArcsError, ValueError: see the functions above.
     """
     search = options.search(model)
     check_search(model, search)

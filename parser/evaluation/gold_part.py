@@ -34,26 +34,6 @@ def counted_by(score: str) -> str:
 
 
 @dataclass(frozen=True)
-class GoldTags:
-    """The gold values of a column.
-
-    Attributes:
-        words: int64[words], numbers of what is compared.
-        values: int64[values], these numbers of the values that a tagger predicts.
-    """
-
-    words: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def of(cls, gold: list[str], values: list[str], compared: Callable[[str], str] | None = None) -> GoldTags:
-        """Those of words with these gold values, for a tagger that predicts ``values``."""
-        strings = [value if compared is None else compared(value) for value in [*gold, *values]]
-        _, numbers = np.unique(strings, return_inverse=True)
-        return cls(numbers[: len(gold)], numbers[len(gold) :])
-
-
-@dataclass(frozen=True)
 class GoldPart:
     """Encoded sentences and their gold edges, one entry per word.
 
@@ -65,7 +45,8 @@ class GoldPart:
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words].
         source: the sentences as they were read.
-        tags: by column that a tagger predicts.
+        tags: by column that a tagger predicts, int64[words] and int64[values]: numbers of what is compared, of the words and of
+            the values that it predicts.
     """
 
     sentences: Sentences
@@ -75,7 +56,7 @@ class GoldPart:
     labelled: np.ndarray
     punctuation: np.ndarray
     source: list[Sentence]
-    tags: dict[str, GoldTags]
+    tags: dict[str, tuple[np.ndarray, np.ndarray]]
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
@@ -94,7 +75,7 @@ class GoldPart:
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
-                column: GoldTags.of(_column(sentences, column), known.symbols, _COMPARED.get(column))
+                column: _compared(_column(sentences, column), known.symbols, _COMPARED.get(column, str))
                 for column, known in vocabularies.tags.items()
             },
         )
@@ -145,10 +126,11 @@ class GoldPart:
         Args:
             predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_and_rules.
         """
-        gold, roots = self.tags, self.sentences.offsets[:-1]
-        of_words = {column: np.delete(found, roots) for column, found in predicted.items()}
-        right = {column: gold[column].values[found] == gold[column].words for column, found in of_words.items()}
-        return {column: 100 * float(of_column.mean()) for column, of_column in right.items()}
+        scores = {}
+        for column, found in predicted.items():
+            words, values = self.tags[column]
+            scores[column] = 100 * float((values[np.delete(found, self.sentences.offsets[:-1])] == words).mean())
+        return scores
 
     def lemma_score(self, predicted: Sequence[str]) -> float:
         """The percentage of words whose lemma is right; one without a gold lemma takes any, as in the official evaluation."""
@@ -173,3 +155,9 @@ class GoldPart:
 def _column(sentences: list[Sentence], name: str) -> list[str]:
     """A column of all sentences, one after the other."""
     return [value for sentence in sentences for value in getattr(sentence, name)]
+
+
+def _compared(gold: list[str], values: list[str], what: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of what is compared, of the gold values of words, and of values."""
+    _, numbers = np.unique([what(value) for value in [*gold, *values]], return_inverse=True)
+    return numbers[: len(gold)], numbers[len(gold) :]

@@ -19,7 +19,6 @@ from parser import transitions
 from parser.conllu.checks import DEPREL, EMPTY, FORM, UPOS, counted
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
-from parser.decoding.files.missing_columns import read_columns
 from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
@@ -31,9 +30,6 @@ SENTENCES, WORDS = 10, 80
 
 # Other arcs of a word that are shown, if they are at least so probable, and the probability below which they are folded away.
 _OTHERS, _FEW, _FOLDED = 3, 0.0001, 0.01
-
-# What the button for an example parses where the model's folder has none. (Nivre 2009, Figure 1)
-_EXAMPLE = "A/DET hearing/NOUN is/AUX scheduled/VERB on/ADP the/DET issue/NOUN today/NOUN"
 
 # Corrections: words are dragged to their heads, or above the drawing for the root; a click on a relation offers the others.
 # The trees shown are corrected, whatever has been typed since. Only corrected sentences are replaced, so that the page stays.
@@ -207,19 +203,13 @@ def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], .
 
 
 def example(service: Service) -> dict[str, str]:
-    """The fields of a form with an example, as the model reads it: CoNLL-U with tags, or text, or words."""
-    if (own := service.example) is not None:
-        if service.needs_tags:
-            return {"data": own}
-        if service.tokenizer is not None and (found := re.search("^# text = (.+)$", own, re.MULTILINE)):
-            return {"data": found[1]}
-        return {"data": write_words(read_raw_sentences(BytesIO(own.encode()), "the example"), "horizontal").strip()}
-    words = [word.split("/") for word in _EXAMPLE.split()]
-    if not service.needs_tags:
-        return {"data": " ".join(form for form, _ in words)}
-    lines = ("\t".join([str(number), form, "_", tag, *"_" * 6]) + "\n" for number, (form, tag) in enumerate(words, 1))
-    more = read_columns(service.model.vocabularies.by_attribute) - {FORM, UPOS}
-    return {"data": "".join(lines)} | ({"allow_missing_columns": ""} if more else {})
+    """The fields of a form with the example of the model, as it reads it: CoNLL-U with tags, or text, or words."""
+    own = service.example or ""
+    if service.needs_tags:
+        return {"data": own}
+    if service.tokenizer is not None and (found := re.search("^# text = (.+)$", own, re.MULTILINE)):
+        return {"data": found[1]}
+    return {"data": write_words(read_raw_sentences(BytesIO(own.encode()), "the example"), "horizontal").strip()}
 
 
 def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
@@ -236,6 +226,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
             f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags anyway, '
             "far less accurately</label>"
         )
+    shows = "" if service.example is None else ' <button name="example">An example</button>'
     given = note_on_dragging = ""
     if service.keeps_heads:
         options = "".join(f"<option>{text(relation)}</option>" for relation in service.relations)
@@ -252,7 +243,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
         f'<p class="note"><label for="data">{text(note)}</label></p>\n'
         '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
         f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
-        f'<p><button>Parse</button> <button name="example">An example</button>{given}{checkbox}</p></form>{note_on_dragging}'
+        f"<p><button>Parse</button>{shows}{given}{checkbox}</p></form>{note_on_dragging}"
     )
     return page(service.name, [_STYLE, form, *parts], _SCRIPT)
 

@@ -10,7 +10,7 @@ import pytest
 from parser import Parser
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, FEATS, FORM, HEAD, MISC, UPOS, XPOS
-from parser.decoding.parse_options import OnError, ProbabilityError, TagUse
+from parser.decoding.parse_options import OnError, TagUse
 from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from tests.forgery import small_linear_model, small_model
@@ -86,7 +86,7 @@ def test_predicted_tags_are_written_too():
 
 def test_what_has_no_probabilities_says_so(model):
     uncalibrated = replace(model, calibration=Calibration())
-    with pytest.raises(ProbabilityError, match=r"not calibrated; train it with a dev part"):
+    with pytest.raises(ValueError, match=r"not calibrated; train it with a dev part"):
         parsed(uncalibrated, TEXT)
-    with pytest.raises(ProbabilityError, match="scores of model=linear are no probabilities"):
+    with pytest.raises(ValueError, match="scores of model=linear are no probabilities"):
         parsed(small_linear_model(), TEXT)

@@ -9,7 +9,7 @@ import pytest
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.given_arcs import GivenArcsError
-from parser.decoding.parse_options import DeviceError, NoTagsError, OnError, ParseOptions, TagUse, changed, flags
+from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse, changed, flags
 from parser.decoding.predictor import Predictor
 from tests.forgery import small_linear_model, small_model
 from tests.random_models import random_text_model
@@ -57,7 +57,7 @@ def test_a_beam_is_the_models_own_unless_another_one_is_given():
         (ParseOptions(tags=TagUse.FILL), NoTagsError, "predicts no tags"),
         (ParseOptions(beam=2, rerank=True), BeamError, "parse without --rerank"),
         (ParseOptions(beam=2, k_best=3), BeamError, "ask for 1 to 2"),
-        (ParseOptions(device="cuda"), DeviceError, "--device cuda: the model reads no pretrained encoder"),
+        (ParseOptions(device="cuda"), ValueError, "--device cuda: the model reads no pretrained encoder"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_at_once(options, error, message):

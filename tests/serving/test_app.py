@@ -182,14 +182,8 @@ def test_the_page(client, service):
     assert ">\na b &lt;c&gt;\n</textarea>" in words.text
 
 
-def test_the_page_has_an_example_and_the_conllu(client, service):
-    assert '<button name="example">' in client.get("/").text
-    answer = client.get("/", params={"data": "", "example": ""})
-    assert answer.text.count("<svg") == 2
-    assert "\n2\thearing\t_\tNOUN\t_" in answer.text.partition("</textarea>")[0]
-    assert " checked>" in answer.text  # for this model reads FEATS, too
-    [conllu] = re.findall("<pre>(.*?)</pre>", answer.text, re.DOTALL)
-    assert html.unescape(conllu) == parsed(service.model, page.example(service)["data"] + "\n")
+def test_the_page_of_a_model_without_an_example_has_no_button_for_it(client):
+    assert '<button name="example">' not in client.get("/").text
 
 
 def test_the_page_parses_the_models_example():

@@ -290,7 +290,6 @@ def test_what_is_no_head_is_refused_and_what_keeps_none_says_so():
 @pytest.mark.parametrize(
     ("own", "needs_tags", "tokenizer", "data"),
     [
-        (None, False, None, "A hearing is scheduled on the issue today"),
         (EXAMPLE, True, None, EXAMPLE),
         (EXAMPLE, True, "any", EXAMPLE),
         (EXAMPLE, False, "any", "Így c d."),

@@ -37,7 +37,7 @@ from parser.conllu.checks import (
     counted,
     is_blank,
 )
-from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_words, has_heads, read_chunks
+from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES, PREDICTED
 from parser.data.sentences import Sentences
@@ -437,8 +437,9 @@ def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_h
 
 
 def _may_be_given(words: WordPositions) -> bool:
-    """Whether some head is given, or a sentence is longer than those that heads are kept in."""
-    return has_heads(words) or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
+    """Whether HEAD of some word is not ``_``, or a sentence is longer than those that heads are kept in."""
+    empty = (words.text[words.heads] == ord(EMPTY)) & (words.text[words.heads + 1] == ord("\t"))
+    return not empty.all() or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
 
 
 def _missing_end(sentence: RawSentence) -> str:
