@@ -94,12 +94,6 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
     return Closing
 
 
-class _RefusedError(Exception):
-    def __init__(self, status: int, line: str) -> None:
-        super().__init__(line)
-        self.status = status
-
-
 class Limited:
     """An ASGI application within limits: what goes beyond is answered with a status of 4xx and a line of text.
 
@@ -130,20 +124,23 @@ class Limited:
             status = message.get("status", status)
             await send(message)
 
+        async def answer(status: int, line: str) -> None:  # the rest of the request is not read
+            await PlainTextResponse(f"{line}\n", status, {"connection": "close"})(scope, receive, noting)
+
         self._running += 1
         try:
             async with asyncio.timeout(self._limits.seconds):
                 if self._running > self._limits.requests:
-                    raise _RefusedError(429, f"{self._limits.requests} requests are being worked on; try again later")
+                    raise HTTPException(429, f"{self._limits.requests} requests are being worked on; try again later")
                 body = await self._body(scope, receive)
                 await self._app(scope, _replayed(body, receive), noting)
         except TimeoutError:
             if status:
                 raise
             seconds = f"{self._limits.seconds:g} seconds"
-            await _answer(noting, 408, f"there was no answer within {seconds}; send a shorter document, or try again later")
-        except _RefusedError as refused:
-            await _answer(noting, refused.status, str(refused))
+            await answer(408, f"there was no answer within {seconds}; send a shorter document, or try again later")
+        except HTTPException as refused:
+            await answer(refused.status_code, refused.detail)
         finally:
             self._running -= 1
             milliseconds = 1000 * (time.monotonic() - start)
@@ -156,13 +153,13 @@ class Limited:
         while more and size <= most + _DISCARDED:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise _RefusedError(400, "the request ended too early")
+                raise HTTPException(400, "the request ended too early")
             part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size <= most:
                 body += part
         if size > most:
-            raise _RefusedError(413, f"the request has more than {most:,} bytes; send the document in parts")
+            raise HTTPException(413, f"the request has more than {most:,} bytes; send the document in parts")
         return bytes(body)
 
 
@@ -173,17 +170,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return held.pop() if held else await receive()
 
     return replay
-
-
-async def _answer(send: Send, status: int, line: str) -> None:
-    content = f"{line}\n".encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(content)).encode()),
-        (b"connection", b"close"),  # the rest of the request is not read
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
 
 
 class Batcher:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO
@@ -16,7 +15,7 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.files.file_parsing import FileCounts
+from parser.decoding.files.file_parsing import FileCounts, parallel_map
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.parse_options import OnError, ParseOptions, refuse
 from parser.decoding.sentence_parser import Tree, distinct
@@ -105,11 +104,8 @@ class LatticeParser:
             found = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
             return [[LatticeParse.of(tree) for tree in distinct(trees, k)] for trees in found]
 
-        spans = list(encoded.spans(batch_sizes.TOKENS_PER_SPAN))
-        if self._threads == 1:
-            return [found for span in spans for found in parse_span(span)]
-        with ThreadPoolExecutor(self._threads) as pool:
-            return [found for part in pool.map(parse_span, spans) for found in part]
+        spans = encoded.spans(batch_sizes.TOKENS_PER_SPAN)
+        return [found for _, part in parallel_map(parse_span, spans, self._threads) for found in part]
 
 
 def parsed_texts(
