@@ -70,9 +70,13 @@ def check_search(model: AnyModel, beam: Beam) -> None:
     if beam.merge is Merge.SIGNATURE:
         if not isinstance(model, Model):
             raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
-        from parser.decoding.beam.signature import arc_standard_alone
+        from parser.decoding.beam.signature import merges_by_signature
 
-        arc_standard_alone(model.system)
+        if not merges_by_signature(model.system):
+            raise BeamError(
+                f"merge={beam.merge} is supported only with system=arc_standard, and the model has system={model.system.name}; "
+                f"use merge={Merge.CONFIGURATION}"
+            )
 
 
 def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
@@ -99,10 +103,11 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
 def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:
     """A parser that searches with a beam, and with weights of the model's classifier."""
     if beam.merge is Merge.SIGNATURE:
-        from parser.decoding.beam.signature import arc_standard_alone
+        from parser.decoding.beam.signature import merges_by_signature
         from parser.decoding.beam.signature_beam import SignatureBeamParser
 
-        return SignatureBeamParser(weights, arc_standard_alone(model.system), model.table, beam, threads)
+        assert merges_by_signature(model.system), "which is checked"
+        return SignatureBeamParser(weights, model.system, model.table, beam, threads)
     if behaves_as(model.system, Attardi):
         from parser.decoding.beam.compiled import BeamParser
 

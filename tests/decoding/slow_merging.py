@@ -15,7 +15,7 @@ from parser.beam_settings import Beam, Scores
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.scores import finite, normalizer
-from parser.decoding.beam.signature import arc_standard_alone, visible_parts
+from parser.decoding.beam.signature import merges_by_signature, visible_parts
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.model.model import Model
@@ -210,7 +210,8 @@ class MergingBeamParser:
     def final_items(self, sentences: Sentences, *, single_root: bool = True) -> list[list[MergedItem]]:
         """For each sentence, the items of the last step, which stand for whole trees; best first."""
         model, beam = self._model, self._beam
-        search = MergingSearch(arc_standard_alone(model.system), model.table, beam.size, beam.scores, single_root)
+        assert merges_by_signature(model.system)
+        search = MergingSearch(model.system, model.table, beam.size, beam.scores, single_root)
         scorer = precomputed_scorer(model.weights(), model.table, sentences)
         return [list(search.steps(sentences, number, scorer))[-1] for number in range(len(sentences))]
 

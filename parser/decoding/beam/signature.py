@@ -24,7 +24,6 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from parser.beam_settings import BeamError, Merge
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import descend
 from parser.kernels import kernel
@@ -40,20 +39,6 @@ token."""
 def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
     """Whether the transition system is arc-standard, with which items can merge by signature."""
     return behaves_as(system, Attardi) and system.degree == 1
-
-
-def arc_standard_alone(system: TransitionSystem) -> Attardi:
-    """The transition system, if items can merge by signature with it.
-
-    Raises:
-        BeamError: they cannot.
-    """
-    if not merges_by_signature(system):
-        raise BeamError(
-            f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the model has system={system.name}; "
-            f"use merge={Merge.CONFIGURATION}"
-        )
-    return system
 
 
 def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
