@@ -23,7 +23,7 @@ from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import SCRIPT, drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
-from parser.serving.service import Request, RequestError, Service, with_all_steps, write_words
+from parser.serving.service import Request, RequestError, Service, write_words
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
@@ -174,15 +174,16 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
     """What is to be done with what was typed: CoNLL-U if its lines are, text if there is a tokenizer, else words."""
     data = fields.get("data", "").replace("\r\n", "\n")
     is_conllu = any(line.count("\t") == 9 for line in data.split("\n"))
-    request = Request(
+    return Request(
         data=f"{data}\n" if is_conllu and not data.endswith("\n") else data,
         tokenizer=not is_conllu and service.tokenizer is not None,
+        tagger="tagger" in service.steps,
+        parser=True,
         input="conllu" if is_conllu else "horizontal",
         allow_missing_columns="allow_missing_columns" in fields,
         way_to_allow="the box below the text",
         heads=given_heads(fields),
     )
-    return with_all_steps(request, service)
 
 
 def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], ...]:

@@ -317,11 +317,6 @@ def _written(result: str | ValueError, layout: str) -> str | ValueError:
     return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
 
 
-def with_all_steps(request: Request, service: Service) -> Request:
-    """The request with trees, and with tags if the model predicts some."""
-    return replace(request, parser=True, tagger="tagger" in service.steps)
-
-
 def _refuse_late(deadline: float) -> None:
     """Raises TooLateError where the deadline has passed."""
     if deadline < time.monotonic():
