@@ -20,6 +20,7 @@ import numpy as np
 
 from parser import batch_sizes
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_file
+from parser.conllu.formats import check_line_ends
 from parser.kernels import kernel
 
 # Bytes of a sentence: some 500,000 words. What has no blank lines, such as text, would be held as a whole.
@@ -67,7 +68,7 @@ def read_chunks(
         name: what errors call the file.
 
     Raises:
-        ConlluError: a sentence is longer than any is.
+        ConlluError: a sentence is longer than any is; or see check_line_ends().
     """
     held = bytearray()
     first = True
@@ -79,7 +80,7 @@ def read_chunks(
         held += block
         end = _last_sentence_end(held, searched)
         if end:
-            yield Chunk(bytes(held[:end]), first)
+            yield _chunk(held[:end], first, name)
             first = False
             del held[:end]
         elif len(held) > LONGEST_SENTENCE:
@@ -88,7 +89,14 @@ def read_chunks(
                 "one after each sentence; text that is not in columns can only be parsed, with --text"
             )
     if held:
-        yield Chunk(bytes(held), first)
+        yield _chunk(held, first, name)
+
+
+def _chunk(content: bytearray, first: bool, name: str) -> Chunk:
+    if first:
+        first_line, end, _ = content.partition(b"\n")
+        check_line_ends((first_line + end).decode("utf-8", "replace"), name)
+    return Chunk(bytes(content), first)
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:
