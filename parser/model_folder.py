@@ -226,6 +226,10 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
     spec = ClassifierSpec.read(settings["classifier"], n_numbers(header), "classifier")
     check_type(settings["slots"], list, "slots")
     check_type(settings.get("lattice", {}), dict, "lattice")
+    check_type(settings.get("int8", False), bool, "int8")
+    check_type(settings.get("int8_lost_las", 0.0), float, "int8_lost_las")
+    if settings.get("int8") and spec.encoder is None:
+        raise ValueError("int8 is for a model with an encoder")
     if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:
         check_type(lookahead, int, "lookahead")
         if not 1 <= lookahead <= MAX_LOOKAHEAD:

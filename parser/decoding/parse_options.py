@@ -150,9 +150,11 @@ class ParseOptions:
     )
     int8: bool = option(
         False,
-        "with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI",
+        "with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI (default: as the "
+        "model's folder says)",
         commands=_EVERYWHERE,
     )
+    float32: bool = option(False, "with an encoder: multiply in single precision", commands=_EVERYWHERE)
     device: str = option(
         "cpu",
         "where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU",
@@ -215,6 +217,8 @@ class ParseOptions:
                 raise ValueError(f"--k-best {self.k_best} is not supported with {flag}; leave one of them out")
         if self.tokens == TokenEnds.SPACE and self.tokenizer is not None:
             raise ValueError(f"--tokenizer {self.tokenizer} would not be read with --tokens space; leave one of them out")
+        if self.int8 and self.float32:
+            raise ValueError("--int8 and --float32 exclude one another; leave one of them out")
 
     @property
     def input(self) -> Input:
@@ -225,6 +229,11 @@ class ParseOptions:
     def single_root(self) -> bool:
         """Whether trees are valid UD trees, with exactly one child of the root."""
         return not self.several_roots
+
+    @property
+    def arithmetic(self) -> bool | None:
+        """Whether encoders multiply in 8 bits; None: as the model's folder says."""
+        return True if self.int8 else False if self.float32 else None
 
     def search(self, model: AnyModel) -> Beam:
         """Return the beam to search with; one of a single item is greedy parsing.

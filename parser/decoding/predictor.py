@@ -44,7 +44,7 @@ def load_model(folder: Path, options: ParseOptions) -> AnyModel:
         ModelError: see load(); or the model is not of this treebank.
         Int8Error: see load().
     """
-    model = load(folder, options.device, options.int8)
+    model = load(folder, options.device, options.arithmetic)
     if (treebank := options.treebank) is not None:
         if treebank not in (known := model.vocabularies.treebanks):
             of = f"its treebanks are {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"

@@ -94,7 +94,7 @@ class Parser:
         tokenizer: str | Path | None = None,
         beam: int | None = None,
         merge: str | None = None,
-        int8: bool = False,
+        int8: bool | None = None,
         rerank: bool = False,
         treebank: str | None = None,
         lexicon: str | Path | None = None,
@@ -107,7 +107,8 @@ class Parser:
             tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; None: as the model remembers.
             merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.
-            int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
+            int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
+                single precision; None: as the folder says.
             rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
             treebank: of a model of several treebanks, that which the input is like; None: the first one.
             lexicon: a file of lemmas that come before predicted ones: lines of form, UPOS or ``_``, lemma and, if they matter,
@@ -126,7 +127,8 @@ class Parser:
             beam=beam,
             merge=cast(Merge | None, merge),  # which the beam makes of a str, or refuses
             rerank=rerank,
-            int8=int8,
+            int8=int8 is True,
+            float32=int8 is False,
             device=device,
         )
         model = load_model(Path(folder), options)

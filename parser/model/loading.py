@@ -15,13 +15,13 @@ from parser.model_folder import SETTINGS, ModelError, find_model, read_settings
 AnyModel = Model | LinearModel
 
 
-def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
+def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyModel:
     """Reads the folder of a model of any kind, or that within a run's folder.
 
     Args:
         folder: the folder.
         device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
-        int8: whether to parse with products of 8 bits.
+        int8: whether to parse with products of 8 bits; None: as the folder says.
 
     Raises:
         ModelError: a part is missing or damaged, or the format is another one; or there is no such device.

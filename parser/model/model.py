@@ -79,8 +79,8 @@ class Model:
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, after those of the transitions (decoding/lattice/compiled.py). None: it knows of no
             choices.
-        int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
-            saved.
+        int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder.
+        int8_lost_las: what they lost on dev when it was trained; None: that was not measured.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -95,6 +95,7 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
     int8: bool = False
+    int8_lost_las: float | None = None
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.spec.encoder is None else [TOKEN]
@@ -211,6 +212,11 @@ class Model:
         """Whether an encoder reads the sentences."""
         return self.spec.encoder is not None
 
+    @property
+    def arithmetic(self) -> dict[str, Any]:
+        """What the folder and metrics.json say of products of 8 bits; nothing where they were not measured."""
+        return {} if self.int8_lost_las is None else {"int8": self.int8, "int8_lost_las": self.int8_lost_las}
+
     def _description(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings and vocabularies as they stand in the folder, versions left out."""
         settings = {
@@ -239,7 +245,7 @@ class Model:
                 settings |= part.save(temporary, self.readers().get(part.name))
             searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
             beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
-            further = {"calibration": asdict(self.calibration), "versions": versions()}
+            further = {"calibration": asdict(self.calibration), **self.arithmetic, "versions": versions()}
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
@@ -250,13 +256,13 @@ class Model:
             (temporary / TENSORS).write_bytes(save(tensors))
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu", int8: bool = False) -> Model:
+    def load(cls, folder: Path, device: str = "cpu", int8: bool | None = None) -> Model:
         """Reads a model's folder, or that within a run's folder.
 
         Args:
             folder: the folder.
             device: where the classifier works.
-            int8: see the class.
+            int8: see the class; None: as the folder says, and single precision on another device than the CPU.
 
         Raises:
             ModelError: a part is missing or damaged, or the format is another one.
@@ -295,7 +301,9 @@ class Model:
         with errors_named(folder / SETTINGS):
             system = transitions.create_for(relations, settings.get("transition_system", "arc_standard"), options)
             lookahead = settings.get("lattice", {}).get("lookahead")
-            model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead, int8)
+            own = settings.get("int8", False) and device == "cpu"
+            model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead)
+            model.int8, model.int8_lost_las = own if int8 is None else int8, settings.get("int8_lost_las")
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):
             check_tensors(header, expected)

@@ -56,7 +56,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     model = fresh()
     model.classifier.to(plan.device)
     if plan.start is not None:
-        old = Model.load(Path(plan.start))
+        old = Model.load(Path(plan.start), int8=False)
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
         take_over(model, old)

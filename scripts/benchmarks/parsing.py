@@ -111,7 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
     )
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="also measure beams of these sizes")
-    parser.add_argument("--int8", action="store_true", help="with an encoder: multiply in 8 bits, as parse.py --int8")
+    arithmetic = parser.add_mutually_exclusive_group()
+    arithmetic.add_argument("--int8", action="store_true", default=None, help="with an encoder: in 8 bits, as parse.py --int8")
+    arithmetic.add_argument(
+        "--float32", dest="int8", action="store_false", default=None, help="in single precision, as parse.py --float32"
+    )
     parser.add_argument("--times", type=int, default=5, help="how many times each is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="also parse the text repeated this many times")
 
@@ -129,7 +133,7 @@ def run(
     beam: Sequence[int] = (),
     times: int = 5,
     repeat: int = 1,
-    int8: bool = False,
+    int8: bool | None = None,
 ) -> dict[str, Any]:
     """Measures.
 
@@ -146,7 +150,7 @@ def run(
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: how many times over the text is also parsed; 1: only once.
-        int8: whether the models, all of which have an encoder then, multiply in 8 bits.
+        int8: whether the models, all of which have an encoder then, multiply in 8 bits; None: as their folders say.
 
     Raises:
         ValueError: no such model or file, a name twice in ``over``, or UDPipe or spaCy cannot do its part.
@@ -257,7 +261,7 @@ def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = 
     return target.getvalue()
 
 
-def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool = False) -> dict[str, list[Time]]:
+def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | None = None) -> dict[str, list[Time]]:
     """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
@@ -380,9 +384,9 @@ def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
     return parts | {"writing, and the rest": whole - reading - decoding}
 
 
-def parse_command(model: Path, int8: bool = False) -> list[str]:
+def parse_command(model: Path, int8: bool | None = None) -> list[str]:
     """The command that parses its standard input by a model: what scripts/parse.py runs, as a module."""
-    return [*_PARSE, str(model), *(["--int8"] if int8 else [])]
+    return [*_PARSE, str(model), *([] if int8 is None else ["--int8"] if int8 else ["--float32"])]
 
 
 def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:

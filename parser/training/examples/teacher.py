@@ -107,7 +107,7 @@ def load_teachers(plan: Plan, student: Model) -> list[Model]:
 
 def _load(folder: str, plan: Plan, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
-    teacher = Model.load(Path(folder), plan.device)
+    teacher = Model.load(Path(folder), plan.device, int8=False)
     if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     if (its := _system(teacher)) != (ours := _system(student)):
