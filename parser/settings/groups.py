@@ -244,7 +244,6 @@ class EncoderSettings(BiLSTMSpec):
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     pretrained: str | None = path(_PRETRAINED)
-    max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
 
 
@@ -284,6 +283,7 @@ class SecondPass:
 
     trees: TrainingTrees | None = MISSING
     epochs: int = number(1, _EPOCHS, "the number of epochs")
+    most_words: int | None = number(1, 1e11, "the number of words")
     target: Target = MISSING
     start_from_first_pass: bool = MISSING
     examples: ExampleUse = MISSING

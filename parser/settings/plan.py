@@ -54,6 +54,9 @@ from parser.transitions.features import RELATION
 # The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
 _TREEBANK_SIZE = 12
 
+# The norm that longer gradients of an encoder are scaled down to.
+_MAX_GRAD_NORM = 5.0
+
 
 @dataclass(frozen=True)
 class Span:
@@ -296,6 +299,18 @@ class Plan:
             return None
         return VectorRequest(self.files.train, self.vocabulary_of_subset, str(vectors.attribute), vectors.training, self.seed)
 
+    def for_words(self, words: int) -> Plan:
+        """Return the plan for so many training words: the second pass has no more epochs than ``most_words`` allow, but one."""
+        passes = list(self.passes)
+        for place, one in enumerate(passes):
+            if isinstance(one, ExplorationPlan) and (most := one.settings.most_words) is not None:
+                epochs = min(one.epochs, max(1, most // max(1, words)))
+                passes[place] = replace(one, epochs=epochs, optimizer=_shorter(one.optimizer, one.epochs - epochs))
+                before = passes[place - 1] if place else None
+                if isinstance(before, GoldPlan) and before.optimizer.span.epochs > before.epochs:  # a schedule over the run
+                    passes[place - 1] = replace(before, optimizer=_shorter(before.optimizer, one.epochs - epochs))
+        return replace(self, passes=tuple(passes))
+
     def of_fold(self, number: int) -> Plan:
         """Return the plan of the same run with another fold as its test part."""
         treebank = self.recorded["treebank"]
@@ -367,6 +382,10 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
     )
 
 
+def _shorter(optimizer: OptimizerPlan, epochs: int) -> OptimizerPlan:
+    return replace(optimizer, span=replace(optimizer.span, epochs=optimizer.span.epochs - epochs))
+
+
 def _labels(made: Settings) -> dict[str, str | int | None]:
     labels = {name: getattr(made, name) for name in ("column", "recipe", "model", "system", "degree")}
     if isinstance(made, LinearSettings):
@@ -391,7 +410,7 @@ def _network(made: Settings) -> NetworkPlan:
         ),
         vectors=made.vectors if made.vectors.attribute in attributes else None,
         word_dropout=wanted.word_dropout,
-        max_grad_norm=None if encoder is None else encoder.max_grad_norm,
+        max_grad_norm=None if encoder is None else _MAX_GRAD_NORM,
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
         lemma_epochs=0 if lemmas is None else lemmas.epochs,

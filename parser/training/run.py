@@ -208,7 +208,6 @@ class Run:
     def __init__(
         self, plan: Plan, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
     ) -> None:
-        self._plan = plan
         self._manifest = manifest
         self._folder = folder
         self._observers = observers
@@ -219,6 +218,7 @@ class Run:
             start = None if plan.start is None else Model.load(Path(plan.start), int8=False)
             self._corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
             self.example = example_of(self._corpus.train, plan.files.train.paths)
+        self._plan = plan = plan.for_words(self._corpus.train.summary["words"])
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
         self._names = [one.name for one in self._passes]

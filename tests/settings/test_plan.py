@@ -59,6 +59,21 @@ def test_schedules_span_passes_or_runs():
     assert spans == {"pass": [Span(0, 3), Span(0, 5)], "run": [Span(0, 8), Span(3, 8)]}
 
 
+@pytest.mark.parametrize(("words", "epochs"), [(1, 5), (20, 5), (21, 4), (40, 2), (101, 1), (0, 5)])
+@pytest.mark.parametrize("over", ["pass", "run"])
+def test_many_words_have_a_shorter_second_pass_with_all_of_its_schedule(over, words, epochs):
+    shared = ["first_pass.epochs=3", f"optimizer.schedule_over={over}"]
+    made = plan(settings(*shared, "second_pass.epochs=5", "second_pass.most_words=100")).for_words(words)
+    expected = plan(settings(*shared, f"second_pass.epochs={epochs}"))
+    assert [one.epochs for one in made.passes] == [one.epochs for one in expected.passes]
+    assert [one.optimizer for one in made.passes] == [one.optimizer for one in expected.passes]
+
+
+def test_a_pass_has_all_its_epochs_unless_words_are_counted():
+    assert plan(settings("second_pass.epochs=5")).for_words(10**9).passes[1].epochs == 5
+    assert [one.name for one in plan(settings("column=1")).for_words(10).passes] == ["first_pass"]
+
+
 @pytest.mark.parametrize(
     ("overrides", "names", "given"),
     [
