@@ -283,7 +283,7 @@ class SecondPass:
 
     trees: TrainingTrees | None = MISSING
     epochs: int = number(1, _EPOCHS, "the number of epochs")
-    most_words: int | None = number(1, 1e11, "the number of words")
+    most_words: int | None = number(1, 1e9, "the number of words")
     target: Target = MISSING
     start_from_first_pass: bool = MISSING
     examples: ExampleUse = MISSING

@@ -6,6 +6,7 @@ settings that need no change stand in it as they are. Making it loads no torch, 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,6 +51,8 @@ from parser.settings.rules import (
     vocabulary_is_of_subset,
 )
 from parser.transitions.features import RELATION
+
+log = logging.getLogger(__name__)
 
 # The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
 _TREEBANK_SIZE = 12
@@ -305,6 +308,8 @@ class Plan:
         for place, one in enumerate(passes):
             if isinstance(one, ExplorationPlan) and (most := one.settings.most_words) is not None:
                 epochs = min(one.epochs, max(1, most // max(1, words)))
+                if epochs < one.epochs:
+                    log.info("second pass: %d epochs, not %d, by second_pass.most_words=%d", epochs, one.epochs, most)
                 passes[place] = replace(one, epochs=epochs, optimizer=_shorter(one.optimizer, one.epochs - epochs))
                 before = passes[place - 1] if place else None
                 if isinstance(before, GoldPlan) and before.optimizer.span.epochs > before.epochs:  # a schedule over the run

@@ -218,7 +218,7 @@ class Run:
             start = None if plan.start is None else Model.load(Path(plan.start), int8=False)
             self._corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
             self.example = example_of(self._corpus.train, plan.files.train.paths)
-        self._plan = plan = plan.for_words(self._corpus.train.summary["words"])
+        self._plan = plan = plan.for_words(self._corpus.train.n_words)
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
         self._names = [one.name for one in self._passes]

@@ -171,7 +171,7 @@ REFUSED = [
     (f"{LATTICE} lattice.lookahead=0", "lattice.lookahead=0 1 10"),
     (f"{BILSTM} encoder.layers=0", "encoder.layers=0 1 100"),
     (f"{BILSTM} encoder.dropout=1", "encoder.dropout=1.0 0 1"),
-    ("second_pass.most_words=0", "second_pass.most_words=0 1 100,000,000,000"),
+    ("second_pass.most_words=0", "second_pass.most_words=0 1 1,000,000,000"),
     ("recipe=text encoder.tagger.weights.upos=0", "encoder.tagger.weights.upos=0.0 0 1,000,000"),
     ("recipe=text encoder.characters.longest=10000", "encoder.characters.longest=10000 1 256"),
     ("recipe=text encoder.heads.weight=0", "encoder.heads.weight=0.0 0 1,000,000"),
