@@ -100,7 +100,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
 
     And what is said does not depend on whether a teacher reads the sentences once or batch by batch.
     """
-    models = [Model.load(folder) for folder in ([teacher, second_teacher] if several else [teacher])]
+    models = [Model.load(folder, int8=False) for folder in ([teacher, second_teacher] if several else [teacher])]
     model = models[0]
     sentences = read_treebank(treebank).sentences
     by_teacher = [one.vocabularies.encode(sentences) for one in models]
