@@ -126,7 +126,7 @@ def test_a_teacher_is_asked_on_the_device(treebank, tmp_path):
 def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     train(run(treebank, *TEXT, *FEW), tmp_path)
     sentences = read_treebank(treebank).sentences
-    on_cpu = Model.load(tmp_path)
+    on_cpu = Model.load(tmp_path, int8=False)
     encoded = on_cpu.vocabularies.encode(sentences)
     every = [one.forms for one in sentences]
     options = ParseOptions(tags=predicted_tags(on_cpu))
