@@ -142,7 +142,7 @@ def test_parsing_with_no_model(tmp_path):
         (["recipe=soup"], "paper"),
         (
             ["model=bilstm", "encoder.heads={size: 9}"],
-            "relation_size, dropout, weight, beside recipe=text model=bilstm\n",
+            "this is a group of settings; give encoder.heads.KEY=VALUE\n",
         ),
         (
             ["online.mode=static"],
