@@ -114,7 +114,7 @@ def test_its_weights_are_in_the_folder(run):
 
 
 def test_it_is_read_the_same_with_torch_and_without(run):
-    model = Model.load(run)
+    model = Model.load(run, int8=False)
     encoded = model.vocabularies.encode(words())
     assert encoded.values[-1].tolist() == [1, 4, 6, 12, 3, 1, N_RESERVED + len(words()[1].forms[0])]
     without = model.weights().encoder
@@ -125,7 +125,7 @@ def test_it_is_read_the_same_with_torch_and_without(run):
 
 
 def test_it_makes_a_difference(run):
-    model = Model.load(run)
+    model = Model.load(run, int8=False)
     encoded = model.vocabularies.encode(words())
     before = model.weights().encoder.encode(encoded)
     model._tensors["tokens.lengths.weight"] = model._tensors["tokens.lengths.weight"] + 1
