@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def go_on_alone(folder: Path) -> None:
 
 
 def say_and_stay(word: str) -> NoReturn:
-    print(word, flush=True)
+    os.write(sys.stdout.fileno(), f"{word}\n".encode())  # in one piece, beside another process that says something
     while True:
         signal.pause()
 
