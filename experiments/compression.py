@@ -27,7 +27,7 @@ from matplotlib.lines import Line2D
 
 from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, panels, read_csv, save
+from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, panels, read_csv, save
 from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
@@ -203,6 +203,7 @@ def _treebanks(rows: list[Row], wanted: Compression) -> list[str]:
 # By family of systems, whose names go on with what is different: what the plot calls it, and its colour.
 _FAMILIES = {
     "mlp": ("MLP", GREEN),
+    "fast": ("recipe=fast", RED),
     "text": ("recipe=text", BLUE),
     "text, subwords": ("with subwords", SKY),
     "pretrained": ("with the pretrained encoder", ORANGE),
@@ -223,7 +224,7 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
     handles = {
         "greedy": Line2D([], [], marker="o", color=GREY, markerfacecolor="white"),
-        "beam of 8, reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
+        "beam of 8 (recipe=fast: 4), reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
     }
     if any(_TAUGHT in row["system"] for row in rows):
         handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 
-def work_for_parent(at_end: Callable[[], None] = lambda: None) -> None:
+def work_for_parent(at_end: Callable[[], None]) -> None:
     """To be called first by a process of multiprocessing: the one that started it alone hears Ctrl-C, and it ends with that.
 
     Args:

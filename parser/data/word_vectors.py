@@ -25,25 +25,25 @@ import io
 import logging
 import lzma
 import mmap
-import multiprocessing
 import os
+import pickle
 import struct
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, takewhile
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from parser.child_process import work_for_parent
+from parser.child_process import end_with_parent
 from parser.conllu.checks import counted
 from parser.conllu.formats import foreign_file
 from parser.data.attributes import attribute_values
@@ -422,33 +422,36 @@ def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVect
     if request is None or not all(Path(file).is_file() for file in request.files.paths):
         yield None
         return
-    context = multiprocessing.get_context("spawn")
-    answers, answer = context.Pipe(duplex=False)
-    process = context.Process(target=_train, args=(request, answer))
-    process.start()
-    answer.close()
-    try:
-        yield partial(_result, process, answers)
-    finally:
-        process.kill()  # nobody waits for it any more
-        process.join()
+    # -P: a file parser.py in the folder where the user stands is not ours. A terminal's Ctrl-C is for the process that waits.
+    command = [sys.executable, "-P", "-c", "from parser.data.word_vectors import answer; answer()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # it has died, as _result() will say
+                pickle.dump(request, process.stdin)
+                process.stdin.flush()
+            yield partial(_result, process)
+        finally:
+            process.kill()  # nobody waits for it any more
 
 
-def _train(request: VectorRequest, answer: Connection) -> None:
-    """What the process does."""
-    work_for_parent()
+def answer() -> None:
+    """What the process does: it reads a request from standard input, and writes vectors, or what is wrong, to standard output."""
+    request = pickle.load(sys.stdin.buffer)
+    end_with_parent()
     try:
-        answer.send(request.trained())
+        found = request.trained()
     except (ValueError, OSError, MemoryError) as error:
-        answer.send(str(error))
+        found = str(error)
+    pickle.dump(found, sys.stdout.buffer)
 
 
-def _result(process: SpawnProcess, answers: Connection) -> WordVectors:
+def _result(process: subprocess.Popen[bytes]) -> WordVectors:
+    assert process.stdout is not None
     try:
-        found = answers.recv()
+        found = pickle.load(process.stdout)
     except EOFError:
         found = "its process died; is there enough memory?"
-    process.join()
     if isinstance(found, WordVectors):
         return found
     raise ChildProcessError(f"training the word vectors failed: {found}")

@@ -82,13 +82,13 @@ def test_a_run_that_fails_does_not_wait_for_them(treebank):
 
 
 _PARENT = """
-import multiprocessing, sys
+import sys
 from parser.data.word_vectors import background_vectors
 from tests.toy import planned
 
 request = planned(f"treebank.train={sys.argv[1]}", "vectors.epochs=100000").vector_request
-with background_vectors(request):
-    print(multiprocessing.active_children()[0].pid, flush=True)
+with background_vectors(request) as vectors:
+    print(vectors.args[0].pid, flush=True)
     sys.stdin.read()
 """
 

@@ -55,10 +55,10 @@ def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[i
     ) as parent:
         assert parent.stdout is not None
         assert parent.stderr is not None
-        said = {parent.stdout.readline() for _ in range(2)}
-        if said != {"loading\n", "parsing\n"}:
+        words = {parent.stdout.readline() for _ in range(2)}
+        if words != {"loading\n", "parsing\n"}:
             os.killpg(parent.pid, signal.SIGKILL)
-            pytest.fail(f"{said} {parent.stderr.read()}")
+            pytest.fail(f"{words} {parent.stderr.read()}")
         assert list((folder / "out").glob(".*.tmp"))
         kill(parent.pid)
         ended, _, _ = select.select([parent.stdout], [], [], 60)  # it ends with the last process that has it
