@@ -436,7 +436,7 @@ def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVect
 
 
 def answer() -> None:
-    """What the process does: it reads a request from standard input, and writes vectors, or what is wrong, to standard output."""
+    """What the process does: it reads a request from standard input, and writes vectors or what is wrong to standard output."""
     request = pickle.load(sys.stdin.buffer)
     end_with_parent()
     try:
