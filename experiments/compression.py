@@ -2,6 +2,7 @@
 
     python experiments/compression.py paths.treebanks=../shared/ud-v2.2
     python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
+    python experiments/compression.py --config-name=front "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
 
 The parser with the pretrained encoder parses new sentences, which scripts/recombine.py makes of the treebank's, and parsers
 without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without

@@ -26,6 +26,7 @@ TRAINED = [
     ("choices", "ablation", []),
     ("choices", "paper_literal", ["languages=[hu,got]"]),
     ("compression", "compression", []),
+    ("compression", "front", []),
     ("lattices", "lattices", []),
     ("comparison", "online", []),
     ("peers", "peers", []),
