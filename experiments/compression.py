@@ -265,6 +265,7 @@ def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dic
         _label(plot, name, point, left=True)
     plot.set_xscale("log")
     plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    plot.xaxis.set_minor_formatter(lambda value, _: f"{value:,.0f}" if f"{value:.0f}"[0] in "25" else "")
     plot.set_xlabel("words per second of CPU time")
     plot.margins(0.18, 0.1)
 
