@@ -22,11 +22,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import logging
 import lzma
 import mmap
 import os
-import pickle
 import struct
 import subprocess
 import sys
@@ -35,7 +35,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -428,7 +428,7 @@ def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVect
         try:
             assert process.stdin is not None
             with suppress(BrokenPipeError):  # it has died, as _result() will say
-                pickle.dump(request, process.stdin)
+                process.stdin.write(json.dumps(asdict(request)).encode() + b"\n")
                 process.stdin.flush()
             yield partial(_result, process)
         finally:
@@ -436,22 +436,31 @@ def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVect
 
 
 def answer() -> None:
-    """What the process does: it reads a request from standard input, and writes vectors or what is wrong to standard output."""
-    request = pickle.load(sys.stdin.buffer)
+    """What the process does: it reads a request from standard input, and writes an .npz of vectors, or of what is wrong."""
+    fields = json.loads(sys.stdin.buffer.readline())
     end_with_parent()
+    parts = {"files": TrainingFiles(**fields["files"]), "training": VectorTraining(**fields["training"])}
+    arrays: dict[str, Any]
     try:
-        found = request.trained()
+        found = VectorRequest(**(fields | parts)).trained()
+        arrays = {"forms": _text_array(json.dumps(found.vocabulary.symbols)), "matrix": found.matrix}
     except (ValueError, OSError, MemoryError) as error:
-        found = str(error)
-    pickle.dump(found, sys.stdout.buffer)
+        arrays = {"error": _text_array(str(error))}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    sys.stdout.buffer.write(file.getvalue())
+
+
+def _text_array(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8)
 
 
 def _result(process: subprocess.Popen[bytes]) -> WordVectors:
     assert process.stdout is not None
-    try:
-        found = pickle.load(process.stdout)
-    except EOFError:
-        found = "its process died; is there enough memory?"
-    if isinstance(found, WordVectors):
-        return found
-    raise ChildProcessError(f"training the word vectors failed: {found}")
+    error = "its process died; is there enough memory?"
+    if written := process.stdout.read():
+        with np.load(io.BytesIO(written), allow_pickle=False) as arrays:
+            if "matrix" in arrays:
+                return WordVectors(Vocabulary(json.loads(arrays["forms"].tobytes())), arrays["matrix"])
+            error = arrays["error"].tobytes().decode("utf-8", "surrogateescape")
+    raise ChildProcessError(f"training the word vectors failed: {error}")
