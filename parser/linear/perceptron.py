@@ -218,7 +218,7 @@ def learn(
         sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: of the templates.
         weights, sums, used, steps: of the perceptron, which change but for ``steps``.
-        out: int32[9], filled in: column and relation of P, those of O, then what step() returns. The last is the caller's.
+        out: int32[9], filled in: column and relation of P, then of O, then what step() returns. The last is the caller's.
     """
     rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks

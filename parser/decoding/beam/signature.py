@@ -117,7 +117,7 @@ class Parts(NamedTuple):
 
 
 class SignatureItems(NamedTuple):
-    """The items of a sentence; row m of each array holds those of step m, best first. See Item.
+    """The items of a sentence; row m of each array is step m, best first. See Item.
 
     The predictors of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out
     of them is theirs; so a predictor is the number of an item of that step.

@@ -19,7 +19,7 @@ there, or is lost. Then what the streams still hold is compared with the items o
 their relation at once, as at most one of these relations is that of the item.
 
 The trees that the last items stand for are listed best first (best_trees): of each item that these are made from, the k best
-derivations of distinct trees are found from those of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is told apart
+derivations of distinct trees are found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is told apart
 from others by its parts, no more than k of a part are needed.
 """
 
@@ -474,7 +474,7 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
 
 def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int) -> list[Derivation]:
     """The k best derivations of distinct trees by these ways: derivations of s0, and of s1, costs of shift and reduction, and
-    (column, relation). ``numbers`` are those of triples."""
+    (column, relation). ``numbers``: by triple, its number."""
     waiting: list[tuple[float, int, int, int]] = []
 
     def add(way: int, above: int, below: int) -> None:
