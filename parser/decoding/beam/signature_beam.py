@@ -19,8 +19,8 @@ there, or is lost. Then what the streams still hold is compared with the items o
 their relation at once, as at most one of these relations is that of the item.
 
 The trees that the last items stand for are listed best first (best_trees): of each item that these are made from, the k best
-derivations of distinct trees are found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is told
-apart from others by its parts, no more than k of a part are needed.
+derivations of distinct trees are found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is
+told apart from others by its parts, no more than k of a part are needed.
 """
 
 from __future__ import annotations
