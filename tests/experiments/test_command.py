@@ -56,7 +56,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
     [
         ("table7", ["languages=[de]", "paths.treebanks=nowhere"], "de_gsd-ud-train.conllu not there, or no test part beside"),
         ("table7", [], "nothing to train on: data/UD_Hungarian-Szeged"),
-        ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, da"),
+        ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, cy, da"),
         ("table7", ["languages=[]"], "languages=[] names no treebank"),
         ("table7", ["languages=[sample]", "columns=[7]"], "columns has 7; known are 1, 2, 3, 4, 5"),
         ("table7", ["languages=hu,el"], "languages=hu,el is no list; write 'languages=[hu,el]'"),
