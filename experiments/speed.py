@@ -16,7 +16,7 @@ tests compare the pages with them. Each line of the first table is a label in pa
 and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. Of the second, what a system can
 build is written in speed.yaml. LAS comes from comparison.py --config-name=systems, the
 mean of its seeds. Decoding, how many times as fast as arc_standard (above 1: faster), comes from systems.csv, with models of
-that experiment. The labels are those of speed.yaml but arc_standard; "–": not measured:
+that experiment. The labels are those of speed.yaml but arc_standard; what has no row is shown as a dash:
 
     python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
@@ -51,7 +51,7 @@ from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIP
 
 FOLDER = ROOT / "experiments" / "speed"
 BASELINE = "arc_standard"
-NOT_MEASURED = "–"
+NOT_MEASURED = "\N{EN DASH}"
 
 _AS_HELP_SAYS = "measure as python experiments/speed.py --help says"
 _BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # as beam_job_name() has it

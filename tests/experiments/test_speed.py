@@ -69,6 +69,6 @@ def test_means_of_seeds_and_ratios():
     head, *found = speed.systems(measured, speeds, costs, SETTINGS)
     assert head[2:] == ["decoding", "oracle, µs", "LAS, hu", "LAS, grc"]  # those with a training part first
     by_name = {line[0]: line[2:] for line in found}
-    assert by_name["`swap`"] == ["0.46", "–", "70.50", "50.00"]
-    assert by_name["`arc_standard`"] == ["1", "1.1", "–", "–"]
-    assert by_name["`lr_spine`"] == ["–"] * 4
+    assert by_name["`swap`"] == ["0.46", speed.NOT_MEASURED, "70.50", "50.00"]
+    assert by_name["`arc_standard`"] == ["1", "1.1", speed.NOT_MEASURED, speed.NOT_MEASURED]
+    assert by_name["`lr_spine`"] == [speed.NOT_MEASURED] * 4
