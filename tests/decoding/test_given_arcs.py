@@ -29,7 +29,7 @@ from parser.transitions.features import FeatureTable, Slot
 from tests import brute_force, random_trees
 from tests.forgery import small_model
 from tests.jit import COMPILED
-from tests.oracles import attardi_brute_force
+from tests.oracles.searches import AttardiSearch
 from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
@@ -58,11 +58,11 @@ def trees_of(name: str, n: int, single_root: bool) -> np.ndarray:
 
 
 def attardi_trees(n: int) -> set[tuple[int, ...]]:
-    found, seen = set(), set()
-    waiting = [(attardi_brute_force.INITIAL, (0,) * n)]
+    found, seen, search = set(), set(), AttardiSearch([0] * n, 2)
+    waiting = [(search.initial, (0,) * n)]
     while waiting:
         now, heads = waiting.pop()
-        able = list(attardi_brute_force.transitions(now, n, 2))
+        able = list(search.transitions(now))
         if not able:
             found.add(heads)
         for _, arc, after in able:

@@ -10,20 +10,12 @@ from oracles.tabular import Semiring
 
 # Whether there is a derivation.
 BOOLEAN: Semiring[bool] = Semiring(
-    zero=False,
-    one=True,
-    plus=lambda a, b: a or b,
-    times=lambda a, b: a and b,
-    edge=lambda score, head, child: True,
+    zero=False, one=True, plus=lambda a, b: a or b, times=lambda a, b: a and b, edge=lambda score, head, child: True
 )
 
 # How many derivations there are.
 COUNTING: Semiring[int] = Semiring(
-    zero=0,
-    one=1,
-    plus=lambda a, b: a + b,
-    times=lambda a, b: a * b,
-    edge=lambda score, head, child: 1,
+    zero=0, one=1, plus=lambda a, b: a + b, times=lambda a, b: a * b, edge=lambda score, head, child: 1
 )
 
 

@@ -2,63 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import random
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import NOT_APPLICABLE, Trees
+from oracles import NOT_APPLICABLE, Oracle, Trees
 from oracles.attardi.system import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles import attardi_brute_force
-from tests.oracles.attardi_comparison import (
-    DEGREES,
-    LARGEST,
-    assert_equals_brute_force,
-    by_name,
-    random_computations,
-    scores_of,
-)
+from tests.oracles.searches import AttardiSearch, Plain, compare, compare_everywhere, found_by, walked
 from tests.oracles.vectors import cases as vectors
 
 LONGEST = 30 if COMPILED else 8
+DEGREES = (1, 2, 3)
+
+# Exhaustive up to this many tokens; five take minutes.
+LARGEST = min(int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3")), 5)
 
 
-def computation_following(
-    rng: random.Random, tree: list[int], oracle, follow: float
-) -> list[attardi_brute_force.Configuration]:
+def searches_of(heads: Iterable[Sequence[int]], degree: int) -> list[AttardiSearch]:
+    return [AttardiSearch(tree, degree) for tree in heads]
+
+
+def following(rng: random.Random, search: AttardiSearch, oracle: Oracle, follow: float) -> list[Plain]:
     """The configurations of a computation that takes a best transition with probability ``follow``, else any."""
-    bound = oracle.bind(Trees.from_heads([tree]))
-    now = attardi_brute_force.INITIAL
-    path = [now]
-    while options := list(attardi_brute_force.transitions(now, len(tree), oracle.degree)):
-        if rng.random() < follow:
-            scores = by_name(oracle, scores_of(bound, [(0, now)])[0])
-            options = [option for option in options if scores[option[0]] == max(scores.values())]
-        now = rng.choice(options)[2]
-        path.append(now)
-    return path
+    return search.walk(rng, follow, lambda now: found_by(oracle, [search], [(0, now)])[0])
+
+
+def parseable_tree(rng: random.Random, n: int, degree: int, depth: float = 0.5) -> list[int]:
+    """The tree of a random computation; the greater ``depth`` (0..1), the more is shifted before anything is attached."""
+    heads = [0] * (n + 1)
+    search = AttardiSearch(heads[1:], degree)
+    now = search.initial
+    while options := list(search.transitions(now)):
+        arcs = options[1:] if options[0][0] == "sh" else options
+        shifts = options[0][0] == "sh" and (not arcs or rng.random() < depth)
+        _, arc, now = options[0] if shifts else rng.choice(arcs)
+        if arc:
+            heads[arc[1]] = arc[0]
+    return heads[1:]
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 @pytest.mark.parametrize("degree", DEGREES)
 def test_search_equals_brute_force_everywhere(degree, n):
-    heads = list(random_trees.all_trees(n))
-    found = [(s, configuration) for s in range(len(heads)) for configuration in brute_force.configurations(n)]
-    assert_equals_brute_force(oracles.create("attardi_search", degree=degree), heads, found)
+    compare_everywhere(oracles.create("attardi_search", degree=degree), searches_of(random_trees.all_trees(n), degree))
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 def test_tabular_equals_brute_force_wherever_the_tree_can_be_parsed(n):
     heads = list(random_trees.all_trees(n))
-    heads = [tree for tree, able in zip(heads, parseable(Trees.from_heads(heads), 2), strict=True) if able]
-    found = [(s, configuration) for s in range(len(heads)) for configuration in brute_force.configurations(n)]
-    assert_equals_brute_force(oracles.create("attardi_tabular"), heads, found)
+    able = parseable(Trees.from_heads(heads), 2)
+    compare_everywhere(oracles.create("attardi_tabular"), searches_of(compress(heads, able), 2))
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
@@ -66,19 +69,17 @@ def test_tabular_equals_brute_force_wherever_the_tree_can_be_parsed(n):
 @pytest.mark.parametrize("degree", [*DEGREES, 9])
 def test_search_equals_brute_force_in_samples(degree, n):
     rng = random.Random(f"{degree} {n}")
-    heads = [random_trees.random_tree(rng, n) for _ in range(25)]
-    configurations = list(brute_force.configurations(n))
-    found = [(s, configuration) for s in range(len(heads)) for configuration in rng.sample(configurations, 40)]
-    assert_equals_brute_force(oracles.create("attardi_search", degree=degree), heads, found)
+    searches = searches_of((random_trees.random_tree(rng, n) for _ in range(25)), degree)
+    compare_everywhere(oracles.create("attardi_search", degree=degree), searches, 40)
 
 
 @given(random_trees.trees(5, 8), st.sampled_from(DEGREES), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=150 if COMPILED else 10)
 def test_equal_brute_force_along_random_computations(heads, degree, rng):
-    found = random_computations(rng, [heads], degree)
-    assert_equals_brute_force(oracles.create("attardi_search", degree=degree), [heads], found)
+    searches = searches_of([heads], degree)
+    found = walked(searches, rng)
+    compare(oracles.create("attardi_search", degree=degree), searches, found)
     if degree == 2 and len(heads) <= 6 and parseable(Trees.from_heads([heads]), degree)[0]:
-        assert_equals_brute_force(oracles.create("attardi_tabular"), [heads], found)
+        compare(oracles.create("attardi_tabular"), searches, found)
 
 
 @pytest.mark.parametrize("name", ["attardi_search", "attardi_tabular"])
@@ -100,11 +101,11 @@ def test_vectors(name):
 @pytest.mark.parametrize("draw", [random_trees.random_projective_tree, random_trees.random_mildly_nonprojective_tree])
 def test_degree_1_is_arc_standard(draw):
     rng = random.Random(draw.__name__)
-    heads = [draw(rng, rng.randint(1, LONGEST // 2)) for _ in range(30 if COMPILED else 5)]
-    trees = Trees.from_heads(heads)
-    found = random_computations(rng, heads, 1)
-    expected = scores_of(oracles.create("context_rows", "any").bind(trees), found)
-    np.testing.assert_array_equal(scores_of(oracles.create("attardi_search", degree=1).bind(trees), found), expected)
+    searches = searches_of((draw(rng, rng.randint(1, LONGEST // 2)) for _ in range(30 if COMPILED else 5)), 1)
+    batch = AttardiSearch.query(0, walked(searches, rng))
+    trees = Trees.from_heads([search.heads[1:] for search in searches])
+    oracle, standard = oracles.create("attardi_search", degree=1), oracles.create("context_rows", "any")
+    np.testing.assert_array_equal(oracle.bind(trees).score_batch(batch), standard.bind(trees).score_batch(batch))
 
 
 @pytest.mark.parametrize("degree", [2, 3])
@@ -115,81 +116,75 @@ def test_neither_memo_nor_order_nor_company_matter(max_bytes, degree):
     draws = [random_trees.random_mildly_nonprojective_tree, lambda rng, n: random_trees.random_tree(rng, min(n, 10))]
     heads = [rng.choice(draws)(rng, rng.randint(1, LONGEST)) for _ in range(12)]
     if COMPILED:
-        heads += [attardi_brute_force.random_parseable_tree(rng, 70, degree)]  # two words a configuration
-    found = [
-        (s, now) for s, tree in enumerate(heads) for now in computation_following(rng, tree, oracle, rng.choice([0.5, 0.9]))
-    ]
-    trees = Trees.from_heads(heads)
-    expected = scores_of(oracle.bind(trees), found)
+        heads += [parseable_tree(rng, 70, degree)]  # two words a configuration
+    searches = searches_of(heads, degree)
+    found = [(s, now) for s, one in enumerate(searches) for now in following(rng, one, oracle, rng.choice([0.5, 0.9]))]
+    expected = oracle.bind(Trees.from_heads(heads)).score_batch(AttardiSearch.query(0, found))
     rng.shuffle(order := list(range(len(found))))
-    bound = oracles.create("attardi_search", degree=degree, max_bytes=max_bytes).bind(trees)
+    bound = oracles.create("attardi_search", degree=degree, max_bytes=max_bytes).bind(Trees.from_heads(heads))
     assert bound.memo[0].nbytes <= max_bytes
-    np.testing.assert_array_equal(scores_of(bound, [found[i] for i in order]), expected[order])
-    np.testing.assert_array_equal(scores_of(bound, found), expected)
+    shuffled = AttardiSearch.query(0, [found[i] for i in order])
+    np.testing.assert_array_equal(bound.score_batch(shuffled), expected[order])
+    np.testing.assert_array_equal(bound.score_batch(AttardiSearch.query(0, found)), expected)
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_search_and_tabular_agree_on_longer_sentences():
     rng = random.Random(30)
     search, tabular = oracles.create("attardi_search"), oracles.create("attardi_tabular")
-    heads = [attardi_brute_force.random_parseable_tree(rng, n, 2, rng.choice([0.4, 0.6])) for n in (30, 30, 20, 20, 15, 15)]
+    heads = [parseable_tree(rng, n, 2, rng.choice([0.4, 0.6])) for n in (30, 30, 20, 20, 15, 15)]
     assert not all(map(brute_force.is_projective, heads))
-    found = []
-    for s, tree in enumerate(heads):
-        found += [(s, now) for now in computation_following(rng, tree, search, 0.9) if rng.random() < 0.3]
-    trees = Trees.from_heads(heads)
-    np.testing.assert_array_equal(scores_of(tabular.bind(trees), found), scores_of(search.bind(trees), found))
+    searches = searches_of(heads, 2)
+    found = [(s, now) for s, one in enumerate(searches) for now in following(rng, one, search, 0.9) if rng.random() < 0.3]
+    assert found_by(tabular, searches, found) == found_by(search, searches, found)
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_threads_may_ask_at_the_same_time():
     rng = random.Random(4)
-    heads = [random_trees.random_mildly_nonprojective_tree(rng, 15) for _ in range(20)]
-    found = random_computations(rng, heads, 2)
-    trees = Trees.from_heads(heads)
-    expected = scores_of(oracles.create("attardi_search").bind(trees), found)
+    searches = searches_of((random_trees.random_mildly_nonprojective_tree(rng, 15) for _ in range(20)), 2)
+    batch = AttardiSearch.query(0, walked(searches, rng))
+    trees = Trees.from_heads([search.heads[1:] for search in searches])
+    expected = oracles.create("attardi_search").bind(trees).score_batch(batch)
     bound = oracles.create("attardi_search").bind(trees)
     with ThreadPoolExecutor(4) as pool:
-        for answer in pool.map(lambda _: scores_of(bound, found), range(8)):
+        for answer in pool.map(lambda _: bound.score_batch(batch), range(8)):
             np.testing.assert_array_equal(answer, expected)
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 @pytest.mark.parametrize("degree", DEGREES)
 def test_parseable_is_what_some_computation_makes(degree, n):
-    heads = list(random_trees.all_trees(n))
-    able = parseable(Trees.from_heads(heads), degree)
-    for tree, answer in zip(heads, able, strict=True):
-        assert answer == (attardi_brute_force.TransitionScores(tree, degree).best(attardi_brute_force.INITIAL) == n), tree
+    searches = searches_of(random_trees.all_trees(n), degree)
+    able = parseable(Trees.from_heads([search.heads[1:] for search in searches]), degree)
+    assert able.tolist() == [search.best(search.initial) == n for search in searches]
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 @pytest.mark.parametrize("degree", DEGREES)
 def test_static_loses_the_fewest_edges_and_attaches_as_soon_as_it_may(degree, n):
     oracle = oracles.create("attardi_static", degree=degree)
-    heads = list(random_trees.all_trees(n))
-    bound = oracle.bind(Trees.from_heads(heads))
+    searches = searches_of(random_trees.all_trees(n), degree)
+    bound = oracle.bind(Trees.from_heads([search.heads[1:] for search in searches]))
     eager = [*(transition + depth for depth in ("", "2", "3")[:degree] for transition in ("la", "ra")), "sh"]
-    for s, tree in enumerate(heads):
-        search = attardi_brute_force.TransitionScores(tree, degree)
-        now, made = attardi_brute_force.INITIAL, 0
-        while options := list(attardi_brute_force.transitions(now, n, degree)):
-            answer = by_name(oracle, scores_of(bound, [(s, now)])[0])
+    for s, search in enumerate(searches):
+        now, made = search.initial, 0
+        while options := list(search.transitions(now)):
+            answer = search.read(oracle, now, bound.score_batch(search.query(n, [(s, now)]))[0])
             assert sorted(answer.values()) == [0] * (len(options) - 1) + [1]
-            scores = search(now)
+            scores = search.scores(now)
             expected = min((transition for transition in scores if scores[transition] == max(scores.values())), key=eager.index)
-            assert answer[expected] == 1, (tree, now)
-            _, arc, now = next(option for option in options if option[0] == expected)
-            made += arc is not None and tree[arc[1] - 1] == arc[0]
-        assert made == search.best(attardi_brute_force.INITIAL)
+            assert answer[expected] == 1, (search.heads, now)
+            arc, after = next(option[1:] for option in options if option[0] == expected)
+            made, now = made + search.gain(now, arc), after
+        assert made == search.best(search.initial)
 
 
 @given(random_trees.trees_with_configuration(random_trees.trees(max_size=20)), st.sampled_from([2, 3, 9]))
-@settings(deadline=None, max_examples=100 if COMPILED else 10)
 def test_static_answers_one_applicable_transition_anywhere(case, degree):
     heads, stack, front = case
     scores = oracles.create("attardi_static", degree=degree).step_scores(heads, stack, range(front, len(heads) + 1))
-    applicable = [name for name, _, _ in attardi_brute_force.transitions((stack, front), len(heads), degree)]
+    applicable = [name for name, _, _ in AttardiSearch(heads, degree).transitions((stack, front))]
     assert list(scores) == applicable
     assert sorted(scores.values()) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
 
@@ -216,7 +211,8 @@ def test_the_longest_sentences(name):
     n = 9999
     heads = [random_trees.chain(n), random_trees.star(n, 5000), [*range(2, n + 1), 0]]
     bound = oracles.create(name).bind(Trees.from_heads(heads))
-    scores = scores_of(bound, [*((s, attardi_brute_force.INITIAL) for s in range(3)), (0, (tuple(range(n + 1)), n + 1))])
+    batch = [(0, (0,), 1), (1, (0,), 1), (2, (0,), 1), (0, range(n + 1), n + 1)]
+    scores = bound.score_batch(random_trees.query(batch))
     if name == "attardi_search":
         assert scores[:3, 0].tolist() == [n] * 3
         assert scores[3].tolist() == [NOT_APPLICABLE, n, n - 2, n - 1, n - 2]
@@ -227,7 +223,7 @@ def test_a_search_past_max_states_is_refused_by_sentence():
     heads = [[0], random_trees.random_tree(rng, 40)]
     bound = oracles.create("attardi_search", degree=1, max_states=300).bind(Trees.from_heads(heads))
     with pytest.raises(ValueError, match=r"sentence 1 .*40 tokens.* 300 states .*degree"):
-        scores_of(bound, [(0, attardi_brute_force.INITIAL), (1, attardi_brute_force.INITIAL)])
+        bound.score_batch(random_trees.query([(0, (0,), 1), (1, (0,), 1)]))
 
 
 def test_tabular_refuses_what_cannot_be_parsed_and_names_the_exact_oracle():
@@ -273,3 +269,41 @@ def test_what_they_do_not_know_is_refused(name):
 def test_impossible_limits_are_refused(max_states, max_bytes):
     with pytest.raises(ValueError, match=r"max_states .* 1 .*max_bytes .* 0"):
         oracles.create("attardi_search", max_states=max_states, max_bytes=max_bytes)
+
+
+# The guided search of attardi_search: it changes no score, and is worth it.
+
+
+@pytest.mark.parametrize("degree", DEGREES)
+def test_guided_from_the_start_it_equals_brute_force(degree, monkeypatch):
+    monkeypatch.setattr("oracles.attardi.search.UNGUIDED_STATES", 0)
+    oracle = oracles.create("attardi_search", degree=degree)
+    for n in range(1, LARGEST + 1):
+        compare_everywhere(oracle, searches_of(random_trees.all_trees(n), degree))
+    rng = random.Random(degree)
+    heads = (random_trees.random_any_tree(rng, rng.randint(5, 7)) for _ in range(20 if COMPILED else 3))
+    compare(oracle, longer := searches_of(heads, degree), walked(longer, rng))
+
+
+@pytest.mark.parametrize("degree", DEGREES)
+def test_guidance_changes_no_score(degree):
+    rng = random.Random(degree)
+    n = 20 if COMPILED else 9
+    trees = Trees.from_heads([random_trees.random_mildly_nonprojective_tree(rng, n) for _ in range(4)])
+    batch = random_trees.query([(s, range(front), front) for s in range(4) for front in range(1, n + 2, 4)])
+    guided, unguided = (oracles.create("attardi_search", degree=degree).bind(trees) for _ in range(2))
+    guided.unguided_states, unguided.unguided_states = 0, unguided.max_states
+    assert guided.expanded == 0
+    np.testing.assert_array_equal(guided.score_batch(batch), unguided.score_batch(batch))
+
+
+@pytest.mark.skipif(not COMPILED, reason="too many states for plain Python")
+@pytest.mark.parametrize("degree", DEGREES)
+def test_what_is_wrong_deep_in_the_stack_is_found_at_once(degree):
+    buried = random_trees.random_any_tree(random.Random(2), 12)
+    heads = buried + list(range(12, 32))  # under it a chain, all of which is to be shifted before the stack is undone
+    guided, unguided = (oracles.create("attardi_search", degree=degree).bind(Trees.from_heads([heads])) for _ in range(2))
+    unguided.unguided_states = unguided.max_states
+    batch = random_trees.query([(0, range(13), 13)])
+    np.testing.assert_array_equal(guided.score_batch(batch), unguided.score_batch(batch))
+    assert 0 < guided.expanded < unguided.expanded / 10

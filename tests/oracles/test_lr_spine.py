@@ -5,99 +5,66 @@ from __future__ import annotations
 import os
 import random
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
+from oracles import NonProjectiveGoldError, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles import lr_spine_search
+from tests.oracles.searches import LrSpineSearch, compare, compare_everywhere, found_by, walked
 
 # Exhaustive up to this many tokens.
 LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3"))
 LONGEST = 30 if COMPILED else 8
-EXACT = ["lr_spine_chart", "lr_spine_tabular"]
-
-
-def scores_of(name, heads, cases, **options):
-    """[{transition: score}] of (sentence, configuration) pairs, in one batch."""
-    longest = max(map(len, heads))
-    bound = oracles.create(name, **options).bind(Trees.from_heads(heads))
-    scores = bound.score_batch(lr_spine_search.query(cases, longest))
-    assert scores.dtype == np.int16
-    return [lr_spine_search.by_name(case[1], row, NOT_APPLICABLE) for case, row in zip(cases, scores, strict=True)]
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
-@pytest.mark.parametrize("name", EXACT)
-def test_equals_brute_force_everywhere(name, n):
-    projective = name == "lr_spine_tabular"
-    configurations = lr_spine_search.configurations(n)
-    for heads in brute_force.projective_trees(n) if projective else random_trees.all_trees(n):
-        search = lr_spine_search.TransitionScores(heads)
-        cases = [(0, configuration) for configuration in configurations]
-        for configuration, scores in zip(configurations, scores_of(name, [heads], cases), strict=True):
-            assert scores == search(configuration), (heads, configuration)
+@pytest.mark.parametrize(("name", "trees"), [("chart", random_trees.all_trees), ("tabular", brute_force.projective_trees)])
+def test_equals_brute_force_everywhere(name, trees, n):
+    compare_everywhere(oracles.create(f"lr_spine_{name}"), [*map(LrSpineSearch, trees(n))])
 
 
 @given(random_trees.trees(5, 7) | random_trees.projective_trees(5, 7), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=10 if not COMPILED else 80)
 def test_equal_brute_force_on_random_trees(heads, rng):
-    search = lr_spine_search.TransitionScores(heads)
-    cases = [(0, configuration) for configuration in lr_spine_search.random_computation(rng, len(heads))]
-    expected = [search(configuration) for _, configuration in cases]
-    assert scores_of("lr_spine_chart", [heads], cases) == expected
+    searches = [LrSpineSearch(heads)]
+    cases = walked(searches, rng)
+    compare(oracles.create("lr_spine_chart"), searches, cases)
     if brute_force.is_projective(heads):
-        assert scores_of("lr_spine_tabular", [heads], cases) == expected
+        compare(oracles.create("lr_spine_tabular"), searches, cases)
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_equals_brute_force_in_a_sample_of_six_tokens():
     rng = random.Random(6)
-    configurations = lr_spine_search.configurations(6)
-    heads = [random_trees.random_any_tree(rng, 6) for _ in range(12)]
-    cases = [(s, rng.choice(configurations)) for s in range(len(heads)) for _ in range(300)]
-    searches = [lr_spine_search.TransitionScores(tree) for tree in heads]
-    expected = [searches[s](configuration) for s, configuration in cases]
-    assert scores_of("lr_spine_chart", heads, cases) == expected
-
-
-def computation_following(rng, heads, oracle, follow):
-    """The configurations of a computation that takes a best transition with probability ``follow``, else any."""
-    now = lr_spine_search.INITIAL
-    while options := list(lr_spine_search.transitions(now, len(heads))):
-        yield now
-        if rng.random() < follow:
-            stack, front = now
-            scores = oracle.step_scores(heads, stack, range(front, len(heads) + 1))
-            best = max(scores.values())
-            options = [option for option in options if scores[option[0]] == best]
-        now = rng.choice(options)[2]
+    searches = [LrSpineSearch(random_trees.random_any_tree(rng, 6)) for _ in range(12)]
+    compare_everywhere(oracles.create("lr_spine_chart"), searches, 300)
 
 
 def test_chart_and_tabular_agree_on_longer_sentences():
     rng = random.Random(30)
-    chart = oracles.create("lr_spine_chart")
+    chart, tabular = oracles.create("lr_spine_chart"), oracles.create("lr_spine_tabular")
     heads = [random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8])) for n in [LONGEST] * 2 + [LONGEST // 2] * 4]
-    cases = []
-    for s, tree in enumerate(heads):
-        computation = [(s, now) for now in computation_following(rng, tree, chart, rng.choice([0.5, 0.9, 1.0]))]
-        cases += [case for case in computation if rng.random() < 0.5]
-    assert scores_of("lr_spine_chart", heads, cases) == scores_of("lr_spine_tabular", heads, cases)
+    searches, cases = [*map(LrSpineSearch, heads)], []
+    for s, search in enumerate(searches):
+
+        def scores(now, tree=heads[s]):
+            return chart.step_scores(tree, now[0], range(now[1], len(tree) + 1))
+
+        cases += [(s, now) for now in search.walk(rng, rng.choice([0.5, 0.9, 1.0]), scores) if rng.random() < 0.5]
+    assert found_by(chart, searches, cases) == found_by(tabular, searches, cases)
 
 
 def test_neither_order_nor_company_nor_forgotten_charts_matter():
     rng = random.Random(2)
-    heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(12)]
-    cases = [(s, now) for s, tree in enumerate(heads) for now in lr_spine_search.random_computation(rng, len(tree))]
-    expected = scores_of("lr_spine_chart", heads, cases)
+    searches = [LrSpineSearch(random_trees.random_any_tree(rng, rng.randint(1, LONGEST))) for _ in range(12)]
+    cases = walked(searches, rng)
+    expected = found_by(oracles.create("lr_spine_chart"), searches, cases)
     rng.shuffle(order := list(range(len(cases))))
     # Room for one or two charts: most are filled again and again.
-    shuffled = scores_of("lr_spine_chart", heads, [cases[i] for i in order], max_bytes=3 * 40 * 40)
-    assert shuffled == [expected[i] for i in order]
+    small = oracles.create("lr_spine_chart", max_bytes=3 * 40 * 40)
+    assert found_by(small, searches, [cases[i] for i in order]) == [expected[i] for i in order]
 
 
 def test_a_chart_that_does_not_fit_is_refused():
@@ -112,10 +79,9 @@ def test_a_thousand_tokens_and_a_spine_as_long():
     # The whole chain is one element with a long right spine, or the mirror image of it; the last token is in the buffer.
     right_chain = (((0,), (0,)), ((1,), tuple(range(1, n))))
     left_chain = (((0,), (0,)), (tuple(range(n - 1, 0, -1)), (n - 1,)))
-    scores = scores_of("lr_spine_chart", heads, [(0, (right_chain, n)), (1, (left_chain, n)), (0, lr_spine_search.INITIAL)])
-    assert scores[0] == {"sh": 2, "ra1": 2}
-    assert scores[1] == {"sh": 2, "ra1": 1}
-    assert scores[2] == {"sh": n}
+    searches = [*map(LrSpineSearch, heads)]
+    cases = [(0, (right_chain, n)), (1, (left_chain, n)), (0, LrSpineSearch.initial)]
+    assert found_by(oracles.create("lr_spine_chart"), searches, cases) == [{"sh": 2, "ra1": 2}, {"sh": 2, "ra1": 1}, {"sh": n}]
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
@@ -123,18 +89,18 @@ def test_partial_finds_all_optimal_transitions_of_gold_paths(n):
     partial = oracles.create("lr_spine_partial")
     compared = 0
     for heads in brute_force.projective_trees(n):
-        search = lr_spine_search.TransitionScores(heads)
-        agenda, seen = [lr_spine_search.INITIAL], {lr_spine_search.INITIAL}
+        search = LrSpineSearch(heads)
+        agenda, seen = [search.initial], {search.initial}
         while agenda:
             now = agenda.pop()
-            scores = search(now)
+            scores = search.scores(now)
             if not scores:
                 continue
             best = {transition for transition, score in scores.items() if score == max(scores.values())}
             answer = partial.step_scores(heads, now[0], range(now[1], n + 1))
             assert answer == {transition: int(transition in best) for transition in scores}, (heads, now)
             compared += 1
-            for transition, _, after in lr_spine_search.transitions(now, n):
+            for transition, _, after in search.transitions(now):
                 if transition in best and after not in seen:
                     seen.add(after)
                     agenda.append(after)
@@ -188,4 +154,4 @@ def test_a_batch_without_children_is_refused():
 
 def test_an_empty_batch():
     bound = oracles.create("lr_spine_chart").bind(Trees.from_heads([[0]]))
-    assert bound.score_batch(lr_spine_search.query([], 1)).shape == (0, 1)
+    assert bound.score_batch(LrSpineSearch.query(1, [])).shape == (0, 1)

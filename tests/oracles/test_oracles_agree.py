@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -16,7 +16,6 @@ from tests import brute_force, random_trees
 from tests.jit import COMPILED
 
 LONGEST = 60 if COMPILED else 10
-EXAMPLES = 150 if COMPILED else 10
 
 OTHERS = {"static", "arc_standard_tabular"}  # no claim, and too slow
 PROJECTIVE = [name for name in oracles.names() if name not in OTHERS]
@@ -58,7 +57,6 @@ def nested(n: int) -> list[int]:
 
 
 @given(st.integers(0, 2**32), st.integers(1, LONGEST), st.sampled_from(Strategy), st.booleans())
-@settings(deadline=None, max_examples=EXAMPLES)
 def test_on_any_configuration(seed, n, strategy, projective):
     rng = random.Random(seed)  # a hundred times faster than one that hypothesis directs
     draw = random_trees.random_projective_tree if projective else random_trees.random_any_tree

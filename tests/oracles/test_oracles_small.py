@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -86,7 +86,6 @@ def test_equals_brute_force_everywhere(name, strategy, n):
 
 
 @given(st.data(), st.sampled_from(Strategy))
-@settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_equal_brute_force_on_random_trees(data, strategy):
     heads, stack, front = data.draw(
         random_trees.trees_with_configuration(random_trees.trees(6, 9) | random_trees.projective_trees(6, 9))
@@ -171,7 +170,6 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
 
 
 @given(random_trees.trees_with_configuration(random_trees.projective_trees(max_size=30)), st.sampled_from(Strategy))
-@settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_static_answers_one_applicable_step_anywhere(case, strategy):
     heads, stack, front = case
     scores = ArcStandardStatic(strategy).step_scores(heads, stack, range(front, len(heads) + 1))

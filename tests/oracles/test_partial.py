@@ -6,9 +6,7 @@ The searches count an arc if its head is the gold one, and no head is equal to o
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,24 +14,13 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import NOT_APPLICABLE, PROJECTIVIZATIONS, UNKNOWN_HEAD, PartialGoldError, Query, Trees
+from oracles import PROJECTIVIZATIONS, UNKNOWN_HEAD, PartialGoldError, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles import (
-    attardi_brute_force,
-    lr_spine_search,
-    test_arc_eager,
-    test_arc_hybrid,
-    test_covington,
-    test_pointer,
-)
-from tests.oracles.arc_eager_search import ArcEagerSearch
-from tests.oracles.covington_search import CovingtonSearch
+from tests.oracles import searches, test_pointer
+from tests.oracles.searches import Search, compare_everywhere
 
 Gold = list[int]
-ScoresOf = Callable[[Any], dict[str, int]]
-SearchOf = Callable[[Gold], tuple[Callable[[], Iterable[Any]], ScoresOf]]
-"""From a gold tree to what finds all configurations, and to what scores the transitions of one."""
 
 
 def hidden_in_all_ways(tree: Sequence[int]) -> set[tuple[int, ...]]:
@@ -54,130 +41,65 @@ def random_partial_trees(n: int, count: int) -> list[Gold]:
     ]
 
 
-@dataclass
-class Searched:
-    """An oracle, and a search that scores the transitions of its system."""
-
-    oracle: str
-    options: dict[str, Any]
-    search: SearchOf
-    query: Callable[[int, list[tuple[int, Any]]], Query]
-    read: Callable[[Any, np.ndarray], dict[str, int]] | None = None
-
-    def __str__(self) -> str:
-        return "-".join([self.oracle, *map(str, self.options.values())])
-
-    def compare(self, golds: Sequence[Gold]) -> None:
-        oracle, rng = oracles.create(self.oracle, **self.options), random.Random(0)
-        names = oracle.transition_names or ("sh", "rl", "rr")
-        everywhere: dict[int, list[Any]] = {}  # by length; the same for all gold trees
-        for gold in golds:
-            configurations, scores = self.search(gold)
-            if len(gold) not in everywhere:
-                everywhere[len(gold)] = sorted(configurations())
-            some = everywhere[len(gold)] if len(gold) < 5 else rng.sample(everywhere[len(gold)], 20)
-            bound = oracle.bind(Trees.from_heads([gold], partial=True))
-            rows = bound.score_batch(self.query(len(gold), [(0, now) for now in some]))
-            for now, row in zip(some, np.where(rows == NOT_APPLICABLE, rows, rows // bound.gold_weight), strict=True):
-                found = oracles.interface.by_name(names, row) if self.read is None else self.read(now, row)
-                assert found == scores(now), (gold, now)
-
-
-def plain_query(n: int, cases: list[tuple[int, Any]]) -> Query:
-    return random_trees.query([(s, *now) for s, now in cases])
-
-
-def arc_standard(strategy: str) -> SearchOf:
-    def search(gold: Gold) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
-        steps = brute_force.StepScores(gold, strategy)
-
-        def scores(now: Any) -> dict[str, int]:
-            return {name: score for name, score in zip(("sh", "rl", "rr"), steps(*now), strict=True) if score is not None}
-
-        return lambda: brute_force.configurations(len(gold)), scores
-
-    return search
-
-
-def arc_hybrid(gold: Gold, single_root: bool = False) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
-    found = test_arc_hybrid.brute_force_scores(tuple(gold), single_root)
-    return lambda: brute_force.configurations(len(gold)), lambda now: found(*now)
-
-
-def attardi(degree: int) -> SearchOf:
-    return lambda gold: (lambda: brute_force.configurations(len(gold)), attardi_brute_force.TransitionScores(gold, degree))
-
-
-def reached(search: Any) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
-    return search.reachable, search.scores
-
-
-def by_chart(gold: Gold) -> tuple[Callable[[], Iterable[Any]], ScoresOf]:
-    return lambda: lr_spine_search.configurations(len(gold)), lr_spine_search.TransitionScores(gold)
-
-
-def with_options(search: Callable[..., Any]) -> Callable[..., SearchOf]:
-    """From options to what searches with them."""
-    return lambda **options: lambda gold: reached(search(gold, **options))
-
-
+# An oracle, its options, and those of the search.
+Case = tuple[str, dict[str, Any], Callable[..., Search[Any]], dict[str, Any]]
 STANDARD = ("context_rows", "nederhof_cubic")
-FAST = [
-    *(Searched(name, {"strategy": s}, arc_standard(s), plain_query) for name in STANDARD for s in oracles.Strategy),
+NEAREST = [{"strategy": strategy, "ties": "nearest_ancestor"} for strategy in ("left_before_right", "any")]
+FAST: list[Case] = [
     *(
-        Searched(name, {"strategy": s, "ties": "nearest_ancestor"}, arc_standard(s), plain_query)
+        (name, options, searches.ArcStandardSearch, {"strategy": options["strategy"]})
         for name in STANDARD
-        for s in ("left_before_right", "any")
+        for options in [*({"strategy": strategy} for strategy in oracles.Strategy), *NEAREST]
     ),
-    Searched("nederhof_cubic", {"share_chart": False}, arc_standard("left_before_right"), plain_query),
-    *(
-        Searched("arc_hybrid_rows", {"single_root": root}, partial(arc_hybrid, single_root=root), plain_query)
-        for root in (False, True)
-    ),
-    *(Searched("attardi_search", {"degree": degree}, attardi(degree), plain_query) for degree in (1, 2, 3)),
-    Searched(
-        "lr_spine_chart",
-        {},
-        by_chart,
-        lambda n, cases: lr_spine_search.query(cases, n),
-        lambda now, row: lr_spine_search.by_name(now, row, NOT_APPLICABLE),
-    ),
+    ("nederhof_cubic", {"share_chart": False}, searches.ArcStandardSearch, {"strategy": "left_before_right"}),
+    *(("arc_hybrid_rows", {"single_root": root}, searches.ArcHybridSearch, {"single_root": root}) for root in (False, True)),
+    *(("attardi_search", {"degree": degree}, searches.AttardiSearch, {"degree": degree}) for degree in (1, 2, 3)),
+    ("lr_spine_chart", {}, searches.LrSpineSearch, {}),
 ]
-SLOW = [
+SLOW: list[Case] = [
     *(
-        Searched("arc_eager_rows", kind, with_options(ArcEagerSearch)(**kind), test_arc_eager.query)
+        ("arc_eager_rows", kind, searches.ArcEagerSearch, kind)
         for kind in [{"single_root": root, "nonmonotonic": undoes} for root in (0, 1) for undoes in (0, 1)]
     ),
-    Searched("arc_eager_rows", {"ties": "commit"}, with_options(ArcEagerSearch)(), test_arc_eager.query),
-    Searched("covington_loss", {}, with_options(CovingtonSearch)(), test_covington.query),
-    Searched("covington_loss", {"ties": "commit"}, with_options(CovingtonSearch)(), test_covington.query),
+    ("arc_eager_rows", {"ties": "commit"}, searches.ArcEagerSearch, {}),
+    ("covington_loss", {}, searches.CovingtonSearch, {}),
+    ("covington_loss", {"ties": "commit"}, searches.CovingtonSearch, {}),
 ]
+
+
+def named(case: Case) -> str:
+    return "-".join([case[0], *map(str, case[1].values())])
+
+
+def compare(case: Case, golds: Sequence[Gold], most: int | None = None) -> None:
+    name, options, search, search_options = case
+    compare_everywhere(oracles.create(name, **options), [search(gold, **search_options) for gold in golds], most)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("searched", [*FAST, *SLOW], ids=str)
-def test_equals_search_everywhere(n, searched):
-    searched.compare(partial_trees(n))
+@pytest.mark.parametrize("case", [*FAST, *SLOW], ids=named)
+def test_equals_search_everywhere(n, case):
+    compare(case, partial_trees(n))
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
-@pytest.mark.parametrize("searched", [*FAST, *(pytest.param(one, marks=pytest.mark.long) for one in SLOW)], ids=str)
-def test_equals_search_everywhere_with_four_tokens(searched):
-    searched.compare(partial_trees(4))
+@pytest.mark.parametrize("case", [*FAST, *(pytest.param(one, marks=pytest.mark.long) for one in SLOW)], ids=named)
+def test_equals_search_everywhere_with_four_tokens(case):
+    compare(case, partial_trees(4))
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 @pytest.mark.parametrize("n", [5, 6])
-@pytest.mark.parametrize("searched", FAST, ids=str)
-def test_equals_search_in_samples(searched, n):
-    searched.compare(random_partial_trees(n, 10))
+@pytest.mark.parametrize("case", FAST, ids=named)
+def test_equals_search_in_samples(case, n):
+    compare(case, random_partial_trees(n, 10), 20)
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 @pytest.mark.parametrize(("n", "trees"), [(4, 12), pytest.param(5, 10, marks=pytest.mark.long)])
-@pytest.mark.parametrize("searched", SLOW, ids=str)
-def test_slow_searches_in_samples(searched, n, trees):
-    searched.compare(random_partial_trees(n, trees))
+@pytest.mark.parametrize("case", SLOW, ids=named)
+def test_slow_searches_in_samples(case, n, trees):
+    compare(case, random_partial_trees(n, trees), None if n < 5 else 20)
 
 
 @pytest.mark.parametrize("single_root", [False, True])

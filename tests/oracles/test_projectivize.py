@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracles
 from oracles import PROJECTIVIZATIONS, Trees
@@ -18,7 +18,6 @@ from tests import brute_force, random_trees
 from tests.jit import COMPILED
 
 LARGEST = 3 if not COMPILED else 5
-EXAMPLES = 10 if not COMPILED else 100
 
 
 def faults(heads, tree) -> tuple[int, int, int]:
@@ -56,13 +55,11 @@ def test_all_small_trees():
 
 
 @given(random_trees.trees(6, 7))
-@settings(deadline=None, max_examples=EXAMPLES)
 def test_random_trees(heads):
     check_against_enumeration(heads)
 
 
 @given(random_trees.projective_trees(max_size=20))
-@settings(deadline=None, max_examples=EXAMPLES)
 def test_projective_trees_stay_as_they_are(heads):
     for choice in PROJECTIVIZATIONS:
         assert oracles.projectivize(heads, choice) == heads
@@ -108,7 +105,6 @@ def test_counts_are_exact_beyond_64_bits():
 
 
 @given(random_trees.trees(max_size=12))
-@settings(deadline=None, max_examples=EXAMPLES)
 def test_lifting_is_projective_attaches_to_ancestors_and_keeps_no_more_edges(heads):
     lifted = oracles.lift(heads)
     assert brute_force.is_projective(lifted)
@@ -133,7 +129,6 @@ def slow_lift(heads: list[int]) -> list[int]:
 
 
 @given(random_trees.trees(max_size=12))
-@settings(deadline=None, max_examples=EXAMPLES)
 def test_the_smallest_arc_is_lifted_first(heads):
     assert oracles.lift(heads) == slow_lift(heads)
 

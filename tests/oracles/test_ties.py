@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -90,7 +90,6 @@ def test_equals_brute_force_on_a_sample_of_the_next_size(strategy):
 
 
 @given(random_trees.trees_with_configuration(random_trees.trees(5, 7)), st.sampled_from(Strategy))
-@settings(deadline=None, max_examples=300 if COMPILED else 10)
 def test_equals_brute_force_on_random_trees(case, strategy):
     heads, stack, front = case
     [expected] = as_array([search(heads, strategy)(stack, front)])
