@@ -143,12 +143,12 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
         runs.append(_train_one(plan, own, [_HydraFiles(job, settings), *observers], how))
 
     from parser.training.observers.console import final_table
-    from parser.training.run import together
+    from parser.training.run import pool_folds
     from parser.training.run_folder import METRICS
 
     metrics, written = runs[0], "model, metrics.json and TensorBoard events"
     if several:
-        metrics, written = together(runs), "metrics.json, and a folder for each fold, with its model"
+        metrics, written = pool_folds(runs), "metrics.json, and a folder for each fold, with its model"
         write_json(folder / METRICS, metrics)
     shown = final_table(metrics)
     results.debug("\n%s", shown)

@@ -86,7 +86,7 @@ class GoldPart:
         UAS counts the words whose head is known; ``known_heads`` is their number, if it is not all. LAS counts the words whose
         head and relation are known. A score of no words is left out.
         """
-        found = self.of_words(parses)
+        found = self.word_arcs(parses)
 
         def of_some(words: np.ndarray | slice) -> dict[str, float]:
             gold, own = (self.heads[words], self.relations[words]), (found[0][words], found[1][words])
@@ -142,11 +142,11 @@ class GoldPart:
 
         Those that are not ``labelled`` do not count.
         """
-        heads, relations = self.of_words(parses)
+        heads, relations = self.word_arcs(parses)
         attached = heads == self.heads
         return attached.astype(np.int64), (attached & (relations == self.relations)).astype(np.int64)
 
-    def of_words(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
+    def word_arcs(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """Return int32[words] predicted heads and relations, without the entries of the roots."""
         roots = parses.offsets[:-1]
         return np.delete(parses.heads, roots), np.delete(parses.relations, roots)

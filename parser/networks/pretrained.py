@@ -266,7 +266,7 @@ def key(pieces: np.ndarray) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(pieces).tobytes()).digest()
 
 
-def remember(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Path) -> None:
+def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Path) -> None:
     """Makes the vectors of the sentences known, which are computed unless a file of the folder has them.
 
     A file is called by the sums of the encoder, the layers and the sentences, and by what else decides on the last digits.

@@ -18,7 +18,7 @@ from parser.model.extension import difference, take_over
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
-from parser.networks.pretrained import remember, vector_cache
+from parser.networks.pretrained import cache_vectors, vector_cache
 from parser.settings.groups import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass[Any]]]:
-    """A new model, and the passes that train it, one after the other."""
+    """Return a new model, and the passes that train it, in their order."""
     if isinstance(plan.model, LinearPlan):
         return _linear(plan, context)
     return _classifier(plan, plan.model, context)
@@ -58,9 +58,9 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     if plan.start is not None:
         old = Model.load(Path(plan.start), int8=False)
         _check_start(plan, network, model, old)
-        old.classifier.to(plan.device)  # made here: it draws numbers from the same generator as what follows
+        old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
         take_over(model, old)
-    _remember(model, network, context)
+    _cache_vectors(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
@@ -91,20 +91,20 @@ def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[Training
 
 
 def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> None:
-    """Refuses a model to begin with that is not like the one that would be trained."""
+    """Refuse to continue training a model that differs from what this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
-        raise SettingsError(f"start={plan.start}: that model tells no treebanks apart; give treebank.train a list of files")
+        raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
     for key, given in {"vectors.subwords": network.subwords, "encoder.pretrained": network.pretrained_encoder}.items():
         if given is not None:
-            raise SettingsError(f"start={plan.start}: a model keeps the {key.partition('.')[2]} that it has; leave out {key}")
+            raise SettingsError(f"start={plan.start}: a model keeps its own {key.partition('.')[2]}; leave out {key}")
     wanted = network.pretrained
     if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
         raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
     if (found := difference(model, old)) is not None:
         key, here, there = found
         raise SettingsError(
-            f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; its weights are of use only where "
-            f"features, layers and system are the same: {same_network(plan.start)}, and others only for training"
+            f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
+            f"be the same: {same_network(plan.start)}; only settings of training may differ"
         )
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
@@ -112,23 +112,24 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         )
 
 
-def _remember(model: Model, network: NetworkPlan, context: RunContext) -> None:
-    """Computes what a pretrained encoder makes of the sentences, once, where training does not change it."""
+def _cache_vectors(model: Model, network: NetworkPlan, context: RunContext) -> None:
+    """Compute the vectors of a pretrained encoder for all sentences, unless training changes them."""
     spec, corpus = model.spec.pretrained, context.corpus
     if spec is None or network.pretrained is None or spec.tuned:
         return
     folder = vector_cache() if network.pretrained.cache is None else Path(network.pretrained.cache)
-    log.info("computing the vectors of the pretrained encoder, but for those in %s", folder)
+    log.info("computing the vectors of the pretrained encoder that are not yet in %s", folder)
     parts = [corpus.vocabularies.encode(corpus.train.sentences)]
     parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
     with context.stopwatch("pretrained"):
         for part, rows in corpus.vocabularies.placed:
             if isinstance(part, Pieces):
-                remember(model.readers()[part.name], [Sentences(some.values[rows], some.offsets) for some in parts], folder)
+                encoded = [Sentences(some.values[rows], some.offsets) for some in parts]
+                cache_vectors(model.readers()[part.name], encoded, folder)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
-    """A model with fresh weights, drawn from torch's global generator, and the corpus's word vectors."""
+    """Return a model with the corpus's word vectors; its other weights are drawn from torch's global generator."""
     known = [*corpus.vocabularies.attributes, RELATION]
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
     if network.vectors is not None and (length := corpus.vector_length) is not None:

@@ -1,9 +1,8 @@
-"""Lemmas are learned after the parser, which they leave as it is, from forms and from the tags that the parser predicts.
+"""Lemmas are learned after the parser, from forms and from the tags that the parser predicts. The parser does not change.
 
-What the network reads of a word's context are the probabilities of its tags. For training words these are computed with dropout
-in force, so that they are as uncertain as those of new words: learned from gold tags, lemmas are worse. Of known words nothing
-needs to be learned, which training settles (data/lemmas.py); so a word counts a few times at most, however frequent it is. All
-rules that lead to its lemma are right.
+Of a word's context the network reads only the probabilities of its tags. For training words they are computed with dropout,
+so that they are as uncertain as for new words: lemmas learned from gold tags are worse. Lemmas of known words are looked up
+(data/lemmas.py), so a frequent word counts only a few times. Every rule that leads to the right lemma is right.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 
-# How often a form counts that has the same tags and the same lemma (once: 0.3 worse on hu's dev part), and how often tags are
-# predicted with dropout.
+# How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how often tags are predicted
+# with dropout.
 _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
 
 @torch.random.fork_rng(devices=[])
 def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
-    """Learns the lemmas of training sentences; changes nothing of the model but what scores rules for lemmas.
+    """Learn the lemmas of training sentences; only the model's scorer of lemma rules changes.
 
     Args:
-        model: whose vocabularies have lemmas.
-        sentences: those that the vocabularies are made of.
+        model: a model whose vocabularies have lemmas.
+        sentences: the sentences that the vocabularies are made of.
         epochs: how often to learn from each word.
-        seed: of its random numbers; torch's global generator is left as it was.
-        anew: whether to begin with fresh weights, not those that are there.
+        seed: of the random numbers drawn here; torch's global generator is left as it was.
+        anew: whether to begin with fresh weights rather than the model's.
     """
     torch.manual_seed(seed)
     tokens, lemmas = model.classifier.tokens, model.vocabularies.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
     scorer, device = tokens.lemmas, tokens.reserved.device
-    assert scorer is not None, "it predicts lemmas"
-    assert lemmas is not None, "there are some"
+    assert scorer is not None, "the encoder predicts lemmas"
+    assert lemmas is not None, "the vocabularies have lemmas"
     encoded = model.vocabularies.encode(sentences)
     tag_scores = [tokens.all_tag_scores(encoded, dropping=True) for _ in range(_DRAWS)]
     rules = lemmas.encode(sentences) - N_RESERVED
@@ -67,9 +66,9 @@ def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int
             order = torch.randperm(len(places)).numpy()
         batch = places[order[number * size : (number + 1) * size]]
         draw = tag_scores[int(torch.randint(_DRAWS, ()))]
-        of_batch = {task: of_all[batch] for task, of_all in draw.items()}
-        scores = scorer.scores([forms[place] for place in batch.tolist()], of_batch, dropping=True)
-        gained, wrong = (torch.from_numpy(found).to(device) for found in outcomes.of(batch, of_batch))
+        tags = {task: all_tags[batch] for task, all_tags in draw.items()}
+        scores = scorer.scores([forms[place] for place in batch.tolist()], tags, dropping=True)
+        gained, wrong = (torch.from_numpy(found).to(device) for found in outcomes.of(batch, tags))
         # Several rules may lead to the right lemma.
         loss = ((scores + gained).logsumexp(1) - (scores + gained).masked_fill(wrong, -torch.inf).logsumexp(1)).mean()
         for optimizer in optimizers:
@@ -82,7 +81,7 @@ def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int
 
 
 def _chosen(model: Model, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
-    """int64[m], the places of the words that are learned from, among all tokens."""
+    """Return int64[m], the places of the words to learn from, among all tokens."""
     tags = model.vocabularies.encode_tags(sentences)
     words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
@@ -96,20 +95,20 @@ def _chosen(model: Model, sentences: list[Sentence], rules: np.ndarray) -> np.nd
 
 
 class _Outcomes:
-    """Which rules are right for training words, and which lead to known lemmas, as if their forms were new to training.
+    """Says which rules are right for training words, and which lead to known lemmas, as if the form were new.
 
     Args:
-        model: whose vocabularies have lemmas.
-        sentences: those that it is trained on.
+        model: a model whose vocabularies have lemmas.
+        sentences: its training sentences.
     """
 
     def __init__(self, model: Model, sentences: list[Sentence]) -> None:
         lemmas, tags = model.vocabularies.lemmas, model.vocabularies.tags
-        assert lemmas is not None, "there are some"
+        assert lemmas is not None, "the vocabularies have lemmas"
         self._lemmas = lemmas
         self._upos = tags["upos"].symbols if "upos" in tags else None
-        of_tokens = (tokens_of(getattr(one, column) for one in sentences) for column in ("forms", "lemmas"))
-        self._words = [*zip(*of_tokens, strict=True)]
+        columns = (tokens_of(getattr(one, column) for one in sentences) for column in ("forms", "lemmas"))
+        self._words = [*zip(*columns, strict=True)]
         forms_of: dict[LemmaOfUpos, set[str]] = {}
         for one in sentences:
             for form, lemma, upos in zip(one.forms, one.lemmas, one.upos, strict=True):
@@ -123,11 +122,11 @@ class _Outcomes:
         self._right: dict[tuple[str, str], list[int]] = {}
 
     def of(self, places: np.ndarray, tag_scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-        """What the scores of rules gain, float32[m, rules], as in parsing, and which of them are wrong, bool[m, rules].
+        """Return what parsing adds to the scores of the rules, float32[m, rules], and which rules are wrong, bool[m, rules].
 
         Args:
-            places: int64[m], words among all tokens.
-            tag_scores: by task, float32[m, values], the scores of their tags.
+            places: int64[m], the places of the words among all tokens.
+            tag_scores: by task, float32[m, values], the scores of the words' tags.
         """
         known = self._lemmas.known
         gained = np.zeros((len(places), len(self._lemmas.rules.symbols)), np.float32)

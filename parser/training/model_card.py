@@ -1,4 +1,4 @@
-"""A model card: README.md in the model's folder says what it was trained on and how, what it scores, and what it is not for."""
+"""The model card, README.md in the model's folder: how and on what it was trained, its scores, and what it is not for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from parser.training.observers import Observer, RunStart
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
 _SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
-# In a word of a command, the folders that an absolute path goes through, but for the one above model/.
+# In a word of a command: the leading folders of an absolute path, except the one directly above model/.
 _FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
 
 
@@ -44,8 +44,8 @@ class ModelCard(Observer):
         self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
         self._rows += [
             f"| {key} | {_run_name(Path(path))} | `{sums.get(f'{key}/{weights}', 'in several files')}` | weights of a network |"
-            for of_kind, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS))
-            for key, path in of_kind.items()
+            for folders, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS))
+            for key, path in folders.items()
         ]
         models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
         self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
@@ -57,7 +57,7 @@ class ModelCard(Observer):
             temporary.write_text(self._card(metrics, facts), encoding="utf-8", newline="\n")
 
     def _facts(self) -> list[str]:
-        """Return the language, if files are named as in Universal Dependencies; date and size; and the speed on dev, if any."""
+        """Return date and size; the language, if files are named as in Universal Dependencies; the speed, if there is dev."""
         codes = sorted({*re.findall(r"treebank\.train\S* \| ([a-z]{2,3})_\w+-ud-", "\n".join(self._rows))})
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")  # https://reproducible-builds.org/specs/source-date-epoch
         day = datetime.fromtimestamp(int(epoch) if re.fullmatch("[0-9]{1,11}", epoch) else time.time(), UTC)
@@ -68,8 +68,8 @@ class ModelCard(Observer):
             facts.insert(0, f"language: {', '.join(codes)}")
         if dev is not None and len(dev.heads):
             parser = parser_with_beam(model := load(folder), model.beam)
-            parser.parse(dev.sentences.span(0, 1))  # what is compiled or computed only once is not counted
-            some = dev.sentences.span(*next(dev.sentences.spans(10_000)))  # more would not tell more
+            parser.parse(dev.sentences.span(0, 1))  # compiles and computes what is needed only once
+            some = dev.sentences.span(*next(dev.sentences.spans(10_000)))  # enough to measure
             begun = time.perf_counter()
             parser.parse(some)
             speed = (some.offsets[-1] - len(some)) / (time.perf_counter() - begun)
@@ -140,7 +140,7 @@ def _arithmetic(metrics: dict[str, Any]) -> list[str]:
 
 
 def _rows_of_card(key: str, model: Path) -> list[str]:
-    """Return the rows of the card of a model that the run goes on from or learns from, or one that says that it has no card."""
+    """Return the rows in the card of a model that the run starts from or learns from; without a card, a row that says so."""
     path = find_model(model) / CARD
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     rows = re.findall(r"^\| (.+ \| .+ \| `\w{64}` \| .+ \|)$", text, re.MULTILINE)
@@ -148,12 +148,12 @@ def _rows_of_card(key: str, model: Path) -> list[str]:
 
 
 def _run_name(folder: Path) -> str:
-    """The name of a model's folder, or of the run's that it lies in."""
+    """Return the name of a model's folder, or of the run's folder if that one is called model."""
     return folder.parent.name if folder.name == MODEL else folder.name
 
 
 def _licence(path: Path) -> str:
-    """The first line of the licence beside the file; Universal Dependencies have a LICENSE.txt in each treebank's folder."""
+    """Return the first line of the licence beside the file; treebanks of Universal Dependencies have a LICENSE.txt."""
     for name in ("LICENSE.txt", "LICENSE", "LICENSE.md"):
         beside = path.parent / name
         if beside.is_file():

@@ -1,16 +1,16 @@
-"""Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
+"""Training: a run prepares its corpus, builds a model and the passes that train it, and runs them, epoch by epoch.
 
 train(plan, folder)
   Corpus.new(plan)      the parts of the treebank, vocabularies, word vectors; with start=, Corpus.continued()
-  build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
+  build(plan)           the model, and a pass for each plan: GoldPass, ExplorationPass, GlobalPass, OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
-  Run.choose_arithmetic()  where there is an encoder: 8 bits or single precision
-  Run.learn_lemmas()    where the encoder predicts them
-  Evaluation.finish()   calibration
-  _tokenizer_beside()   UDPipe's tokenizer, meanwhile
+  Run.choose_arithmetic()  8 bits or single precision, with an encoder
+  Run.learn_lemmas()    if the encoder predicts lemmas
+  Evaluation.set_beam_and_calibrate()
+  _tokenizer_beside()   UDPipe's tokenizer, trained at the same time
 
-So beam=global is a GlobalPlan, of which GlobalPass makes a BeamObjective; the Trainer draws batches of it, which it searches to
-leave gradients, and the optimizer takes a step (fitting/trainer.py).
+For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
+searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -66,26 +66,26 @@ from parser.training.run_folder import CheckpointError, Manifest, Progress
 
 log = logging.getLogger(__name__)
 
-# Words of the sentence that a model's folder keeps as an example.
+# The length in words of the example sentence in a model's folder.
 _SHORT = range(4, 10)
 
-# LAS on dev that an encoder may lose in 8 bits if they are to be what its model parses with.
+# A model parses in 8 bits if its encoder loses at most this much LAS on dev by it.
 _LOST_IN_8_BITS = 0.1
 
 
 def train(
     plan: Plan, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
 ) -> dict[str, Any]:
-    """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
+    """Train a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
 
-    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same plan; of a
-    finished one the metrics are returned. ``resume=false`` trains again.
+    Started again in the same folder with the same plan, an interrupted run resumes after its last epoch. A finished run is not
+    repeated: its metrics are returned. ``resume=false`` trains again.
 
     Args:
         plan: what to train on and how; see parser/settings/plan.py.
-        folder: the run's folder; made if it is not there.
-        observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see parser.training.observers.
-        vectors: the run's word vectors, if another process trains them already; see data/word_vectors.py.
+        folder: the run's folder, created if needed.
+        observers: further observers, besides TensorBoard, the progress bar and the log; see parser.training.observers.
+        vectors: the run's word vectors, if another process is already training them; see data/word_vectors.py.
 
     Returns:
         The metrics, as written to metrics.json.
@@ -120,14 +120,14 @@ def train(
                 run.choose_arithmetic()
                 run.learn_lemmas()
                 metrics = run.metrics()
-                log.info("finishing: calibration, if there is a dev part, and saving")
-                metrics |= run.evaluation.finish(plan.search)
+                log.info("saving" if run.evaluation.corpus.dev is None else "calibrating on dev and saving")
+                metrics |= run.evaluation.set_beam_and_calibrate(plan.search)
                 run.model.save(folder / MODEL)
                 if run.example is not None:
                     with replacing(folder / MODEL / EXAMPLE) as temporary:
                         temporary.write_text(run.example, encoding="utf-8", newline="\n")
                 finish_tokenizer(folder / MODEL / TOKENIZER)
-            load(folder / MODEL)  # through the checks that a stranger's folder meets
+            load(folder / MODEL)  # runs all checks of model folders
             if (folder / MODEL / TOKENIZER).is_file():
                 model_tokenizer(folder / MODEL)
             everyone.on_end(metrics)
@@ -135,10 +135,10 @@ def train(
     return metrics
 
 
-def example_of(treebank: Treebank, paths: Sequence[str]) -> str | None:
-    """Return the CoNLL-U of a short sentence without its tree, to try a model with; None where there is no such sentence.
+def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
+    """Return the CoNLL-U of a short sentence without its tree, to try a model with; None if no sentence is short.
 
-    It is the first one that ends in punctuation, else the first one. Its text is what the forms and SpaceAfter=No say.
+    It is the first short sentence that ends in punctuation, else the first short one. Forms and SpaceAfter=No give its text.
 
     Args:
         treebank: the training part.
@@ -160,10 +160,10 @@ def example_of(treebank: Treebank, paths: Sequence[str]) -> str | None:
 
 @contextmanager
 def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
-    """Trains UDPipe's tokenizer, if one is wanted, while the parser is trained, where there is another processor.
+    """Train UDPipe's tokenizer, if one is wanted, while the parser is trained on another processor.
 
-    Yields what waits for it, writes it to a file, and trains a segmenter. Raises as tokenizer_in_training() until its first
-    epoch is over; what fails later gives a warning, for the parser is not to be lost.
+    Yields a function that waits for the tokenizer, writes it to a file, and trains a segmenter. Raises as
+    tokenizer_in_training() until its first epoch is over; later failures only give a warning, so that the parser is not lost.
     """
     if (wanted := plan.tokenizer) is None:
         yield lambda target: None
@@ -190,18 +190,18 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
 
 
 class Run:
-    """A run: what it trains, how far it has come, and the loop over passes and epochs.
+    """A run: its model, its progress, and the loop over passes and epochs.
 
     Args:
-        plan: of the run.
-        manifest: what it is made from.
-        folder: its folder.
-        observers: who hears of it.
+        plan: the plan of the run.
+        manifest: the run's settings and files.
+        folder: the run's folder.
+        observers: told of what happens.
         vectors: see Corpus.new().
 
     Attributes:
-        model: what it trains.
-        example: see example_of().
+        model: the model that is trained.
+        example: see example_sentence().
         evaluation: measures the model on dev and test.
     """
 
@@ -217,7 +217,7 @@ class Run:
         with self._stopwatch("read"):
             start = None if plan.start is None else Model.load(Path(plan.start), int8=False)
             self._corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
-            self.example = example_of(self._corpus.train, plan.files.train.paths)
+            self.example = example_sentence(self._corpus.train, plan.files.train.paths)
         self._plan = plan = plan.for_words(self._corpus.train.n_words)
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
@@ -226,7 +226,7 @@ class Run:
         self.evaluation = Evaluation(self.model, self._corpus, plan.single_root, lattice_beam)
 
     def train(self) -> None:
-        """Trains through the passes, or through what an interrupted process left of them."""
+        """Run the passes, or what an interrupted process left of them."""
         progress, passes = self._progress, self._passes
         given = passes[0].given and progress.pass_number == 0
         before = sum(one.epochs for one in passes[: 1 if given else progress.pass_number])
@@ -234,42 +234,42 @@ class Run:
         start = RunStart(self._plan, self._manifest, self._folder, self._corpus, self.model, epochs, done)
         self._observers.on_start(start)
         del passes[: progress.pass_number]
-        while passes:  # a pass is let go when it is over: in a big treebank its examples take gigabytes
+        while passes:  # drops each finished pass: the examples of a big treebank take gigabytes
             self._train_pass(passes.pop(0))
 
     def choose_arithmetic(self) -> None:
-        """Let an encoder multiply in 8 bits where dev loses little LAS by it; the scores of the last pass are then of 8 bits.
+        """Let the encoder multiply in 8 bits if dev loses little LAS by it; the scores of the last pass are then for 8 bits.
 
-        An interrupted process does it again, to the same end.
+        A resumed run does it again, with the same result.
         """
-        model, of_last = self.model, self._progress.metrics[self._names[-1]]
-        single = of_last["dev"]
+        model, scores = self.model, self._progress.metrics[self._names[-1]]
+        single = scores["dev"]
         if not isinstance(model, Model) or not model.contextual or single is None or self._plan.device != "cpu":
             return
         model.int8 = True
         dev = self._measure("dev", self._plan.search)
-        assert dev is not None, "there is one"
+        assert dev is not None, "there is a dev part"
         name = "las" if "las" in dev else "uas"
         model.int8_lost_las = round(single[name] - dev[name], 4)
         model.int8 = model.int8_lost_las <= _LOST_IN_8_BITS
         used = "the model uses them" if model.int8 else "the model keeps single precision"
         log.info("8-bit products lose %.2f %s on dev; %s", model.int8_lost_las, name.upper(), used)
         if model.int8:
-            of_last |= {"dev": dev, "test": self._measure("test", self._plan.search)}
+            scores |= {"dev": dev, "test": self._measure("test", self._plan.search)}
 
     def learn_lemmas(self) -> None:
-        """Learns lemmas, if there are any to learn; an interrupted process does it again, to the same end."""
+        """Learn lemmas, if the model predicts them; a resumed run does it again, with the same result."""
         if not isinstance(self.model, Model) or self.model.vocabularies.lemmas is None:
             return
-        assert isinstance(self._plan.model, NetworkPlan), "of a model with a classifier"
+        assert isinstance(self._plan.model, NetworkPlan), "a model with a classifier"
         log.info("learning lemmas")
         with self._stopwatch("lemmas"):
             anew = self._plan.start is None
             learn_lemmas(self.model, self._corpus.known, self._plan.model.lemma_epochs, self._plan.seed, anew)
-        of_last = self._progress.metrics[self._names[-1]]
-        for part, scores in of_last.items():
+        measured = self._progress.metrics[self._names[-1]]
+        for part, scores in measured.items():
             if scores is not None:
-                of_last[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
+                measured[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
 
     def _train_pass(self, one: TrainingPass[Any]) -> None:
         if not one.given:
@@ -284,7 +284,7 @@ class Run:
         self._observers.on_pass(end)
 
     def _fit(self, one: TrainingPass[Any]) -> dict[str, Tensor]:
-        """Goes through the epochs of a pass that are left; the weights of its best one, none without a dev part."""
+        """Train the remaining epochs of a pass; return the weights of its best epoch, none without a dev part."""
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})
         if saved:
@@ -298,7 +298,7 @@ class Run:
         for epoch in range(done, one.epochs):
             fitted, fit_seconds = one.fit_epoch(epoch), self._stopwatch.last
             dev = self._measure("dev", one.search)
-            score = (dev or {}).get("las", (dev or {}).get("uas"))  # of a dev part without relations, heads alone
+            score = (dev or {}).get("las", (dev or {}).get("uas"))  # UAS if the dev part has no relations
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
                 best = one.weights()
@@ -315,7 +315,7 @@ class Run:
             return self.evaluation.scores(part, search)
 
     def metrics(self) -> dict[str, Any]:
-        """What metrics.json holds."""
+        """Return the contents of metrics.json."""
         first, *between, last = (self._progress.metrics[name] for name in (self._names[0], *self._names[1:-1], self._names[-1]))
         test = self._corpus.test
         return {
@@ -335,13 +335,13 @@ class Run:
 
 
 def _cpu_seconds() -> float:
-    """Of this process, and of those that it has started and that have ended (word vectors are trained in one)."""
+    """Return the CPU time of this process and of its children that have ended, such as the one that trains word vectors."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
-    """The state of a run that was interrupted in this folder, or of a new one, which has no tensors."""
+    """Return the state of the run that was interrupted in this folder; a new run has no tensors."""
     path = folder / run_folder.CHECKPOINT
     if not path.exists():
         return Progress(manifest=asdict(manifest)), {}
@@ -360,10 +360,10 @@ class Evaluation:
     """Parses dev and test: after each epoch, and at the end of a run.
 
     Attributes:
-        model: the model, as it is at the moment.
-        corpus: the parts.
+        model: the model, which training changes.
+        corpus: the corpus, with its dev and test parts.
         single_root: whether parses have exactly one child of the root.
-        lattice_beam: how lattices are searched where other input is parsed greedily; None: there are none.
+        lattice_beam: how lattices are searched where other input is parsed greedily; None if there are no lattices.
     """
 
     model: AnyModel
@@ -372,9 +372,9 @@ class Evaluation:
     lattice_beam: Beam | None
 
     def scores(self, part: str, search: Beam | None) -> Metrics | None:
-        """The metrics of a part, searched like this; None if there is no such part.
+        """Return the metrics of a part, searched like this; None if there is no such part.
 
-        With lattices they are of what is found in them, and besides there is LAS on the gold paths.
+        With lattices, the metrics are for the words found in them; LAS on the gold paths is added.
         """
         gold: GoldPart | None = getattr(self.corpus, part)
         if gold is None:
@@ -385,27 +385,27 @@ class Evaluation:
         if not isinstance(self.model, Model) or part not in self.corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
-        of_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
-        return of_lattices | {"gold_path_las": scores["las"]}
+        found_in_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
+        return found_in_lattices | {"gold_path_las": scores["las"]}
 
     def lemma_score(self, part: str) -> float:
-        """The percentage of words of a part whose lemma is right, with the tags that the model predicts."""
+        """Return the percentage of words of a part whose lemma is right, with the tags that the model predicts."""
         model, gold = self.model, getattr(self.corpus, part)
         assert isinstance(model, Model), "a model with a classifier"
         tags, rule_scores = model.classifier.tokens.tags_and_rules(gold.sentences)
-        assert model.vocabularies.lemmas is not None, "it predicts lemmas"
-        assert rule_scores is not None, "it predicts lemmas"
+        assert model.vocabularies.lemmas is not None, "the model predicts lemmas"
+        assert rule_scores is not None, "the model predicts lemmas"
         symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
-        of_tokens = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
+        values = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
         forms = tokens_of(sentence.forms for sentence in gold.source)
-        lemmas = lemmatize(model.vocabularies.lemmas, forms, of_tokens, rule_scores)
+        lemmas = lemmatize(model.vocabularies.lemmas, forms, values, rule_scores)
         return float(gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form]))
 
-    def finish(self, search: Beam | None) -> dict[str, Any]:
-        """Lets the model remember how it is to search, and fits its calibration to the dev part, if there is one.
+    def set_beam_and_calibrate(self, search: Beam | None) -> dict[str, Any]:
+        """Store the beam in the model, and fit its calibration to the dev part, if there is one.
 
         Returns:
-            What metrics.json holds of the calibration.
+            The calibration's part of metrics.json.
         """
         model, corpus = self.model, self.corpus
         model.beam = search
@@ -429,26 +429,26 @@ class Evaluation:
     def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         found = self._predicted(gold, model.beam, steps=True)
-        assert found.steps is not None, "which were asked for"
+        assert found.steps is not None, "the predictor was asked for steps"
         right = gold.correct(found.parses)[1][gold.labelled]
         return found.steps.arcs[found.parses.heads != NO_NODE][gold.labelled], right
 
     def _predicted(self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, steps: bool = False) -> Prediction:
-        """What the model predicts of a part now, searched like this; without lemmas."""
+        """Return what the model predicts for a part now, searched like this; without lemmas."""
         predictor = Predictor(self.model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
         return predictor.predict(gold.sentences, single_root=self.single_root)
 
 
-def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What metrics.json holds of the runs of all folds: an honest score for a small treebank, of all its sentences together.
+def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the metrics.json of all folds: the test score is over every sentence of a small treebank.
 
     Args:
-        folds: the metrics of each run, at least two, which was tested on its fold.
+        folds: the metrics of at least two runs, each tested on its fold.
 
     Returns:
-        The labels of the runs; ``train`` of the first one; ``dev``: the mean, if there is such a part; ``test``: of the
-        sentences of all folds together; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
-        ``test`` of each. What only some folds have a score of, as of one of several treebanks, counts there.
+        The labels of the runs; ``train`` of the first run; ``dev``: the mean, if there is such a part; ``test``: the score
+        over the sentences of all folds; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
+        ``test`` of each. A score that only some folds have, such as that of one of several treebanks, is over these folds.
     """
     first = folds[0]
     labels = {key: value for key, value in first.items() if value is None or isinstance(value, str | int)}
@@ -456,7 +456,7 @@ def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return labels | {
         "train": first["train"],
         "dev": first["dev"] and {key: fmean(scores) for key, scores in _by_key([fold["dev"] for fold in folds]).items()},
-        "test": {key: _together(key, folds) for key in _by_key(tests)},
+        "test": {key: _pooled(key, folds) for key in _by_key(tests)},
         "test_mean": {key: fmean(scores) for key, scores in _by_key(tests).items()},
         "test_standard_deviation": {key: stdev(scores) for key, scores in _by_key(tests).items() if len(scores) > 1},
         "folds": tests,
@@ -466,7 +466,7 @@ def together(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _by_key(parts: Sequence[dict[str, float]]) -> dict[str, list[float]]:
-    """The scores of several parts under each of their keys."""
+    """Return, by key, the scores of several parts."""
     found: dict[str, list[float]] = {}
     for part in parts:
         for key, score in part.items():
@@ -474,9 +474,9 @@ def _by_key(parts: Sequence[dict[str, float]]) -> dict[str, list[float]]:
     return found
 
 
-def _together(key: str, folds: Sequence[dict[str, Any]]) -> float:
-    """A percentage of the words of all folds; of a number, the sum."""
-    if key == KNOWN_HEADS:  # which is not said where it is all of them
+def _pooled(key: str, folds: Sequence[dict[str, Any]]) -> float:
+    """Return the percentage over the words of all folds; the sum for a count."""
+    if key == KNOWN_HEADS:  # missing if all heads are known
         return sum(fold["test"].get(key, fold["test_part"]["words"]) for fold in folds)
     having = [fold for fold in folds if key in fold["test"]]
     weights = [fold["test_part"][counted_by(key)] for fold in having]

@@ -1,10 +1,9 @@
-"""A run's folder: held by one process at a time, and what it says of the run that it holds.
+"""The folder of a run: locked by one process at a time; its checkpoint, manifest and metrics.
 
-While a run trains there is a checkpoint: one file from which it is resumed as if nothing had happened, tensors, and the rest as
-JSON in their header. It holds what an epoch changes (trained weights, optimizer, random generators) and the weights with which
-the parser explored last; examples and word vectors are made again, being determined by these, by the settings and by the files
-that they name. A checksum tells a damaged file. When the run is finished, there are model/, metrics.json, and run.json, which
-says what it was made from.
+While a run trains, it has a checkpoint: one file of tensors, with all else as JSON in its header. A resumed run gives the
+same result. The checkpoint holds what an epoch changes (trained weights, optimizer, random generators) and the weights with
+which the parser explored last. Examples and word vectors are made again: settings, files and these weights determine them.
+A checksum detects damage. A finished run leaves model/, metrics.json, and run.json, which records its settings and files.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(ValueError):
-    """Another process trains in this folder; the message says which."""
+    """Another process is training in this folder; the message says which."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run is made from.
+    """The settings and files that a run is made from.
 
     Attributes:
-        settings: its settings as plain values, but for those that say nothing of the outcome: ``resume``, ``tensorboard``
-            and ``pretrained.cache``.
+        settings: the run's settings as plain values, without those that change no result: ``resume``, ``tensorboard`` and
+            ``pretrained.cache``.
         files: by setting, the SHA-256 of the file that it names.
     """
 
@@ -60,7 +59,7 @@ class Manifest:
 
     @classmethod
     def of(cls, plan: Plan) -> Manifest:
-        """Return that of a run with this plan and the files as they are now."""
+        """Return the manifest of a run with this plan and the files as they are now."""
         plain = {key: value for key, value in plan.recorded.items() if key not in ("resume", "tensorboard")}
         if "pretrained" in plain:
             plain["pretrained"] = {**plain["pretrained"], "cache": None}
@@ -75,7 +74,7 @@ class Manifest:
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Manifest) -> str | None:
-        """How another run differs, for a message; None if it does not."""
+        """Return how another run differs, for a message; None if it does not."""
         if self.settings != other.settings:
             keys = sorted(_differing(self.settings, other.settings))
             return f"other settings ({', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''})"
@@ -85,10 +84,10 @@ class Manifest:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Makes the folder if it is not there, holds it against other processes, and clears away what dead ones left half-written.
+    """Create the folder if needed, lock it, and remove what dead processes left half-written.
 
     Raises:
-        RunFolderError: another process holds it.
+        RunFolderError: another process has locked it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -103,10 +102,10 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
-    """The metrics of the finished run that the folder holds; None if it holds none.
+    """Return the metrics of the finished run in the folder; None if it holds none.
 
     Raises:
-        CheckpointError: that run was made from something else.
+        CheckpointError: that run was made from other settings or files.
     """
     if not ((folder / METRICS).is_file() and (folder / MODEL).is_dir()) or (folder / CHECKPOINT).exists():
         return None
@@ -115,27 +114,27 @@ def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
         found = Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
         metrics: dict[str, Any] = json.loads((folder / METRICS).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
-        raise CheckpointError(f"{folder}: a finished run is here that does not say what it was made from; {advice}") from None
+        raise CheckpointError(f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}") from None
     if (difference := found.difference(manifest)) is not None:
         raise CheckpointError(f"{folder}: a finished run with {difference} is here; {advice}")
     return metrics
 
 
 def write_results(folder: Path, manifest: Manifest, metrics: dict[str, Any]) -> None:
-    """Writes what a finished run leaves besides its model, and removes its checkpoint."""
+    """Write the manifest and the metrics of a finished run, and remove its checkpoint."""
     write_json(folder / MANIFEST, asdict(manifest))
     write_json(folder / METRICS, metrics)
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def start_over(folder: Path) -> None:
-    """Removes what an earlier run left, but for its model, which stays until the new one is whole."""
+    """Remove what an earlier run left, except its model, which stays until the new one is complete."""
     for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
 
 
 def same_network(model: str | None) -> str:
-    """Return, for a message, how to train with the network of a model, whose card has the command that trained it."""
+    """Return, for a message, how to train the same network as a model's; the command is in its card."""
     card = find_model(Path(str(model))) / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     words = [word for line in re.findall("^    (optimal-step train .*)", text, re.MULTILINE) for word in shlex.split(line)]
@@ -153,7 +152,7 @@ def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> 
 
 
 class CheckpointError(ValueError):
-    """A run cannot be resumed from its checkpoint; the message says why, and the fix."""
+    """A run cannot be resumed from its checkpoint; the message says why and what to do."""
 
 
 @dataclass
@@ -161,7 +160,7 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        manifest: what the run is made from, as plain values; see Manifest.
+        manifest: the run's Manifest as plain values.
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
         best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
@@ -179,18 +178,18 @@ class Progress:
     cpu_seconds: float = 0.0
 
     def end_pass(self, name: str, metrics: dict[str, Any]) -> None:
-        """The pass under way is over; ``metrics``: by part."""
+        """Record the end of the pass under way; ``metrics``: by part."""
         self.metrics[name] = metrics
         self.pass_number, self.epochs_done, self.best_las = self.pass_number + 1, 0, None
 
 
 def trained_weights(module: nn.Module) -> dict[str, Tensor]:
-    """Copies of the weights that training changes, on the CPU."""
+    """Return copies of the weights that training changes, on the CPU."""
     return {name: p.detach().cpu().clone() for name, p in module.named_parameters() if p.requires_grad}
 
 
 def restore_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Puts copies made by trained_weights() back."""
+    """Put back copies made by trained_weights()."""
     parameters = dict(module.named_parameters())
     with torch.no_grad():
         for name, weight in weights.items():
@@ -214,7 +213,7 @@ def load_checkpoint(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            # Copies: its own tensors lie in the file, and Windows lets no other checkpoint take the place of one in use.
+            # Copied, because the file's own tensors keep it in use, and Windows does not replace a file in use.
             tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118 - not a dictionary
     except (SafetensorError, UnicodeDecodeError, ValueError) as error:
         raise CheckpointError(f"{path}: the checkpoint is damaged ({error}); start over with resume=false") from error
@@ -232,7 +231,7 @@ def load_checkpoint(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]
 
 
 def _checksum(state: str, tensors: dict[str, Tensor]) -> str:
-    """CRC-32 of the state and of the names, types, shapes and bytes of the tensors."""
+    """Return the CRC-32 of the state and of the names, types, shapes and bytes of the tensors."""
     total = zlib.crc32(state.encode())
     for name in sorted(tensors):
         tensor = tensors[name]

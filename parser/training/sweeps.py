@@ -1,4 +1,4 @@
-"""Sweeps: each job writes its result to its run folder, so that a table can be made wherever the jobs ran."""
+"""Sweeps: each job writes its result to its run folder; a table is made from these files, wherever the jobs ran."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _JOB = "job.json"
 
 
 class JobError(ValueError):
-    """A job of a sweep has failed; the message is that of the error."""
+    """A job of a sweep has failed; the message is the job's own."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class SweepJob:
     """The result of a job.
 
     Attributes:
-        number: its number in the sweep, from 0.
-        overrides: its settings, as on a command line.
-        dev_las, test_las: percentages; None where there is no such part, or the job failed.
+        number: the job's number in the sweep, from 0.
+        overrides: the job's settings, as on a command line.
+        dev_las, test_las: percentages; None if there is no such part, or the job failed.
         seconds: wall-clock time.
-        error: why it failed; None if it did not.
+        error: why the job failed; None if it did not.
     """
 
     number: int
@@ -45,16 +45,16 @@ class SweepJob:
     error: str | None = None
 
     def write(self, folder: Path) -> None:
-        """Writes it to the job's run folder."""
+        """Write the result to the job's run folder."""
         write_json(folder / _JOB, asdict(self))
 
 
 class JobFolders(Callback):
-    """Hears from hydra which folders the command of this process has.
+    """Notes which folders hydra chose for the command of this process.
 
     Attributes:
-        sweep: that of the sweep; None if it has none.
-        new: that of the run or sweep and those above it, as far as hydra makes them for it; the innermost first.
+        sweep: the folder of the sweep; None if this is no sweep.
+        new: the folders that hydra creates for the run or sweep, the innermost first.
         is_dry: whether the command only shows its plan.
     """
 
@@ -63,12 +63,12 @@ class JobFolders(Callback):
     is_dry: ClassVar[bool] = False
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Notes the folder."""
+        """Note the folder of the sweep."""
         JobFolders.sweep = _noted(config.hydra.sweep)
 
     def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Notes which are not there yet."""
-        with suppress(OmegaConfBaseException):  # which hydra raises, too
+        """Note which folders do not exist yet."""
+        with suppress(OmegaConfBaseException):  # hydra reports it
             _noted(config.hydra.run)
 
 
@@ -79,9 +79,9 @@ def _noted(place: DictConfig) -> Path:
 
 
 def read_jobs(sweep: Path) -> list[SweepJob]:
-    """The jobs of a sweep in their order, from the folders below its own, at any depth.
+    """Return the jobs of a sweep in their order, read from the folders below its own, at any depth.
 
-    A folder directly below it that begins with a number, as hydra names them, and holds nothing has failed.
+    A job has failed if its folder, whose name begins with a number, has no result.
     """
     results = list(sweep.rglob(_JOB))
     jobs = [SweepJob(**json.loads(result.read_text(encoding="utf-8"))) for result in results]
@@ -93,9 +93,9 @@ def read_jobs(sweep: Path) -> list[SweepJob]:
 
 
 def table(jobs: list[SweepJob]) -> str:
-    """A line for each job: number, the settings in which the jobs differ, dev and test LAS, seconds; or why it failed.
+    """Return a line for each job: number, the settings in which jobs differ, dev and test LAS, seconds; or why it failed.
 
-    Where jobs differ only in their seeds, a line for them together follows: mean and standard deviation.
+    For jobs that differ only in their seeds, a line with mean and standard deviation follows.
     """
     common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
     settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]
@@ -108,7 +108,7 @@ def table(jobs: list[SweepJob]) -> str:
 
 
 def _over_seeds(jobs: list[SweepJob], common: set[str]) -> list[str]:
-    """Of jobs that differ only in their seeds, a line for each group of several."""
+    """Return a line for each group of jobs that differ only in their seeds."""
     groups: dict[str, list[SweepJob]] = {}
     for job in jobs:
         if job.error is None:

@@ -23,7 +23,7 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
-from parser.networks.pretrained import PretrainedEncoder, one_thread, remember, windows
+from parser.networks.pretrained import PretrainedEncoder, cache_vectors, one_thread, windows
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
 
@@ -179,29 +179,29 @@ def test_a_long_sentence_is_read_in_windows(encoder):
 def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_path, monkeypatch):
     parts = [encoded(encoder, SENTENCES), encoded(encoder, SENTENCES[:1])]
     without = encoder.vectors(parts[0].values, parts[0].offsets)
-    remember(encoder, parts, tmp_path / "cache")
+    cache_vectors(encoder, parts, tmp_path / "cache")
     files = {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()}
     assert len(files) == 2
     other = PretrainedEncoder(Pieces.of(str(folder)), 3)
     monkeypatch.setattr(other, "compute", None)
-    remember(other, parts, tmp_path / "cache")
+    cache_vectors(other, parts, tmp_path / "cache")
     assert other.vectors(parts[0].values, parts[0].offsets).tobytes() == without.tobytes()
     assert {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()} == files
     fewer = PretrainedEncoder(Pieces.of(str(folder)), 2)
-    remember(fewer, parts, tmp_path / "cache")
+    cache_vectors(fewer, parts, tmp_path / "cache")
     assert len([*(tmp_path / "cache").iterdir()]) == 4
 
 
 @extras
 def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
     parts = [encoded(encoder, SENTENCES)]
-    remember(encoder, parts, tmp_path)
+    cache_vectors(encoder, parts, tmp_path)
     [path] = tmp_path.iterdir()
     whole = path.read_bytes()
     for damaged in (whole[:50], whole[:-1], b"", b"PK\x03\x04", b"\x80\x04."):
         path.write_bytes(damaged)
         encoder.known.clear()
-        remember(encoder, parts, tmp_path)
+        cache_vectors(encoder, parts, tmp_path)
         assert path.read_bytes() == whole
 
 
@@ -212,7 +212,7 @@ def test_what_a_killed_run_left_in_the_cache_a_day_ago_is_removed(encoder, tmp_p
         path.touch()
     for path in (old, foreign):
         os.utime(path, (0, 0))
-    remember(encoder, [], tmp_path)
+    cache_vectors(encoder, [], tmp_path)
     assert {*tmp_path.iterdir()} == {new, foreign}
 
 
@@ -226,7 +226,7 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(encoder, tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
         with pytest.raises(OSError, match=re.escape(str(tmp_path))):
-            remember(encoder, [encoded(encoder, SENTENCES)], tmp_path)
+            cache_vectors(encoder, [encoded(encoder, SENTENCES)], tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)

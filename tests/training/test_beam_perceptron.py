@@ -132,7 +132,7 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
             (learner._violation(beam, gold_beam) for beam, gold_beam in learner.search(s)), key=lambda found: found.size
         )
         difference: dict[tuple[int, int], int] = {}
-        for path, sign in ((worst.of_gold, 1), (worst.of_beam, -1)):
+        for path, sign in ((worst.gold_history, 1), (worst.beam_history, -1)):
             for taken in path:
                 for key in taken.keys[taken.keys != 0].tolist():
                     difference[key, taken.output] = difference.get((key, taken.output), 0) + sign

@@ -92,7 +92,7 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     monkeypatch.setattr("parser.training.examples.corpus._LONG", 3)
     corpus(path)
     assert caplog.text.count("may take minutes") == 1
-    assert f"{path}, line 6, sentence 2: to make 4 words projective" in caplog.text
+    assert f"{path}, line 6, sentence 2: making 4 words projective" in caplog.text
     caplog.clear()
     corpus(path, "column=1")  # leaves such sentences out
     assert "may take minutes" not in caplog.text
@@ -127,4 +127,4 @@ def test_parts_that_training_has_seen_are_told(tmp_path, sentences, caplog):
     dev = write_conllu(tmp_path / "dev.conllu", sentences[:2])
     corpus(write_conllu(tmp_path / "train.conllu", sentences), f"treebank.dev={dev}")
     told = [record.getMessage() for record in caplog.records if "scores on them" in record.getMessage()]
-    assert told == [f"{dev}: 2 of 2 sentences are in the training part, too; scores on them say nothing of new ones"]
+    assert told == [f"{dev}: 2 of 2 sentences are also in the training part; scores on them say nothing of new ones"]

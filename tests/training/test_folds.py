@@ -12,7 +12,7 @@ from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
 from parser.evaluation.gold_part import GoldPart, counted_by
 from parser.training.observers.console import final_table
-from parser.training.run import together
+from parser.training.run import pool_folds
 from tests.forgery import small_model
 from tests.random_trees import random_tree
 from tests.toy import sentence
@@ -38,7 +38,7 @@ def fold(score: float, words: int, words_nopunct: int) -> dict[str, Any]:
 
 
 def test_scores_of_all_sentences_together():
-    made = together([fold(60.0, 10, 9), fold(90.0, 20, 9), fold(90.0, 10, 9)])
+    made = pool_folds([fold(60.0, 10, 9), fold(90.0, 20, 9), fold(90.0, 10, 9)])
     assert made["test"]["las"] == pytest.approx((6 + 18 + 9) / 40 * 100)
     assert made["test"]["las_nopunct"] == pytest.approx(80)
     assert made["test_mean"]["las"] == made["dev"]["las"] == pytest.approx(80)
@@ -55,12 +55,12 @@ def test_what_some_folds_alone_have_scores_of_counts_there():
     other["test"] = other["test"] | {"a/las": 80.0, "b/las": 70.0}
     other["test_part"] |= {"known": 20, "known_nopunct": 19, "labelled": 20, "labelled_nopunct": 19, "a/labelled": 5}
     other["test_part"] |= {"b/labelled": 15}
-    test = together([one, other])["test"]
+    test = pool_folds([one, other])["test"]
     assert test["uas"] == pytest.approx((4 * 60 + 20 * 90) / 24)
     assert test["las_universal"] == pytest.approx((2 * 60 + 20 * 90) / 22)
     assert test["las_nopunct"] == pytest.approx((2 * 60 + 19 * 90) / 21)
     assert (test["a/las"], test["b/las"], test["known_heads"]) == (pytest.approx((50 + 5 * 80) / 6), 70.0, 24)
-    assert "b/las" not in together([one, other])["test_standard_deviation"]
+    assert "b/las" not in pool_folds([one, other])["test_standard_deviation"]
 
 
 @pytest.mark.parametrize("seed", range(3))

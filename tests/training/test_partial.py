@@ -24,7 +24,7 @@ from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import explore
 from parser.training.model_card import ModelCard
 from parser.training.observers.console import final_table
-from parser.training.run import together, train
+from parser.training.run import pool_folds, train
 from parser.transitions import covington
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot
@@ -237,8 +237,8 @@ def test_where_no_head_is_known_nothing_is_measured(whole, tmp_path, caplog):
     assert not [record for record in caplog.records if ", epoch " in record.getMessage() and "dev" in record.getMessage()]
     fold = metrics | {"test": {"known_heads": 0}, "test_part": {"words": 9}}
     other = fold | {"test": {"uas": 50.0, "known_heads": 4}, "test_part": {"words": 9, "known": 4}}
-    assert together([fold, other])["test"] == {"uas": 50.0, "known_heads": 4}
-    assert "mean" in final_table(together([fold, fold]))
+    assert pool_folds([fold, other])["test"] == {"uas": 50.0, "known_heads": 4}
+    assert "mean" in final_table(pool_folds([fold, fold]))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from parser.data.word_vectors import background_vectors
 from parser.model_folder import EXAMPLE, MODEL
 from parser.settings.files import HOME, make_absolute, name_treebank
 from parser.training.examples.corpus import Corpus
-from parser.training.run import example_of, train
+from parser.training.run import example_sentence, train
 from tests.toy import planned, sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
@@ -190,7 +190,7 @@ def test_an_example_is_a_short_sentence_with_its_whole_text(tmp_path, sentences,
     path = tmp_path / "a.conllu"
     path.write_text("".join(sentences), encoding="utf-8")
     treebank = read_treebank(path)
-    example = example_of(treebank, [str(path)])
+    example = example_sentence(treebank, [str(path)])
     if text is None:
         assert example is None
         return

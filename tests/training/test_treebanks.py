@@ -115,7 +115,7 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
     file = files[["left", "right"].index(taken)]
     part = [f"treebank.name={name}", f"treebank.train={file}", f"treebank.dev={file}", "treebank.test=null", *FEW]
     metrics = train(planned(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
-    assert f"(right, left): these sentences are taken for {taken}; treebank.name=NAME" in caplog.text
+    assert f"(right, left): these sentences are read as {taken}; treebank.name=NAME" in caplog.text
     assert metrics["dev"]["uas"] > 90
     train(planned(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
     words = [["a", "b", "c", "d"]]
@@ -145,5 +145,5 @@ def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_p
     student += ["first_pass.epochs=1", "second_pass.epochs=1", f"distillation.teacher={trained[0]}"]
     parts = ["treebank.name=left", f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null"]
     train(planned(*parts, *student), tmp_path)
-    assert "(right, left): these sentences are taken for left; treebank.name=NAME" in caplog.text
+    assert "(right, left): these sentences are read as left; treebank.name=NAME" in caplog.text
     assert load(tmp_path).vocabularies.treebanks == []

@@ -1,1 +1,1 @@
-"""Updates of the MLP on a CPU in compiled loops; the reference implementation is autograd."""
+"""Updates of the MLP on a CPU, in compiled loops; the reference implementation is autograd."""

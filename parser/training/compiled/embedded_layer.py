@@ -1,9 +1,8 @@
-"""The hidden activations of embedded slots, and their gradients, computed in two ways that differ in rounding alone.
+"""The hidden activations of embedded slots, and their gradients, computed in two ways that differ only in rounding.
 
-*Side by side*: the vectors of all slots, times the weights. *By value*: what each slot contributes, computed once for each
-value that it has in a batch. In a batch of 100 examples a slot has some 20 values: tags and relations are few, and many nodes
-are not there. So products have a fifth of the rows, at the price of adding up contributions, which are as wide as the hidden
-layer.
+*Side by side*: the vectors of all slots, times the weights. *By value*: the contribution of each slot, computed once for each
+value that the slot has in a batch. In a batch of 100 examples a slot has some 20 values: tags and relations are few, and many
+nodes are absent. So products have a fifth of the rows; in exchange, contributions as wide as the hidden layer are added up.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from parser.kernels.tiles import strided_tile_of_one_row, strided_tile_of_rows
 from parser.kernels.torch_products import product
 from parser.training.compiled.tables import Gradient, Table, matrix_of
 
-# Sums of products of rows are made for so many rows by so many rows at a time.
+# The side of the square blocks in which products of rows are computed.
 _SIDE = 4
 
 
@@ -34,7 +33,7 @@ class SideBySide:
         tables: the vectors, as the slots read them.
 
     Attributes:
-        gradient: of the weights; what collect() found last.
+        gradient: the gradient of the weights that collect() computed last.
     """
 
     def __init__(self, weights: Tensor, bias: Tensor, tables: Sequence[Table]) -> None:
@@ -45,41 +44,41 @@ class SideBySide:
         self.gradient = Gradient.like(weights)
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """float32[batch, hidden]: the sum of the bias and of what the slots contribute.
+        """Return float32[batch, hidden]: the bias plus the contributions of the slots.
 
         Args:
             features: int32[batch, slots].
-            scale: float32[batch, embedded slots], what the vector of each is multiplied by.
-            kept: float32[batch, width], what the numbers of the vectors are multiplied by; None for ones.
+            scale: float32[batch, embedded slots], the factor of each slot's vector.
+            kept: float32[batch, width], the factors of the single numbers in the vectors; None for ones.
         """
-        if len(features) > len(self._inputs):  # asking for new memory in every batch is slow
+        if len(features) > len(self._inputs):  # allocating memory for every batch is slow
             self._inputs = torch.empty(len(features), self._inputs.shape[1])
         inputs = self._inputs[: len(features)]
-        for table, of_table in _with_scale(self._tables, scale):
+        for table, table_scale in _with_scale(self._tables, scale):
             table.fill(features)
-            table.copy(features, of_table, inputs.numpy())
+            table.copy(features, table_scale, inputs.numpy())
         if kept is not None:
             inputs *= kept
         return product(inputs, self._weights, self._bias)
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """Fills in the gradients of weights and tables, given the derivatives by the total (float32[batch, hidden])."""
+        """Fill in the gradients of weights and tables from the derivatives by the total (float32[batch, hidden])."""
         self.gradient.values = product(by_total.t(), self._inputs[: len(features)].t()).numpy()
         if self._trains_vectors:
             by_input = product(by_total, self._weights.t())
             if kept is not None:
                 by_input *= kept
-            for table, of_table in _with_scale(self._tables, scale):
-                table.collect(by_input.numpy(), features, of_table)
+            for table, table_scale in _with_scale(self._tables, scale):
+                table.collect(by_input.numpy(), features, table_scale)
                 table.hand_on()
 
 
 class ByValue:
-    """What each slot contributes, computed once for each of its values in a batch.
+    """The contribution of each slot, computed once for each of its values in a batch.
 
     Args:
-        weights: float32[hidden, width], a parameter with more than one column. It is laid out anew, column by column: what
-            shared its memory does so no longer.
+        weights: float32[hidden, width], a parameter with more than one column. It is copied to new memory, column by column:
+            tensors that shared its memory no longer do.
         bias, tables: see SideBySide, which has the same attribute and methods.
     """
 
@@ -91,7 +90,7 @@ class ByValue:
 
     @staticmethod
     def serves(weights: Tensor, input_dropout: float, tables: Sequence[Table]) -> bool:
-        """Whether it can be, and is worth it: for vectors that are not trained there is a third less to gain."""
+        """Return whether this way is possible and faster: vectors that are not trained would gain a third less."""
         hidden, width = weights.shape
         return hidden >= WIDTH and width > 1 and not input_dropout and any(table.gradient is not None for table in tables)
 
@@ -102,30 +101,30 @@ class ByValue:
         self._by_vectors = [allocate_sums(batch, table.matrix.shape[1]) for table in self._tables]
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
-        """Add up what the slots' values contribute; ``kept`` is None."""
+        """Add up the contributions of the slots' values; ``kept`` is None."""
         assert kept is None
         if len(features) > self._batch:
             self._allocate(len(features))
         total = self._bias.repeat(len(features), 1)
-        for (table, of_table), found in zip(_with_scale(self._tables, scale), self._found, strict=True):
+        for (table, table_scale), found in zip(_with_scale(self._tables, scale), self._found, strict=True):
             table.fill(features)
-            find_values(table.matrix, features, table.columns, of_table, found)
-            add_activations(found, of_table, self._weights, table.first, self._sums, total.numpy())
+            find_values(table.matrix, features, table.columns, table_scale, found)
+            add_activations(found, table_scale, self._weights, table.first, self._sums, total.numpy())
         return total
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
         """Collect the gradients; ``kept`` is None, and total() was called for the same batch."""
         slots = zip(_with_scale(self._tables, scale), self._found, self._by_vectors, strict=True)
-        for (table, of_table), found, by_vectors in slots:
+        for (table, table_scale), found, by_vectors in slots:
             trained = table.gradient is not None
             to = table.gradient or _NOTHING
             arrays = by_total.numpy(), self._sums, self.gradient.values, trained, by_vectors, to.values, to.used
-            collect_gradients(found, of_table, self._weights, table.first, *arrays)
+            collect_gradients(found, table_scale, self._weights, table.first, *arrays)
             table.hand_on()
 
 
 def _with_scale(tables: Sequence[Table], scale: np.ndarray) -> Iterator[tuple[Table, np.ndarray]]:
-    """Each table, and its slots' part of float32[batch, embedded slots]."""
+    """Yield each table, and the part of ``scale`` (float32[batch, embedded slots]) for its slots."""
     first = 0
     for table in tables:
         yield table, scale[:, first : first + len(table.columns)]
@@ -139,11 +138,11 @@ class SlotValues(NamedTuple):
     """The values that the slots of a table have in a batch, and their vectors.
 
     Attributes:
-        counts: int64[slots], how many a slot has; slots that are dropped have none.
+        counts: int64[slots], how many values a slot has; a dropped slot has none.
         values: int32[slots, batch], the first ``counts[c]`` of slot c are its values.
         numbers: int32[slots, batch], which of them an example has; -1 where the slot is dropped.
         places: int32[values of the table], where a value was found last.
-        starts: int64[slots], the row of ``vectors`` where those of a slot begin.
+        starts: int64[slots], the row of ``vectors`` where the vectors of a slot begin.
         vectors: float32[slots * batch and ROWS more, table's width].
     """
 
@@ -156,7 +155,7 @@ class SlotValues(NamedTuple):
 
     @classmethod
     def allocate(cls, slots: int, batch: int, table: np.ndarray) -> SlotValues:
-        """For batches of at most this size."""
+        """Allocate arrays for batches of at most this size."""
         return cls(
             counts=np.zeros(slots, np.int64),
             values=np.zeros((slots, batch), np.int32),
@@ -168,19 +167,19 @@ class SlotValues(NamedTuple):
 
 
 def allocate_sums(batch: int, width: int) -> np.ndarray:
-    """float32[rows, width], for what the values of a slot contribute, in batches of at most this size."""
+    """Return float32[rows, width], room for the contributions of a slot's values, in batches of at most this size."""
     return np.zeros((batch + ROWS, width), np.float32)
 
 
 @kernel()
 def find_values(table, features, columns, scale, found):
-    """Fills in the values of slots, and their vectors.
+    """Fill in the values of slots, and their vectors.
 
     Args:
         table: float32[values, width], the vectors.
         features: int32[batch, slots].
         columns: the slots that the table serves.
-        scale: float32[batch, len(columns) or more], what the vector of each is multiplied by; 0 drops it.
+        scale: float32[batch, len(columns) or more], the factor of each slot's vector; 0 drops the slot.
         found: SlotValues.
     """
     counts, values, numbers, places, starts, vectors = found
@@ -209,22 +208,22 @@ def find_values(table, features, columns, scale, found):
 
 @kernel()
 def add_activations(found, scale, weights, first, sums, total):
-    """Adds what slots contribute to ``total`` (float32[batch, hidden]).
+    """Add the contributions of slots to ``total`` (float32[batch, hidden]).
 
     Args:
         found: SlotValues, filled in.
         scale: see find_values().
         weights: float32[inputs, hidden], contiguous.
-        first: the row of the weights where those of the first slot begin; there are as many for each as a vector is wide.
+        first: the row where the weights of the first slot begin; each slot has as many rows as a vector is wide.
         sums: allocate_sums(); overwritten.
-        total: what is added to.
+        total: changed in place.
     """
     counts, _, numbers, _, starts, vectors = found
     size, hidden = vectors.shape[1], weights.shape[1]
     for c in range(len(counts)):
         if counts[c] == 0:
             continue
-        rows = max(counts[c], ROWS)  # what those beyond the last vector contribute is not read
+        rows = max(counts[c], ROWS)  # rows beyond the last vector are not read
         block = (first + c * size) * hidden
         _multiply(vectors, starts[c] * size, size, 1, rows, weights, block, hidden, size, sums, 0, hidden)
         for r in range(len(total)):
@@ -236,16 +235,16 @@ def add_activations(found, scale, weights, first, sums, total):
 
 @kernel()
 def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
-    """The gradients of weights and of vectors: the reverse of add_activations.
+    """Compute the gradients of weights and vectors: the reverse of add_activations.
 
     Args:
-        found, scale, weights, first, sums: see there.
+        found, scale, weights, first, sums: see add_activations().
         by_total: float32[batch, hidden], derivatives by the total.
         by_weights: float32[inputs, hidden], the gradient of the weights; overwritten in the rows of these slots.
-        trained: whether there is a gradient of the table, which goes to ``values`` and ``used``; see Gradient.
+        trained: whether the table has a gradient, which goes to ``values`` and ``used``; see Gradient.
         by_vectors: float32[batch and ROWS more, table's width]; overwritten.
     """
-    counts, of_slots, numbers, _, starts, vectors = found
+    counts, slot_values, numbers, _, starts, vectors = found
     size, hidden = vectors.shape[1], weights.shape[1]
     used[:] = False
     for c in range(len(counts)):
@@ -258,7 +257,7 @@ def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, 
         if trained:
             _products_of_rows(sums, counts[c], weights, block, size, by_vectors)
             for i in range(counts[c]):
-                row = of_slots[c, i]
+                row = slot_values[c, i]
                 source, target = by_vectors[i], values[row]
                 if used[row]:
                     for j in range(size):
@@ -271,7 +270,7 @@ def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, 
 
 @kernel()
 def _add_up(numbers, scale, c, by_total, sums):
-    """Fills in the derivatives by what each value of slot c contributes."""
+    """Fill in the derivatives by the contribution of each value of slot c."""
     n = 0
     hidden = by_total.shape[1]
     for r in range(len(by_total)):
@@ -289,9 +288,9 @@ def _add_up(numbers, scale, c, by_total, sums):
 
 @kernel()
 def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_start, c_row):
-    """A matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide; for the arguments see tiles.py.
+    """Compute a matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide; for the arguments see tiles.py.
 
-    What is left over has a tile that overlaps others; fewer than ROWS rows are multiplied one by one.
+    The last tile may overlap the one before it; fewer than ROWS rows are multiplied one by one.
     """
     for first_column in range(0, c_row, WIDTH):
         j = min(first_column, c_row - WIDTH)
@@ -308,7 +307,7 @@ def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_s
 
 @kernel(fastmath={"reassoc", "contract"})
 def _products_of_rows(a, rows, b, first, columns, products):
-    """Fills in float32[rows, columns]: the product of each of the first rows of a with each of the rows of b from ``first``."""
+    """Fill in float32[rows, columns]: the products of the first rows of a with the rows of b from ``first``."""
     if columns < _SIDE:
         for i in range(rows):
             for j in range(columns):
@@ -317,7 +316,7 @@ def _products_of_rows(a, rows, b, first, columns, products):
                     total += a[i, k] * b[first + j, k]
                 products[i, j] = total
         return
-    for i in range(0, rows, _SIDE):  # there is room beyond the last row
+    for i in range(0, rows, _SIDE):  # the arrays have room beyond the last row
         a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
         for first_column in range(0, columns, _SIDE):
             j = min(first_column, columns - _SIDE)

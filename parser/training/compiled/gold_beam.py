@@ -1,25 +1,25 @@
 """The search of global training: a beam, and beside it a beam of gold items, through one sentence in a compiled loop.
 
-What is gold is a set. ``lost`` of an item is how many words cannot be right any more, whatever follows: words that cannot get
-their gold head, by an oracle that is exact for any gold tree, and words with the gold head and another relation. An item is
-gold if as many are lost as the start has lost already, which are the words whose arcs no projective tree can have. So it is
-the model that chooses among the many computations of one tree, and of several best trees.
+Many items can be gold. ``lost`` counts an item's words that can no longer be right: words that cannot get their gold head, by
+an oracle that is exact for any gold tree, and words with the gold head and another relation. The start has already lost the
+words whose arcs no projective tree has. An item is gold if it has lost no further word. So the model itself chooses among the
+many computations of one tree, and among several best trees.
 
-``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the transitions
-alone that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the
-first beam has lost all of them. Both are beams of parser/decoding/beam/compiled.py, and share one set of stacks: items with the
-same cell are the same configuration.
+``lost`` never falls along a computation, so gold items are made only from gold items. The gold beam takes only transitions that
+lose nothing; there is always one. Its best item is the best gold item that it finds, also after the other beam has lost all
+gold items. Both are beams of parser/decoding/beam/compiled.py and share one set of stacks: items with the same cell have the
+same configuration.
 
-Learned from is the step with the highest loss (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over its
-items, those of the beam and those of the gold beam, what is in both counted once: the same configuration with the better score,
-or, where nothing is merged, the same computation. With s the scores and G the gold items it is that of a conditional random
-field, as in Andor et al. (2016), with a set for the one gold item:
+The step with the highest loss is learned from (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over the items
+of both beams. An item in both counts once: the same configuration, with the better score; without merging, the same
+computation. With s the scores and G the gold items, the loss is that of a conditional random field, as in Andor et al. (2016),
+with a set in place of their one gold item:
 
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
-An item's score is the sum of the scores of the transitions of its best computation, so that the derivative of the loss by the
-score of a transition is the sum of those by the items that it led to: the beam's marginals minus the gold ones. Where all items
-share their first transitions it is zero, and nothing is to be computed there.
+An item's score is the sum of the scores of the transitions in its best computation. So the derivative of the loss by the score
+of a transition is the sum of the derivatives by the items that it led to: the beam's marginals minus the gold ones. For first
+transitions that all items share it is zero, and nothing is computed.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from parser.kernels import array_kernel, highest, kernel, lowest
 from parser.transitions.attardi import transition_of
 from parser.transitions.features import FeatureTable
 
-# Derivatives that are smaller, in nats, change no weight by what single precision could tell.
+# Smaller derivatives, in nats, change no weight noticeably in single precision.
 _NEGLIGIBLE = 1e-7
 
 
 class CompiledGold(NamedTuple):
-    """Gold trees, sentence by sentence at ``offsets``, and what the oracle keeps of them.
+    """Gold trees, sentence by sentence at ``offsets``, and the oracle's data about them.
 
     Attributes:
         heads: int32[total], see Trees.
         offsets: int64[sentences + 1].
-        relations: int32[total]; a negative one is unknown to the model, and no word can get it wrong.
+        relations: int32[total]; a negative one is unknown to the model: there any relation counts as right.
         memory: see oracles.arc_standard.context_rows.
     """
 
@@ -64,9 +64,9 @@ class CompiledSide(NamedTuple):
     """One of the two beams.
 
     Attributes:
-        size: items that it keeps.
+        size: how many items it keeps.
         items, expansion: see decoding/beam/compiled.py.
-        lost: int32[steps + 1, size], of the items.
+        lost: int32[steps + 1, size], ``lost`` of the items.
     """
 
     size: int
@@ -76,7 +76,7 @@ class CompiledSide(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> CompiledSide:
-        """For a sentence of this many tokens, and the classifier's layers and features."""
+        """Allocate a side for a sentence of this many tokens, and the classifier's layers and features."""
         items, expansion = Items.allocate(tokens, size), Expansion.allocate(tokens, size, layers, table)
         return cls(size=size, items=items, expansion=expansion, lost=np.empty((2 * tokens + 1, size), np.int32))
 
@@ -91,28 +91,28 @@ class OracleQueries(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int) -> OracleQueries:
-        """For this many items of a sentence of this many tokens."""
+        """Allocate workspace for this many items of a sentence of this many tokens."""
         sentences, sizes, fronts = np.empty((3, size), np.int32)
         return cls(sentences=sentences, stacks=np.empty((size, tokens + 1), np.int32), sizes=sizes, fronts=fronts)
 
 
 @array_kernel()
 def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, gold_beam, queries, scratch):
-    """Searches through a sentence with both beams; all of their items are left there.
+    """Search a sentence with both beams; their items stay in the beams.
 
     Args:
-        sentence: its number among the gold trees.
-        start: where it begins in ``words``.
+        sentence: the number of the sentence among the gold trees.
+        start: where the sentence begins in ``words``.
         length: its tokens.
         model, rules: see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         gold: the gold trees.
-        stacks: of both beams.
+        stacks: the stacks of both beams.
         beam, gold_beam: the two sides.
         queries, scratch: workspace.
 
     Returns:
-        Whether the beam had no gold item at some step; FULL if the stacks are.
+        Whether the beam had no gold item at some step; FULL if the stacks are full.
     """
     for side in (beam, gold_beam):
         side.items.fronts[0, 0] = 1
@@ -152,7 +152,7 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
 
 @array_kernel()
 def _attainable(sentence, gold, stacks, items, m, queries):
-    """int16[items, 3]: the oracle's scores of the transitions of the items of step m."""
+    """Return int16[items, 3]: the oracle's scores of the transitions of the items of step m."""
     count = items.counts[m]
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
     for k in range(count):
@@ -180,7 +180,7 @@ def _attainable(sentence, gold, stacks, items, m, queries):
 
 @kernel()
 def _right_relation(column, sentence, gold, stacks, cell):
-    """The relation that the arc of a transition must have to lose nothing; NO_NODE if it makes none, or any is as good."""
+    """Return the relation that a transition's arc needs to lose nothing; NO_NODE without an arc, or if any relation does."""
     if column == 0:
         return NO_NODE
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
@@ -196,7 +196,7 @@ def _right_relation(column, sentence, gold, stacks, cell):
 
 @kernel()
 def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
-    """How many words an output loses.
+    """Return how many words an output loses.
 
     Args:
         output: the output, whose transition is applicable.
@@ -214,7 +214,7 @@ def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
 
 @kernel()
 def _leave_what_loses_nothing(expansion, k, attainable, sentence, gold, stacks, cell, rules):
-    """Makes the scores of all outputs that lose a word minus infinity."""
+    """Set the scores of all outputs that lose a word to minus infinity."""
     row = expansion.scores[k]
     most = highest(attainable)
     for column in range(3):
@@ -233,14 +233,14 @@ def _leave_what_loses_nothing(expansion, k, attainable, sentence, gold, stacks, 
 
 @kernel()
 def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
-    """The step of the highest loss, the first of equal ones, and its loss.
+    """Return the step of the highest loss, the first of equal ones, and its loss.
 
     Args:
-        steps: how many the search has made.
-        merging: whether it has merged equal configurations.
+        steps: the number of steps in the search.
+        merging: whether equal configurations were merged.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size], for the derivatives of the loss by the items; those of the chosen step
-            are filled in, and those of the steps before it are 0.
+        by_beam, by_gold: float64[steps + 1, size], derivatives of the loss by the items: filled in for the chosen step,
+            0 for the steps before it.
     """
     chosen, highest = steps, -np.inf
     for m in range(1, steps + 1):
@@ -254,8 +254,8 @@ def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
 
 @kernel()
 def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
-    """The loss of step m; its derivatives by the scores of the items go to by_beam and by_gold (float64[size])."""
-    _count_once(merging, beam, gold_beam, m, by_beam, by_gold)  # for now: whether an item counts
+    """Return the loss of step m; its derivatives by the scores of the items go to by_beam and by_gold (float64[size])."""
+    _count_once(merging, beam, gold_beam, m, by_beam, by_gold)  # until they are filled in: whether an item counts
     count = beam.items.counts[m] + gold_beam.items.counts[m]
     highest, highest_gold = -np.inf, -np.inf
     for i in range(count):
@@ -264,35 +264,35 @@ def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
             highest = total
         if counts and is_gold and total > highest_gold:
             highest_gold = total
-    of_all = of_gold = 0.0
+    sum_all = sum_gold = 0.0
     for i in range(count):
         counts, total, is_gold = _item(beam, gold_beam, m, i, by_beam, by_gold)
         if counts:
-            of_all += np.exp(total - highest)
+            sum_all += np.exp(total - highest)
             if is_gold:
-                of_gold += np.exp(total - highest_gold)
+                sum_gold += np.exp(total - highest_gold)
     for i in range(count):
         counts, total, is_gold = _item(beam, gold_beam, m, i, by_beam, by_gold)
         if counts:
-            slope = np.exp(total - highest) / of_all
+            slope = np.exp(total - highest) / sum_all
             if is_gold:
-                slope -= np.exp(total - highest_gold) / of_gold
+                slope -= np.exp(total - highest_gold) / sum_gold
             if i < beam.items.counts[m]:
                 by_beam[i] = slope
             else:
                 by_gold[i - beam.items.counts[m]] = slope
-    return (highest + np.log(of_all)) - (highest_gold + np.log(of_gold))
+    return (highest + np.log(sum_all)) - (highest_gold + np.log(sum_gold))
 
 
 @kernel()
 def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
-    """Fills in by_beam and by_gold: 1 for items that count, 0 for those that are on the other side, too."""
+    """Fill in by_beam and by_gold: 1 for items that count, 0 for items that count on the other side."""
     totals, gold_totals = beam.items.totals[m], gold_beam.items.totals[m]
     by_beam[:] = 1.0
     by_gold[:] = 1.0
     for j in range(gold_beam.items.counts[m]):
         for k in range(beam.items.counts[m]):
-            # Without merging an item is one computation, which has the same score to the last bit on both sides.
+            # Without merging an item is one computation, whose score is the same on both sides to the last bit.
             same = merging or totals[k] == gold_totals[j]
             if same and beam.items.cells[m, k] == gold_beam.items.cells[m, j]:
                 if totals[k] >= gold_totals[j]:
@@ -304,7 +304,7 @@ def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
 
 @kernel()
 def _item(beam, gold_beam, m, i, by_beam, by_gold):
-    """Of item i of both sides together: whether it counts, its score, and whether it is gold."""
+    """Return of item i (first the beam's items, then the gold beam's): whether it counts, its score, and whether it is gold."""
     count = beam.items.counts[m]
     if i < count:
         return by_beam[i] > 0, beam.items.totals[m, i], beam.lost[m, i] == 0
@@ -313,18 +313,18 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 @kernel()
 def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, found):
-    """Fills in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
+    """Fill in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
 
     Args:
         chosen: the step.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
-            later steps ask of an item is added.
-        workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
+        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, from choose_step(); derivatives
+            by later items are added to those of their parents.
+        workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sum of both sizes.
         found: the _ScoreChanges of beam_objective.py: configurations and their transitions.
 
     Returns:
-        How many configurations and how many transitions there are.
+        The numbers of configurations and of transitions.
     """
     cells, outputs, slopes, fronts = workspace
     n_rows = n_transitions = 0
@@ -368,11 +368,11 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, fo
 
 @kernel()
 def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
-    """Fills in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
+    """Fill in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
 
     Args:
-        cells, fronts: int32[rows], their stacks, in ``stacks``, and the first tokens of their buffers.
-        start, length: where the sentence begins in ``values``, and its tokens.
+        cells, fronts: int32[rows], the stacks of the configurations and the first tokens of their buffers.
+        start, length: where the sentence begins in ``values``, and how many tokens it has.
         values, programs, columns: see FeatureTable.
         tops, ahead: int32[elements], int32[read_ahead], workspace; see FeatureTable.
         nodes: int32[2, positions], workspace.

@@ -1,8 +1,8 @@
 """The loss of a classifier whose examples may have several correct outputs, and several rows of features; and its gradients.
 
-They are found by autograd, on any device; and on a CPU, with a static token representation, by explicit formulas in compiled
-loops. Autograd gives the same numbers (the tests compare them), but spends as much time on its bookkeeping as on the matrix
-products: the network is small.
+Autograd computes the gradients on any device. On a CPU, with a static token representation, explicit formulas in compiled loops
+do. Both give the same numbers (the tests compare them), but the network is small, and autograd spends as much time on its
+bookkeeping as on the matrix products.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from parser.training.examples.examples import Examples
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of a batch that belong to one example, where each scores the outputs of a block of its own.
+    """The rows of a batch that belong to one example, each of which scores one block of outputs.
 
     Attributes:
         starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
-        blocks: int64[rows, 2], the first output that a row scores, and the one after the last.
+        blocks: int64[rows, 2], the first output that a row scores, and the end of its block.
     """
 
     starts: Tensor
@@ -39,26 +39,26 @@ class Groups:
 
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> Groups | None:
-        """Those of all the examples; None if each has one row, which scores all outputs."""
+        """Return the groups of all examples; None if each has one row, which scores all outputs."""
         if examples.starts is None or examples.blocks is None:
             return None
         return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
 
 
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-    """Minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
+    """Return minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
 
     Args:
         scores: float[rows, outputs].
         targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target it is the cross entropy.
-        groups: which rows are one example: the probabilities are over what all of them score. None: each is one of its own.
+        groups: which rows form an example: probabilities are over the outputs of all its rows. None: each row is an example.
     """
     if groups is not None:
         return _loss_of_groups(scores, targets, groups)
     if targets.shape[1] == 1:
         return nn.functional.cross_entropy(scores, targets[:, 0])
-    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
-    return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
+    right = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (scores.logsumexp(1) - right.logsumexp(1)).mean()
 
 
 def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
@@ -74,13 +74,13 @@ def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
     outputs = torch.arange(scores.shape[1], device=scores.device)
     first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
-    of_rows = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
-    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
-    return (_side_by_side(of_rows, groups).logsumexp(1) - _side_by_side(of_targets, groups).logsumexp(1)).mean()
+    totals = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
+    right = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (_side_by_side(totals, groups).logsumexp(1) - _side_by_side(right, groups).logsumexp(1)).mean()
 
 
 def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
-    """float[examples, widest]: float[rows, n], the rows of an example side by side; minus infinity fills up."""
+    """Return float[rows, n] as float[examples, widest], the rows of an example side by side, padded with minus infinity."""
     counts = groups.starts.diff()
     examples = torch.arange(len(counts), device=values.device).repeat_interleave(counts)
     places = torch.arange(len(values), device=values.device) - groups.starts[examples]
@@ -95,13 +95,13 @@ class AutogradGradients:
         self._classifier = classifier
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
-        """The mean loss of a batch, in nats, with dropout; a tensor on the device, so that nothing waits for it.
+        """Return the mean loss of a batch, in nats, with dropout; a tensor on the device, so that nothing waits for it.
 
         Args:
             features: int32[rows, slots].
             targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
-            groups: which rows are one example; None: each is one.
-            taught: see distillation_loss(), which is then added; only for examples of one row.
+            groups: which rows form an example; None: each row is an example.
+            taught: see distillation_loss(), which is added; only for examples of one row.
         """
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
@@ -113,19 +113,19 @@ class AutogradGradients:
 
 
 class CompiledGradients:
-    """Computes the gradients of a classifier whose parameters stay where they are in memory from now on.
+    """Computes the gradients of a classifier; its parameters must keep their place in memory from now on.
 
     Args:
         classifier: the classifier, on the CPU.
 
     Attributes:
-        gradients: by name of the parameter, for those that training changes; what loss() found last.
+        gradients: by name of the parameter, for parameters that training changes; what loss() computed last.
         embedded: computes the hidden activations of embedded slots; None if there are none.
     """
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
-        # Looked up once, and without what autograd does about parameters.
+        # Detached once: autograd need not follow these parameters.
         self._bias = classifier.hidden_bias.detach()
         self._output, self._output_bias = classifier.output.weight.detach(), classifier.output.bias.detach()
         self._activation = classifier.activation
@@ -144,12 +144,12 @@ class CompiledGradients:
         self._allocate(0)
 
     def _allocate(self, batch: int) -> None:
-        """For what is as large as a batch: to allocate it for every batch is slow."""
+        """Allocate arrays of the size of a batch, once: allocating them for every batch is slow."""
         self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
-        """As AutogradGradients.loss(); the gradients go to ``gradients``."""
+        """Return the loss, as AutogradGradients.loss() does; the gradients go to ``gradients``."""
         values = features.numpy()
         if len(values) > len(self._ones):
             self._allocate(len(values))
@@ -174,7 +174,7 @@ class CompiledGradients:
         return loss
 
     def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Tensor | None) -> tuple[float, Tensor]:
-        """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
+        """Return the loss, and its derivatives by the scores, float32[rows, outputs]; their sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
             by_score = torch.empty_like(scores)
@@ -195,7 +195,7 @@ _EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
 def _embedded_layer(
     classifier: Classifier, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient]
 ) -> SideBySide | ByValue | None:
-    """The layer of the embedded slots; None if there are none. The gradients of their tables go to ``gradients``."""
+    """Return the layer of the embedded slots; None if there are none. The gradients of their tables go to ``gradients``."""
     if classifier.embedded is None:
         return None
     tables: list[Table] = []
@@ -217,7 +217,7 @@ def _embedded_layer(
 
 @kernel()
 def column_sums(matrix, sums):
-    """Fills in ``sums`` (float32[columns]) of float32[rows, columns]."""
+    """Fill in ``sums`` (float32[columns]) of a matrix (float32[rows, columns])."""
     sums[:] = 0
     for r in range(len(matrix)):
         row = matrix[r]
@@ -227,13 +227,13 @@ def column_sums(matrix, sums):
 
 @kernel(error_model="numpy")
 def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
-    """The mean loss, in nats, of a batch whose right outputs are ``targets``; see set_loss().
+    """Return the mean loss, in nats, of a batch whose right outputs are ``targets``; see set_loss().
 
     Args:
         log_probabilities: float32[batch, outputs].
-        targets: int[batch, targets], negative where there is none.
-        by_score: float32[batch, outputs]: the probabilities; becomes the derivatives of the mean loss by the scores.
-        by_bias: float32[outputs]: becomes their sums over the batch.
+        targets: int[batch, targets]; negative numbers fill up rows.
+        by_score: float32[batch, outputs]: the probabilities; overwritten with the derivatives of the mean loss by the scores.
+        by_bias: float32[outputs]: overwritten with the sums of these derivatives over the batch.
     """
     loss = 0.0
     batch = np.float32(len(targets))
@@ -260,7 +260,7 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def add_distillation(log_probabilities, taught, by_score, by_bias):
-    """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See distillation_loss().
+    """Return the mean loss, in nats, against a teacher's distributions, and add its derivatives; see distillation_loss().
 
     Args:
         log_probabilities, taught: float32[batch, outputs].
@@ -285,7 +285,7 @@ def add_distillation(log_probabilities, taught, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
-    """The same where an example has several rows, each of which scores the outputs of one block; see set_loss().
+    """As loss_and_gradient(), for examples with several rows, each of which scores one block of outputs; see set_loss().
 
     Args:
         scores: float32[rows, outputs].

@@ -1,4 +1,4 @@
-"""The optimizers of torch.optim over parameters on a CPU, a compiled loop for each; they need no torch._dynamo to start."""
+"""SGD and Adam as in torch.optim, for parameters on a CPU: a compiled loop each, which starts without torch._dynamo."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class CompiledOptimizer:
     """SGD or Adam.
 
     Args:
-        parameters: by name, what is optimized.
-        gradients: by name of the parameter; what they hold when a step is taken.
-        plan: which optimizer, and how.
+        parameters: the parameters to optimize, by name.
+        gradients: by name of the parameter; read at each step.
+        plan: the optimizer and its settings.
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient], plan: OptimizerPlan) -> None:
@@ -37,7 +37,7 @@ class CompiledOptimizer:
         self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
 
     def step(self, rate: float) -> None:
-        """Takes a step of SGD or Adam in compiled loops; ``rate``: the learning rate."""
+        """Take a step of SGD or Adam; ``rate``: the learning rate."""
         self._steps += 1
         constants = [
             np.float32(rate / (1 - _BETA1**self._steps)),
@@ -52,14 +52,14 @@ class CompiledOptimizer:
                 adam(weights, gradient.values, gradient.used, *self._arrays[name], *constants)
 
     def state(self) -> dict[str, Tensor]:
-        """What a step depends on besides the weights, named as torch.optim's: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""
+        """Return the optimizer's state, named as in torch.optim: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""
         named = {f"{i}.{kind}": t for i, moments in enumerate(self._moments.values()) for kind, t in moments.items()}
         if self._name != "sgd":
             named |= {f"{i}.step": torch.tensor(float(self._steps)) for i in range(len(self._moments))}
         return named
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Puts back what state() gave."""
+        """Put back what state() returned."""
         for key, tensor in tensors.items():
             number, _, kind = key.partition(".")
             if kind == "step":
@@ -70,7 +70,7 @@ class CompiledOptimizer:
 
 @kernel()
 def sgd(weights, gradient, used, rate):
-    """A step of torch.optim.SGD, in place; ``gradient`` and ``used``: see Gradient."""
+    """Take a step of torch.optim.SGD, in place; ``gradient`` and ``used``: see Gradient."""
     for r in range(len(weights)):
         if used[r]:
             w, g = weights[r], gradient[r]
@@ -80,15 +80,15 @@ def sgd(weights, gradient, used, rate):
 
 @kernel(error_model="numpy")
 def adam(weights, gradient, used, mean, square, rate, correction, beta1, beta2, epsilon):
-    """A step of torch.optim.Adam, in place, of float32[rows, width] weights.
+    """Take a step of torch.optim.Adam, in place.
 
     Args:
-        weights: what is changed.
+        weights: float32[rows, width], changed in place.
         gradient, used: see Gradient.
         mean, square: the running means of the gradient and of its square.
-        rate: float32, as all that follow: the learning rate over 1 - beta1^step.
+        rate: float32, like the following ones: the learning rate over 1 - beta1^step.
         correction: the root of 1 - beta2^step.
-        beta1, beta2: shares of the means that are kept.
+        beta1, beta2: the shares of the running means that are kept.
         epsilon: keeps the divisor from zero.
     """
     new1, new2 = np.float32(1) - beta1, np.float32(1) - beta2

@@ -1,10 +1,10 @@
 """Tables of rows that the slots of an MLP look up, and their gradients; see gradients.py.
 
-torch has an operator for each of these loops, but the network is small: calling one costs as much as its work, and most of them
-go through more memory than they need. The reference implementation is autograd; the tests compare.
+torch has an operator for each of these loops. But the network is small: a call costs as much as the work, and most operators
+go through more memory than needed. The reference implementation is autograd; the tests compare.
 
-A table (one-hot weights, word vectors) is used by few of its rows in a batch, so its gradient is kept as *values* and *used*:
-the rows that ``used`` (bool[rows]) marks hold numbers, the others are zero whatever stands there.
+A batch uses few rows of a table (one-hot weights, word vectors), so its gradient is kept as *values* and *used*: rows that
+``used`` (bool[rows]) marks are in ``values``, and all other rows of the gradient are zero, whatever ``values`` holds there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from parser.networks.representation import SetSums
 
 @dataclass
 class Gradient:
-    """The gradient of a parameter, with rows that were not used left out.
+    """The gradient of a parameter, without the rows that were not used.
 
     Attributes:
         values: float32[rows, width], as matrix_of() has the parameter; a vector is one row.
-        used: bool[rows]: the rows that hold numbers; the others are zero, whatever stands there.
+        used: bool[rows]: the rows that count; the gradient of all other rows is zero.
         turned: whether the rows are the columns of the parameter.
     """
 
@@ -34,18 +34,18 @@ class Gradient:
 
     @classmethod
     def like(cls, parameter: Tensor) -> Gradient:
-        """Allocates the gradient of a parameter, all rows in use."""
+        """Allocate the gradient of a parameter, all rows in use."""
         matrix = matrix_of(parameter)
         return cls(np.empty_like(matrix), np.ones(len(matrix), np.bool_), _turned(parameter))
 
     def dense(self) -> np.ndarray:
-        """float32[rows, width] of the parameter, zeros included."""
+        """Return float32[rows, width], shaped like the parameter, zeros included."""
         values = np.where(self.used[:, None], self.values, np.float32(0))
         return values.T if self.turned else values
 
 
 def matrix_of(parameter: Tensor) -> np.ndarray:
-    """float32[rows, width]: the parameter itself, in the same memory; transposed if it is laid out column by column."""
+    """Return float32[rows, width]: the parameter in the same memory, transposed if its columns are contiguous."""
     array = parameter.detach().numpy()
     return array.T if _turned(parameter) else array.reshape(1, -1) if array.ndim == 1 else array
 
@@ -59,16 +59,16 @@ class Table:
 
     Args:
         matrix: float32[rows, width], the parameter.
-        columns: which slots.
-        starts: the row that each of them begins at.
-        first: the column of the inputs that the row of the first slot goes into.
-        stride: how far from there that of the next slot goes: the width if they lie side by side, 0 if they are added up.
-        gradient: of the parameter; None if training does not change it.
+        columns: the slots.
+        starts: the first row of each slot.
+        first: the column of the inputs where the row of the first slot is copied to.
+        stride: the distance to the column of the next slot: the width if rows lie side by side, 0 if they are added up.
+        gradient: the gradient of the parameter; None if training does not change it.
 
     Attributes:
-        matrix: the rows that slots look up: as given, or the sums of a SetTable.
-        columns, starts, first, stride: as given.
-        gradient: that of ``matrix``; None if training does not change it.
+        matrix: the rows that slots look up: the parameter, or the sums of a SetTable.
+        columns, starts, first, stride: as passed.
+        gradient: the gradient of ``matrix``; None if training does not change it.
     """
 
     def __init__(
@@ -80,21 +80,21 @@ class Table:
         self.gradient = gradient
 
     def fill(self, features: np.ndarray) -> None:
-        """Makes sure that ``matrix`` has what the slots look up."""
+        """Compute the rows of ``matrix`` that the slots look up, where they are sums."""
 
     def hand_on(self) -> None:
-        """Passes ``gradient`` on to the parameter's."""
+        """Pass ``gradient`` on to the parameter's gradient, where rows are sums."""
 
     def copy(self, features: np.ndarray, scale: np.ndarray, inputs: np.ndarray) -> None:
-        """Puts the rows side by side into the inputs, each times its scale."""
+        """Copy the rows side by side into the inputs, each times its scale."""
         copy_rows(self.matrix, features, self.columns, scale, self.first, inputs)
 
     def add(self, features: np.ndarray, total: np.ndarray) -> None:
-        """Adds the rows up."""
+        """Add the rows up."""
         add_rows(self.matrix, features, self.columns, self.starts, total)
 
     def collect(self, by_input: np.ndarray, features: np.ndarray, scale: np.ndarray) -> None:
-        """Fills in the gradient, if there is one, given the derivatives by what the rows went into."""
+        """Fill in the gradient, if there is one, from the derivatives by the inputs."""
         if self.gradient is not None:
             values, used = self.gradient.values, self.gradient.used
             collect_rows(by_input, features, self.columns, self.starts, scale, self.first, self.stride, values, used)
@@ -113,7 +113,7 @@ class SetTable(Table):
         sums = np.empty((sets.n_values, matrix.shape[1]), np.float32)
         by_sum = None if gradient is None else Gradient(np.empty_like(sums), np.ones(len(sums), np.bool_))
         super().__init__(sums, columns, [0] * len(columns), first, matrix.shape[1], by_sum)
-        self._vectors, self._of_vectors = matrix, gradient
+        self._vectors, self._vector_gradient = matrix, gradient
         order = sets.values.argsort(stable=True)
         self._elements = sets.elements[order].numpy()
         self._set_starts = np.searchsorted(sets.values[order].numpy(), np.arange(sets.n_values + 1))
@@ -123,17 +123,16 @@ class SetTable(Table):
         sum_elements(self._vectors, features, self.columns, self._set_starts, self._elements, self.matrix, self._used)
 
     def hand_on(self) -> None:
-        if self.gradient is not None and self._of_vectors is not None:
-            of_sums, of_vectors = self.gradient, self._of_vectors
-            arrays = self._set_starts, self._elements, of_vectors.values, of_vectors.used
-            collect_elements(of_sums.values, of_sums.used, *arrays)
+        if self.gradient is not None and (to := self._vector_gradient) is not None:
+            arrays = self._set_starts, self._elements, to.values, to.used
+            collect_elements(self.gradient.values, self.gradient.used, *arrays)
 
 
 @kernel()
 def copy_rows(table, features, columns, scale, first, inputs):
-    """Copies the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on; see Table.
+    """Copy the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on; see Table.
 
-    ``scale``: float32[batch, len(columns) or more], what the row of each slot (int32[batch, slots]) is multiplied by.
+    ``features``: int32[batch, slots]; ``scale``: float32[batch, len(columns) or more], the factor of each slot's row.
     """
     width = table.shape[1]
     for r in range(len(features)):
@@ -149,7 +148,7 @@ def copy_rows(table, features, columns, scale, first, inputs):
 
 @kernel()
 def add_rows(table, features, columns, starts, total):
-    """Adds to each example's ``total`` (float32[batch, width]) the rows of its slots; slot c begins at row ``starts[c]``."""
+    """Add to each example's ``total`` (float32[batch, width]) the rows of its slots; slot c begins at row ``starts[c]``."""
     for r in range(len(features)):
         target = total[r]
         for c in range(len(columns)):
@@ -164,13 +163,13 @@ def add_rows(table, features, columns, starts, total):
 
 @kernel()
 def collect_rows(by_input, features, columns, starts, scale, first, stride, values, used):
-    """The gradient of a table from that of what its rows went into: the reverse of copy_rows and of add_rows.
+    """Compute the gradient of a table from the derivatives by the inputs: the reverse of copy_rows and of add_rows.
 
     Args:
         by_input: float32[batch, width], derivatives by the inputs.
         features: int32[batch, slots].
         columns, starts, first, stride: see Table.
-        scale: float32[batch, len(columns) or more], what each row was multiplied by; 0 leaves it out.
+        scale: float32[batch, len(columns) or more], the factor of each row; 0 leaves it out.
         values, used: see Gradient; overwritten.
     """
     used[:] = False
@@ -194,13 +193,13 @@ def collect_rows(by_input, features, columns, starts, scale, first, stride, valu
 
 @kernel()
 def sum_elements(vectors, features, columns, starts, elements, sums, used):
-    """Fills in the vectors of those sets that the slots ``columns`` hold, as sums of the vectors of their elements.
+    """Fill in the vectors of the sets that occur in the slots, as sums of the vectors of their elements.
 
     Args:
         vectors: float32[elements, width].
-        features, columns: int32[batch, slots], and which of them hold sets.
-        starts: int64[sets + 1], set s has those ``elements`` from ``starts[s]`` to before ``starts[s + 1]``.
-        sums, used: float32[sets, width], the vectors of the sets, and bool[sets], those that are filled in.
+        features, columns: int32[batch, slots], and the slots that hold sets.
+        starts: int64[sets + 1], the ``elements`` of set s are from ``starts[s]`` to before ``starts[s + 1]``.
+        sums, used: float32[sets, width], the vectors of the sets, and bool[sets], which are filled in.
     """
     used[:] = False
     for r in range(len(features)):
@@ -221,7 +220,7 @@ def sum_elements(vectors, features, columns, starts, elements, sums, used):
 
 @kernel()
 def collect_elements(by_sum, used_sums, starts, elements, values, used):
-    """The gradient of the vectors of elements, ``values`` and ``used``, from that of the sets': the reverse of sum_elements."""
+    """Compute the gradient of the elements' vectors (``values``, ``used``) from that of the sets: reverses sum_elements."""
     used[:] = False
     for value in range(len(by_sum)):
         if used_sums[value]:

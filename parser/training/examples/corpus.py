@@ -1,4 +1,4 @@
-"""A treebank made ready for training: parts read, vocabularies and word vectors made, sentences encoded."""
+"""A treebank prepared for training: its parts, vocabularies, word vectors and encoded sentences."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, sl
 
 log = logging.getLogger(__name__)
 
-# Making this many words projective takes about two seconds.
+# Making a sentence of this many words projective takes about two seconds.
 _LONG = 1500
 
 
 class _TreebankParts(NamedTuple):
-    """The parts of a treebank, as they were read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
+    """The parts of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
 
     train: Treebank
     known: list[Sentence]
@@ -50,7 +50,7 @@ class _TreebankParts(NamedTuple):
 
 
 def _read_parts(plan: Plan) -> _TreebankParts:
-    """Read the parts that a plan names, and log what is odd about them.
+    """Read the parts that a plan names, and log their oddities.
 
     Raises:
         TreebankError, ConlluError: a file cannot be read.
@@ -83,15 +83,15 @@ class Corpus:
     Attributes:
         train: the training part.
         known: the training sentences that vocabularies and word vectors are made of.
-        dev: the part to choose on, None if there is none.
-        test: the part to report on, None if there is none.
-        vocabularies: of the attributes that the features read.
+        dev: the part to choose on; None if the treebank has none.
+        test: the part to report on; None if the treebank has none.
+        vocabularies: the vocabularies of the attributes that the features read.
         relations: the relations of the known sentences.
-        slots: the feature slots, without those of attributes that have one value in all of the known sentences.
-        vectors: the word vectors, None if the features do not read the attribute that they are for.
-        vector_length: of the word vectors, those of a model to begin with included; None if there are none.
+        slots: the feature slots, except those of attributes with one value in all known sentences.
+        vectors: the word vectors; None if the features do not read the attribute that they are for.
+        vector_length: the length of the word vectors, also of a model that is trained further; None if there are none.
         projectivization: how non-projective trees are made projective.
-        lattices: by part (train, dev, test), its word lattices, where there are any.
+        lattices: the word lattices by part (train, dev, test), if there are any.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Corpus:
         """Read the parts of the treebank, and make vocabularies and word vectors of the known sentences.
 
         Args:
-            plan: of the run.
-            background: what waits for the word vectors, if another process trains them already.
+            plan: the plan of the run.
+            background: waits for the word vectors, if another process is already training them.
         """
         parts, network = _read_parts(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, parts, background)
@@ -137,13 +137,13 @@ class Corpus:
 
     @classmethod
     def continued(cls, plan: Plan, start: Model) -> Corpus:
-        """Read the parts of the treebank for a model that goes on training: with its vocabularies, and what is new.
+        """Read the parts of the treebank for a model that is trained further; its vocabularies are extended by new values.
 
         Args:
-            plan: of the run.
+            plan: the plan of the run.
             start: the model.
         """
-        assert isinstance(plan.model, NetworkPlan), "plan() has seen to it"
+        assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
         parts, wanted = _read_parts(plan), plan.model.vectors
         vocabularies, relations = _extended(start, plan, plan.model, parts.known)
         slots = _slots(plan, plan.model, vocabularies)
@@ -153,7 +153,7 @@ class Corpus:
         return cls(plan, parts, vocabularies, relations, slots, vector_length=length)
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
-        """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
+        """Return the training part with trees of the given kind; the projective subset has fewer sentences."""
         sentences, trees = self.sentences(kind), self.train.trees
         if kind is TrainingTrees.projective_subset:
             trees = oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
@@ -163,40 +163,40 @@ class Corpus:
         is_word = np.ones(len(relations), np.bool_)
         is_word[trees.offsets[:-1]] = False
         deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
-        relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative where it is unknown
+        relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative if unknown
         tags = self.vocabularies.encode_tags(sentences)
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
-        """The sentences of training_sentences(), as they were read."""
+        """Return the sentences of training_sentences() as read."""
         return _projective_subset(self.train) if kind is TrainingTrees.projective_subset else self.train.sentences
 
     def value_counts(self) -> dict[str, np.ndarray]:
-        """By attribute, int64[values]: how often the known sentences have each value."""
+        """Return, by attribute, how often the known sentences have each value, int64[values]."""
         values = self.vocabularies.encode(self.known).values
         return {
-            name: np.bincount(of_attribute, minlength=len(known))
-            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
+            name: np.bincount(numbers, minlength=len(known))
+            for numbers, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
         }
 
 
 def _check_lengths(train: Treebank) -> None:
-    """Names the sentences that take long to be made projective, and refuses those for which there would not be the memory."""
+    """Warn of sentences that take long to be made projective, and refuse those that would not fit into memory."""
     fix = "split it, or make the trees projective with optimal-step projectivize --method lifting"
     for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
         place, n = train[s].where, len(train[s])
         if n > MAX_TOKENS_TO_PROJECTIVIZE:
             most = f"{MAX_TOKENS_TO_PROJECTIVIZE:,}"
             raise TreebankError(
-                f"{place}: {n:,} words and not projective; only trees of at most {most} words can be made so: {fix}"
+                f"{place}: {n:,} words and not projective; trees of more than {most} words cannot be made projective: {fix}"
             )
-        log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
+        log.warning("%s: making %d words projective may take minutes (time grows with n^3); faster: %s", place, n, fix)
 
 
 def _vocabularies(
     plan: Plan, network: NetworkPlan | None, parts: _TreebankParts, background: BackgroundVectors | None
 ) -> tuple[dict[str, Vocabulary], WordVectors | None]:
-    """Return the vocabularies of a new model, of attributes with several values; and the word vectors, if there are any."""
+    """Return the vocabularies of a new model, for attributes with several values; and the word vectors, if there are any."""
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     for attribute in plan.model.attributes:
         values = attribute_values(parts.known, attribute)
@@ -204,7 +204,7 @@ def _vocabularies(
         if attribute == TREEBANK:
             symbols = [*dict.fromkeys(plan.files.train.names)]  # the first one is the default in parsing
         if len(symbols) == 1:
-            told = "%s: every word has %s %r; the features that read it are left out"
+            told = "%s: every word has %s %r; features that read it are left out"
             log.warning(told, parts.train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
             vectors = _vectors(wanted, values, plan.seed, background)
@@ -215,9 +215,9 @@ def _vocabularies(
 
 
 def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
-    """The vocabularies and relations of a model, and what is new in some sentences; says what that is.
+    """Return the vocabularies and relations of a model, extended by new values in some sentences; log what is new.
 
-    Values whose vectors are not learned stay unknown: nobody could say what they are like.
+    New values stay unknown where training changes no vectors: they would have none.
     """
     before, wanted = start.vocabularies, network.vectors
     by_attribute: dict[str, Vocabulary] = {}
@@ -236,8 +236,8 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     extended = [(part, part.extended(network, known, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
     tags = {
-        column: tag_vocabulary(column, of_column.extended(value for s in known for value in getattr(s, column)))
-        for column, of_column in before.tags.items()
+        column: tag_vocabulary(column, vocabulary.extended(value for s in known for value in getattr(s, column)))
+        for column, vocabulary in before.tags.items()
     }
     lemmas, found = (before.lemmas, Lemmas.of(known, list(tags))) if network.lemma_epochs else (None, None)
     if found is not None:
@@ -250,31 +250,31 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     new = relations.symbols[len(start.relations.symbols) :]
     counts.append(("relations", len(new)))
     named = f" ({', '.join(new)})" if new else ""
-    log.info("start  new to it: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
+    log.info("start  new to the model: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
     return vocabularies, relations
 
 
 def choose_treebank(model: Model, plan: Plan, named: str) -> str:
-    """Return the treebank of a model that a run's sentences are taken for, and log it: the one of its name, or the first."""
+    """Return the model's treebank whose name the run has, else its first one, and log it: sentences are parsed as its own."""
     known, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
     chosen = name if name in known else known[0]
-    told = "%s tells treebanks apart (%s): these sentences are taken for %s; treebank.name=NAME chooses another"
+    told = "%s knows several treebanks (%s): these sentences are read as %s; treebank.name=NAME chooses another"
     log.info(told, named, ", ".join(known), chosen)
     return chosen
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
-    """The slots of attributes with more than one value."""
+    """Return the slots of attributes with more than one value."""
     templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
-    """The values of the columns that the encoder predicts, but for those in which all words are alike."""
+    """Return the values of the columns that the encoder predicts, except columns with a single value."""
     values = {column: [value for s in known for value in getattr(s, column)] for column in network.tag_weights}
-    symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
-    return {column: tag_vocabulary(column, of_column) for column, of_column in symbols.items() if len(of_column) > 1}
+    symbols = {column: Vocabulary.of(found).symbols for column, found in values.items()}
+    return {column: tag_vocabulary(column, found) for column, found in symbols.items() if len(found) > 1}
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:
@@ -287,7 +287,7 @@ def _projective_subset(train: Treebank) -> list[Sentence]:
 
 
 def _lattices(plan: Plan) -> dict[str, LatticePart]:
-    """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
+    """Return the lattices by part. In dev and test every sentence counts, with or without a gold path."""
     if (wanted := plan.lattices) is None:
         return {}
     parts = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
@@ -301,7 +301,7 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
 
 
 def _report(part: str, treebank: Treebank) -> None:
-    """Logs what was read, and what of it is probably a mistake."""
+    """Log what was read, and probable mistakes in it."""
     log.info("%-5s %s", part, treebank)
     if treebank.faults:
         log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
@@ -310,28 +310,28 @@ def _report(part: str, treebank: Treebank) -> None:
 
 
 def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
-    """Warns of parts that are mostly sentences of the training part: scores on them say nothing of new sentences."""
+    """Warn of parts that mostly repeat the training part: scores on them say nothing of new sentences."""
     forms = {tuple(sentence.forms) for sentence in train}
     for part in others:
         known = sum(tuple(sentence.forms) in forms for sentence in part)
         if 2 * known > len(part):
-            of_all = f"{known:,} of {counted(len(part), 'sentence')}"
-            log.warning("%s: %s are in the training part, too; scores on them say nothing of new ones", part.path, of_all)
+            share = f"{known:,} of {counted(len(part), 'sentence')}"
+            log.warning("%s: %s are also in the training part; scores on them say nothing of new ones", part.path, share)
 
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
-    """The relations of some sentences, word by word. ``partial``: ``_`` is not a relation, but one that is not known."""
+    """Yield the relations of some sentences, word by word. ``partial``: ``_`` is an unknown relation, and left out."""
     deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
     return (deprel for deprel in deprels if not (partial and deprel == EMPTY))
 
 
-def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str], partial: bool) -> Vocabulary:
-    """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers."""
+def _relations(sentences: Iterable[Sentence], teachers: Sequence[str], partial: bool) -> Vocabulary:
+    """Return the relations of some sentences, numbered as the first teacher's if these are the same ones."""
     relations = Vocabulary.of(_deprels(sentences, partial))
-    if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: the parser needs one for all other words
+    if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: other words need a relation as well
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
-    if of_teachers:
-        known = Model.load(Path(of_teachers[0])).relations
+    if teachers:
+        known = Model.load(Path(teachers[0])).relations
         if set(known.symbols) == set(relations.symbols):
             return known
     return relations
@@ -346,16 +346,16 @@ def _gold_part(
     gold = GoldPart.of(treebank.sentences, vocabularies, relations)
     if not gold.labelled.any():
         found = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
-        log.warning("%s: the %s part has %s not measured; give both for some of its words", treebank.path, part, found)
+        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, part, found)
     return gold
 
 
 def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
-        of_training = set(chain.from_iterable(values))
-        read = WordVectors.read(Path(wanted.file), wanted.limit, of_training if wanted.restrict else None)
-        if not any(form in read.vocabulary for form in of_training):
+        forms = set(chain.from_iterable(values))
+        read = WordVectors.read(Path(wanted.file), wanted.limit, forms if wanted.restrict else None)
+        if not any(form in read.vocabulary for form in forms):
             fix = "is it for this language, and in the same Unicode normalization?"
             log.warning("%s: it has no vector for any form of the training part; %s", wanted.file, fix)
         return read
@@ -363,7 +363,7 @@ def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, backgro
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
-    """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
+    """Log what training never saw of a part; words with an unknown relation are always wrong."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
     log.info("%-5s unknown to training: %s", part, shares)

@@ -1,4 +1,4 @@
-"""Examples: configurations with their correct outputs; and those of gold computations, for the first pass."""
+"""Examples: configurations with their correct outputs. For the first pass they come from gold computations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class TrainingSentences:
 
     Attributes:
         sentences: the attributes of the tokens.
-        trees: the trees, sentence by sentence the same ones.
+        trees: the trees of the same sentences, in the same order.
         relations: int32[total], gold relations at the places of ``trees.heads``.
-        tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags; None for none.
+        tags: int32[tags, total], the columns that a tagger predicts, see Vocabularies.encode_tags; None without a tagger.
     """
 
     sentences: Sentences
@@ -46,16 +46,16 @@ class TrainingSentences:
 
 @dataclass(frozen=True)
 class Examples:
-    """What the classifier learns from. An example is a configuration, with one feature row or, with ``starts``, several.
+    """What the classifier learns from. An example is a configuration with one feature row; with ``starts``, several rows.
 
     Attributes:
         features: int32[feature rows, slots].
         targets: int32[feature rows, targets]: the correct outputs; NO_NODE fills up rows that have fewer.
-        sentences: int32[examples], the number of the sentence that each is from.
-        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
-            alone.
-        blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one after the last; with
-            ``starts`` alone, for otherwise a row scores all outputs.
+        sentences: int32[examples], the number of each example's sentence.
+        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: it has
+            row i only.
+        blocks: int32[feature rows, 2], the outputs that a row scores: the first, and the end; None without ``starts``, where
+            each row scores all outputs.
         soft: float32[examples, outputs], a teacher's distribution for each example (without ``starts``), 0 for an example
             that no teacher has seen; None if there is no teacher.
     """
@@ -71,7 +71,7 @@ class Examples:
         return len(self.sentences)
 
     def take(self, numbers: np.ndarray) -> Examples:
-        """The examples of these numbers (int[m]), in their order."""
+        """Return the examples of these numbers (int[m]), in their order."""
         if self.starts is None or self.blocks is None:
             soft = None if self.soft is None else self.soft[numbers]
             return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers], soft=soft)
@@ -82,12 +82,12 @@ class Examples:
 
     @property
     def row_sentences(self) -> np.ndarray:
-        """int32[feature rows], the number of the sentence that each row is from."""
+        """int32[feature rows], the number of each row's sentence."""
         return self.sentences if self.starts is None else np.repeat(self.sentences, np.diff(self.starts))
 
     @classmethod
     def concatenate(cls, parts: list[Examples]) -> Examples:
-        """All examples of the parts, in order. The list is emptied, so that the memory of parts is free as they are copied."""
+        """Return the examples of all parts, in order. The list is emptied, which frees each part as soon as it is copied."""
         width = max(part.targets.shape[1] for part in parts)
         targets = [
             np.pad(part.targets, ((0, 0), (0, width - part.targets.shape[1])), constant_values=NO_NODE) for part in parts
@@ -113,10 +113,10 @@ NO_EXAMPLES = Examples(np.empty((0, 0), np.int32), np.empty((0, 1), np.int32), n
 
 
 class GatheredExamples:
-    """Examples that come step by step. Those of many steps are put together early, so that memory is used again.
+    """Examples that come step by step, concatenated in blocks of many steps, so that memory can be used again.
 
     Args:
-        block_bytes: put together when their features have so many bytes.
+        block_bytes: the bytes of features from which a block is concatenated.
     """
 
     def __init__(self, block_bytes: int = 64 * 2**20) -> None:
@@ -126,28 +126,28 @@ class GatheredExamples:
         self._bytes = 0  # of the features of the steps
 
     def append(self, examples: Examples) -> None:
-        """Adds those of a step."""
+        """Add the examples of a step."""
         self._steps.append(examples)
         self._bytes += examples.features.nbytes
         if self._bytes >= self._block_bytes:
-            self._put_together()
+            self._close_block()
 
     def all(self) -> Examples:
-        """All of them, in their order; there is one at least, and none is kept."""
-        self._put_together()
+        """Return all examples, at least one, in their order; this object keeps none of them."""
+        self._close_block()
         return Examples.concatenate(self._blocks)
 
-    def _put_together(self) -> None:
+    def _close_block(self) -> None:
         if self._steps:
             self._blocks.append(Examples.concatenate(self._steps))
             self._bytes = 0
 
 
 class BatchedComputations:
-    """Some of the sentences, advancing together. Iterating yields the rows that are not final, until none is left.
+    """A batch of sentences, parsed in parallel. Iterating yields the unfinished rows, until none is left.
 
     Attributes:
-        numbers: int32[batch], which of the sentences.
+        numbers: int32[batch], the numbers of the sentences.
         now: their configurations.
         gold_heads, gold_relations: int32[batch, width]; NO_NODE for the roots and after the ends of sentences.
     """
@@ -164,17 +164,17 @@ class BatchedComputations:
             yield rows
 
     def has_gold(self) -> np.ndarray:
-        """bool[batch]: whether all gold heads that are known have been made."""
+        """Return bool[batch]: whether all known gold heads have been made."""
         return ((self.now.heads == self.gold_heads) | (self.gold_heads == NO_NODE)).all(axis=1)
 
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
-        """int16[m, width]: the oracle's scores of the transitions in the given rows."""
+        """Return int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
     def taught(self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray) -> np.ndarray:
-        """The right outputs (int32[m, width]); where a word may be left out only because its head is unknown, all outputs.
+        """Return the right outputs (int32[m, width]); all outputs where a word may be left out because its head is unknown.
 
-        An arc to such a word keeps as many gold ``edges`` (int[m, width], by transition) as the transition that leaves it out.
+        An arc to such a word keeps as many gold ``edges`` (int[m, width], by transition) as leaving the word out.
         """
         unknown = (self.gold_heads[rows] == NO_NODE) & (self.now.heads[rows] == NO_NODE)
         if not (self._system.leaves_words and unknown[:, 1:].any()):
@@ -189,7 +189,7 @@ class BatchedComputations:
 
 
 def batched_computations(data: TrainingSentences, system: TransitionSystem) -> Iterator[BatchedComputations]:
-    """Yield all sentences in batches of like lengths, the order within a length kept."""
+    """Yield all sentences in batches of similar lengths; sentences of one length keep their order."""
     order = np.argsort(data.trees.lengths, kind="stable")
     size = batch_sizes.SENTENCES_PER_EXPLORATION
     for start in range(0, len(order), size):
@@ -197,8 +197,7 @@ def batched_computations(data: TrainingSentences, system: TransitionSystem) -> I
 
 
 OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]
-"""Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the
-transitions."""
+"""Called after each step of a batch, with the rows (int[m]) that took it and the columns (int[m]) of their transitions."""
 
 
 def gold_examples(
@@ -208,14 +207,14 @@ def gold_examples(
     table: FeatureTable,
     on_step: OnStep | None = None,
 ) -> Examples:
-    """The configurations of gold computations and their outputs: of the optimal transitions, the first in the eager order.
+    """Return the configurations of gold computations; each teaches the optimal transition that is first in the eager order.
 
-    Of sentences with unknown heads, the example teaches all optimal transitions; see target_columns().
+    In sentences with unknown heads, it teaches all optimal transitions; see target_columns().
 
     Args:
         data: sentences with the trees that the oracle is bound to.
         oracle: a static one for trees that have a gold computation; or one that is exact for any tree, whose computations
-            from the start lose the fewest gold arcs.
+            lose the fewest gold arcs.
         system: the transition system.
         table: the features.
         on_step: called for each step.
@@ -239,7 +238,7 @@ def gold_examples(
 
 
 def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
-    """int32[m]: of each row of right outputs (int32[m, width]), the column that comes first in the system's eager order."""
+    """Return int32[m]: in each row of right outputs (int32[m, width]), the column that is first in the system's eager order."""
     order = system.eager_order(outputs.shape[1])
     return order[(outputs[:, order] != NO_NODE).argmax(axis=1)].astype(np.int32)
 
@@ -254,8 +253,8 @@ def target_columns(
 ) -> np.ndarray:
     """Return int[m], the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets.
 
-    ``whole``: bool[m], where all heads are known. Elsewhere (NO_NODE) all are: many transitions are optimal only because
-    nobody knows, and then their common probability is what loses nothing, whichever it is.
+    ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are targets: many transitions are
+    optimal only because heads are unknown, and only their total probability is known to be right.
     """
     own = with_best_labels(system, outputs, transitions, scores)
     columns = eager_columns(system, own) if target is Target.fixed_order else best_correct_columns(own, transitions, scores)
@@ -270,15 +269,15 @@ def new_examples(
     columns: np.ndarray | None,
     sentences: np.ndarray,
 ) -> Examples:
-    """An example for each of m configurations.
+    """Return an example for each of m configurations.
 
     Args:
         system: the transition system.
         features: int32[feature rows, slots].
         transitions: the transitions.
-        outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
-        columns: int[m], the transition that is the target; None: all optimal ones are; NO_NODE: all are here as well,
-            but configurations in which every transition is right are left out.
+        outputs: int32[m, width], the right output of each optimal transition, NO_NODE elsewhere.
+        columns: int[m], the transition that is the target; None: all optimal ones are. NO_NODE: all optimal ones are in this
+            configuration; it is skipped if every transition is correct.
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():
@@ -303,7 +302,7 @@ def new_examples(
 
 
 def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
-    """Where the feature rows of each example begin when the parts follow on each other; None if there are no parts."""
+    """Return where the feature rows of each example begin in the concatenated parts; None if there are no parts."""
     if not parts:
         return None
     ends = np.cumsum([part[-1] for part in parts])
@@ -311,7 +310,7 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
 
 
 def _concatenated_soft_targets(parts: list[Examples]) -> np.ndarray | None:
-    """float32[examples, outputs]: those of all parts, 0 for examples that no teacher has seen; None if no part has any."""
+    """Return the parts' soft targets, float32[examples, outputs], 0 for examples without a teacher; None if no part has any."""
     width = next((part.soft.shape[1] for part in parts if part.soft is not None), None)
     if width is None:
         return None
@@ -319,7 +318,7 @@ def _concatenated_soft_targets(parts: list[Examples]) -> np.ndarray | None:
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """int32[batch, width]: the flat entries of each sentence as a row, NO_NODE after its end; the root's is NO_NODE."""
+    """Return int32[batch, width]: the flat entries of each sentence as a row, NO_NODE for the root and after the end."""
     lengths = (offsets[numbers + 1] - offsets[numbers]).astype(np.int64)
     columns = np.arange(lengths.max(initial=1))
     inside = columns < lengths[:, None]

@@ -1,8 +1,6 @@
-"""Exploration: the parser goes through training sentences by its own predictions, and an oracle says which transitions are
-optimal.
+"""Exploration: the parser parses training sentences by its own predictions; an oracle says which transitions are optimal.
 
-This is the second pass of Nederhof (2019), Section 8. Sentences are parsed in batches, so that classifier and oracle always
-see a large batch.
+This is the second pass of Nederhof (2019), Section 8. Sentences are parsed in large batches, for the classifier and the oracle.
 """
 
 from __future__ import annotations
@@ -38,19 +36,19 @@ from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
 
 SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions], np.ndarray]
-"""From a batch, its rows that are at a step (int[m]) and their transitions to soft targets, float32[m, outputs]."""
+"""Returns soft targets, float32[m, outputs], for the rows (int[m]) of a batch that take a step, and their transitions."""
 
 
 @dataclass(frozen=True)
 class ExplorationReport:
-    """What happened while exploring.
+    """Statistics of an exploration.
 
     Attributes:
-        steps: transitions taken.
+        steps: how many transitions were taken.
         left_optimum_percent: share of the configurations where the parser's own prediction was not optimal.
         mean_optimal_steps: mean number of optimal transitions of a configuration.
-        reached_gold_percent: share of the sentences whose tree came out gold (heads; relations not counted).
-        lost_edges: gold arcs lost by the transitions, summed losses.
+        reached_gold_percent: share of the sentences whose heads came out gold; relations do not count.
+        lost_edges: how many gold arcs the transitions lost.
     """
 
     steps: int
@@ -63,7 +61,7 @@ class ExplorationReport:
     def of(
         cls, *, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
     ) -> ExplorationReport:
-        """From sums over all configurations and sentences."""
+        """Return the report for sums over all configurations and sentences."""
         return cls(
             steps=steps,
             left_optimum_percent=100.0 * left_optimum / max(1, steps),
@@ -86,7 +84,7 @@ def explore(
     on_step: OnStep | None = None,
     soft_targets: SoftTargetSource | None = None,
 ) -> tuple[Examples, ExplorationReport]:
-    """Goes through the sentences by the predictions of the classifier; the oracle says what is optimal at every step.
+    """Parse the sentences by the predictions of the classifier; the oracle says what is optimal at every step.
 
     Args:
         data: sentences with the trees that the oracle is bound to.
@@ -96,13 +94,13 @@ def explore(
         scorer: the classifier.
         target: which of several optimal outputs becomes the target of an example.
         policy: which transitions are taken.
-        probability: that of taking the predicted one, where the policy mixes them with optimal ones.
-        generator: draws them where the policy leaves it to chance; needed only then.
+        probability: the probability of the predicted transition, where the policy mixes predicted and optimal ones.
+        generator: random numbers, for policies that need them.
         on_step: called for each step.
         soft_targets: gives the examples soft targets.
 
     Returns:
-        An example for each configuration met, and what happened.
+        An example for each configuration met, and statistics.
     """
     gathered = GatheredExamples()
     steps = left_optimum = optimal_steps = lost_edges = reached_gold = 0
@@ -153,7 +151,7 @@ def _explored(
     probability: float,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The columns and relations, int32[m], of the transitions by which exploration goes on; ``predicted``: the parser's own."""
+    """Return columns and relations, int32[m], of the transitions to take; ``predicted``: the parser's own."""
     if policy is Policy.prediction:
         return predicted
     assert generator is not None

@@ -1,9 +1,9 @@
 """Word lattices in training: the parts of a treebank as lattices, and the choices among arcs that are learned.
 
-Choices are collected while computations over the words of gold paths go on, gold ones or those of exploration: whenever a word
-has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice/compiled.py). In the beginning
-as many are chosen as are decided ahead. An example has a row of features for each candidate, of which the output for choices
-alone is scored; the row of the gold arc has it as its target. Where there is one candidate, there is no example.
+Choices are collected in gold computations and explorations over the words of gold paths. After each shift one more arc is
+chosen, in the new configuration (decoding/lattice/compiled.py). Before the first step, all arcs within the lookahead are
+chosen. An example has a row of features for each candidate, which scores only the output for choices; in the row of the gold
+arc, this output is the target. A single candidate makes no example.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class LatticePart:
     """The lattices of a part, with their trees.
 
     Attributes:
-        name: of the file of lattices.
-        lattices: the lattices as they are.
-        paths: the gold paths, of the training part without those that were skipped.
+        name: the name of the file of lattices.
+        lattices: all lattices.
+        paths: the gold paths; in the training part some sentences may be skipped.
         text: the gold trees as CoNLL-U.
     """
 
@@ -55,19 +55,19 @@ class LatticePart:
 
     @classmethod
     def read(cls, part: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None) -> LatticePart:
-        """Reads a file of lattices and one of their trees; sentences that are in only one of them are left out.
+        """Read a file of lattices and one of their trees; leave out sentences that are in only one of them.
 
         Raises:
-            ConlluError: they cannot be read, or are not of the same tokens.
+            ConlluError: a file cannot be read, or tokens differ.
         """
         pairs = list(joined(read_lattices(lattices, max_arcs), read_trees(trees)))
-        own, of_trees = [lattice for lattice, _ in pairs], [tree for _, tree in pairs]
-        paths, found = gold_paths(own, of_trees, gold)
+        own, gold_trees = [lattice for lattice, _ in pairs], [tree for _, tree in pairs]
+        paths, found = gold_paths(own, gold_trees, gold)
         log.info("%-5s %s: %s", part, lattices, found)
         if len(paths) < len(pairs):
             left_out = counted(len(pairs) - len(paths), "sentence")
-            log.info("%-5s %s: %s left out for want of a gold path", part, lattices, left_out)
-        lines = (line if line.endswith("\n") else line + "\n" for tree in of_trees for line in [*tree.lines, "\n"])
+            log.info("%-5s %s: %s left out, which have no gold path", part, lattices, left_out)
+        lines = (line if line.endswith("\n") else line + "\n" for tree in gold_trees for line in [*tree.lines, "\n"])
         return cls(lattices, own, paths, "".join(lines))
 
     @property
@@ -80,14 +80,14 @@ class LatticePart:
         return _evaluated(self.text, self.name)
 
     def scores(self, model: Model, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
-        """What the model makes of the lattices, compared with the trees: F1 over aligned words, in percent."""
+        """Return how well the model parses the lattices: F1 over aligned words, in percent."""
         texts = parsed_texts(LatticeParser(model, beam), model, self.lattices, single_root=single_root)
         found = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
         return {key: found[key].f1 for key in _COMPARED}
 
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:
-    """The slots without those that read further into the buffer than this many words."""
+    """Return the slots that read at most this many words of the buffer."""
     return [slot for slot in slots if slot.position[0] != "b" or int(slot.position.partition(".")[0][1:]) < lookahead]
 
 
@@ -96,15 +96,15 @@ def _evaluated(text: str, name: str) -> EvaluatedText:
 
 
 class Choices:
-    """The choices of gold paths.
+    """Collects the choices of gold paths.
 
     Args:
         paths: the gold paths.
         sentences: their words, encoded, in the same order.
-        vocabularies: that the words were encoded with.
+        vocabularies: the vocabularies that encoded the words.
         system: the transition system.
-        table: the features, none of which reads further ahead than ``lookahead``.
-        lookahead: the arcs that are decided ahead.
+        table: the features; they read at most ``lookahead`` words of the buffer.
+        lookahead: how many arcs are chosen ahead.
     """
 
     def __init__(
@@ -122,12 +122,12 @@ class Choices:
         self._lookahead = lookahead
         arcs = vocabularies.encode([path.lattice for path in paths])
         self._values = table.values(arcs)
-        # Of each word: the first of the arcs from its node, among those of all lattices; how many there are; which is gold.
+        # For each word: the first arc from its node, numbered over all lattices; how many arcs; which of them is gold.
         self._first, self._count, self._gold = np.zeros((3, sentences.offsets[-1]), np.int64)
-        for start, of_arcs, path in zip(sentences.offsets[:-1], arcs.offsets[:-1], paths, strict=True):
+        for start, base, path in zip(sentences.offsets[:-1], arcs.offsets[:-1], paths, strict=True):
             first, nodes = path.lattice.first_arcs(), path.lattice.starts[path.arcs]
             inside = slice(start + 1, start + 1 + len(nodes))
-            self._first[inside] = of_arcs + 1 + first[nodes]
+            self._first[inside] = base + 1 + first[nodes]
             self._count[inside] = first[nodes + 1] - first[nodes]
             self._gold[inside] = path.arcs - first[nodes]
         bases = np.array([_ahead(slot.position) for slot in table.slots])
@@ -135,15 +135,15 @@ class Choices:
         self._parts: list[Examples] = []
 
     def begin(self) -> None:
-        """Forgets what was collected, but for the choices before the first step."""
+        """Start again, with the choices before the first step."""
         self._parts = [part for index in range(self._lookahead) if len(part := self._first_choices(index))]
 
     def __call__(self, batch: BatchedComputations, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Collects the choices after a step.
+        """Collect the choices after a step.
 
         Args:
             batch: the sentences.
-            rows: int[m], those that have moved.
+            rows: int[m], the sentences that took the step.
             columns: int[m], their transitions.
         """
         shifted = rows[columns == 0]
@@ -155,14 +155,14 @@ class Choices:
             self._parts.append(self._examples(features, batch.numbers[shifted], words, self._lookahead - 1))
 
     def joined(self, examples: Examples) -> Examples:
-        """The choices that were collected, and examples of transitions."""
+        """Return the examples of transitions and the collected choices."""
         n = len(examples)
         blocks = np.tile(np.array([0, self._system.n_outputs], np.int32), (n, 1))
         transitions = Examples(examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks)
         return Examples.concatenate([transitions, *self._parts])
 
     def _first_choices(self, index: int) -> Examples:
-        """The choices of the words number ``index`` (from 0), before the first step."""
+        """Return, for each sentence, the choice of word ``index`` (from 0) before the first step."""
         numbers = np.flatnonzero(self._sentences.lengths > index).astype(np.int32)
         now = Configurations.initial(self._sentences.lengths[numbers])
         features = self._table.extract(now, np.arange(len(numbers)), self._sentences, numbers)
@@ -171,9 +171,9 @@ class Choices:
         return self._examples(features, numbers, np.full(len(numbers), index + 1), index)
 
     def _examples(self, features: np.ndarray, numbers: np.ndarray, words: np.ndarray, index: int) -> Examples:
-        """An example for each choice among several arcs.
+        """Return an example for each choice among several arcs.
 
-        The words (int[m]) are element ``index`` of the buffer in these sentences (int32[m]); features have the gold arc.
+        The words (int[m]) are element ``index`` of the buffer in sentences ``numbers`` (int32[m]); features have the gold arc.
         """
         places = self._sentences.offsets[numbers] + words
         several = self._count[places] > 1
@@ -192,5 +192,5 @@ class Choices:
 
 
 def _ahead(position: str) -> int:
-    """Which element of the buffer a position is; -1 for any other."""
+    """Return which element of the buffer a position is; -1 for other positions."""
     return int(position[1:]) if position[0] == "b" and position[1:].isdigit() else -1

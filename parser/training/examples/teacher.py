@@ -1,10 +1,10 @@
-"""Distillation: a parser learns from the distributions of others, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
+"""Distillation: a parser learns the distributions of other parsers, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
 
-A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
-scores the same configurations, for it has the same transitions. Its distribution over all outputs says how sure it is, and of
-what. It is learned beside the oracle's steps: of an example the loss is that of its correct outputs plus the cross entropy with
-the teacher's distribution (compiled/gradients.py). Of several teachers, such as runs with other seeds, the mean of their
-distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it is less sure.
+A teacher is a finished run of model=bilstm, with the same transitions. While a parser without an encoder explores the training
+sentences, the teacher scores the same configurations. Its distribution over all outputs says what it predicts, and how surely.
+The loss of an example is the loss of its correct outputs, by the oracle, plus the cross entropy with the teacher's distribution
+(compiled/gradients.py). Several teachers, such as runs with other seeds, teach the mean of their distributions (Kuncoro et al.
+2016; Liu et al. 2018, Section 3.1), which is less sure where they disagree.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from parser.training.examples.corpus import choose_treebank
 from parser.training.examples.examples import BatchedComputations
 from parser.transitions.system import Transitions
 
-# Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
-# same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
+# Bytes of memory for the teachers' vectors of the training sentences, 1,600 a word and teacher with model=bilstm. Computing
+# them takes most of an exploration, and they never change; vectors that do not fit are computed in each epoch.
 _KEPT = 4 * 2**30
 
 
@@ -38,8 +38,8 @@ class Teacher:
     """Gives the mean distributions of one or more models for configurations of some sentences.
 
     Args:
-        models: the teachers, one at least, with the same outputs.
-        sentences: those of the batches to come, encoded with the vocabularies of each teacher.
+        models: at least one teacher; all have the same outputs.
+        sentences: for each teacher, the training sentences encoded with its vocabularies.
     """
 
     def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences]) -> None:
@@ -58,7 +58,7 @@ class Teacher:
             rows: int[m], the configurations.
             transitions: their transitions.
         """
-        if batch is not self._batch:  # all steps of a batch come one after the other
+        if batch is not self._batch:  # the steps of a batch follow each other
             self._batch = batch
             self._parts = [sentences.take(batch.numbers) for sentences in self._sentences]
             self._scorers = [
@@ -72,16 +72,16 @@ class Teacher:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return float32[examples, outputs], the distributions that scores of this shape give."""
+    """Return the distributions that scores give; both are float32[examples, outputs]."""
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     return (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:
-    """Sentences with the vectors that the teachers' encoders make of their tokens, of as many teachers as fit into memory."""
+    """Return the sentences with the token vectors of the teachers' encoders, for as many teachers as fit into memory."""
     found, bytes_left = [], _KEPT
-    for its_weights, its in zip(weights, sentences, strict=True):
-        encoder = its_weights.encoder
+    for teacher, its in zip(weights, sentences, strict=True):
+        encoder = teacher.encoder
         assert encoder is not None, "see load_teachers()"
         first = encoder.encode(its.span(0, min(1, len(its))))
         size = int(its.offsets[-1]) * first.shape[1] * first.itemsize
@@ -96,11 +96,11 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
 
 
 def load_teachers(plan: Plan, student: Model) -> list[Model]:
-    """The teachers of a plan.
+    """Return the teachers of a plan.
 
     Raises:
-        ModelError: there is no finished run, or no model, in a folder.
-        SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
+        ModelError: a folder has no finished run, or no model.
+        SettingsError: a teacher has no encoder, or does not fit the student.
     """
     return [_load(folder, plan, student) for folder in plan.teachers]
 
@@ -120,7 +120,7 @@ def _load(folder: str, plan: Plan, student: Model) -> Model:
     if further:
         raise SettingsError(
             f"{named} does not fit: it reads {', '.join(further)}, which this run does not; add them to features.*, or name a "
-            "teacher that reads no more"
+            "teacher that does not read them"
         )
     if teacher.vocabularies.treebanks:
         return for_treebank(teacher, choose_treebank(teacher, plan, named))

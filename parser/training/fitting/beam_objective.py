@@ -1,13 +1,13 @@
 """Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
-scores of whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search,
-is between its items and those that are gold (compiled/gold_beam.py says what is gold, which step, and the loss). The updates
+scores of whole computations compete: a beam searches with the current weights, and the loss compares its items with gold items
+at one step of the search (compiled/gold_beam.py says which items are gold, which step counts, and what the loss is). Updates
 need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
 
-The search is compiled and knows no gradients. The scores that the loss depends on are computed once more
-by torch, with the same dropout: that of words, and of an encoder, is drawn when a batch is read, that of hidden units once for
-a sentence. So the search and the gradient see the same classifier.
+The search is compiled and computes no gradients. torch computes the scores that the loss depends on once more, with the same
+dropout: dropout of words and of an encoder is drawn when a batch is read, dropout of hidden units once for a sentence. So the
+search and the gradient use the same classifier.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class BeamTraining:
     """How to search in training.
 
     Attributes:
-        beam: the beam; its items merge or not, but not by signature, and scores are global.
-        gold_size: items of the second beam, that of gold items.
+        beam: the beam; scores are global, and its items do not merge by signature.
+        gold_size: the size of the second beam, which has gold items only.
         update: the step that a linear model learns from.
     """
 
@@ -66,15 +66,15 @@ class BeamTraining:
 
 @dataclass(frozen=True)
 class SearchResults:
-    """Which scores of the classifier the loss of some sentences depends on, and how the searches through them went.
+    """The scores of the classifier that the loss of some sentences depends on, and statistics of the searches.
 
     Attributes:
-        features: int32[rows, slots], of the configurations whose scores count.
-        sentences: int64[rows], the sentence that each is from, as a number among those that were searched.
+        features: int32[rows, slots], the configurations whose scores count.
+        sentences: int64[rows], the sentence of each configuration, as a number among the searched ones.
         rows, outputs: int64[transitions]: the scores that count, each the output of a row.
-        slopes: float32[transitions]: the derivative of the loss of its sentence by the score.
+        slopes: float32[transitions]: the derivatives of the sentences' losses by these scores.
         losses: float64[sentences], in nats.
-        steps: float64[sentences], the step that was learned from, as a share of all.
+        steps: float64[sentences], the step that was learned from, as a share of all steps.
         lost: bool[sentences], whether the beam had no gold item at some step.
     """
 
@@ -89,14 +89,14 @@ class SearchResults:
 
 
 class GoldTrees(NamedTuple):
-    """The gold trees of the training sentences, and an exact oracle for any gold tree that is bound to them."""
+    """The gold trees of the training sentences, and an oracle bound to them that is exact for any gold tree."""
 
     oracle: BoundContextRows
     gold: CompiledGold
 
     @classmethod
     def of(cls, data: TrainingSentences) -> GoldTrees:
-        """Those of these sentences."""
+        """Return the gold trees of these sentences."""
         oracle = cast(BoundContextRows, oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees))
         return cls(oracle, CompiledGold(data.trees.heads, data.trees.offsets, data.relations, oracle.memory))
 
@@ -112,7 +112,7 @@ class _ScoreChanges(NamedTuple):
 
 
 class GoldBeamSearch(BeamParser):
-    """Searches through training sentences with a classifier as it is now; made anew when the weights have changed.
+    """Searches training sentences with a classifier's current weights; create a new one when the weights have changed.
 
     Args:
         weights, system, table: see BeamParser; the system is arc-standard.
@@ -130,12 +130,12 @@ class GoldBeamSearch(BeamParser):
         self._trees = trees
 
     def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
-        """Searches through some of the training sentences.
+        """Search some of the training sentences.
 
         Args:
             sentences: the sentences, with values that word dropout may have changed.
-            numbers: int[m], which of the gold trees are theirs.
-            kept: float32[m, units], what the hidden units are multiplied by: a dropout mask for each sentence; None: nothing.
+            numbers: int[m], the numbers of their gold trees.
+            kept: float32[m, units], dropout masks of the hidden units, one for each sentence; None: no dropout.
         """
         words, values = self.words_of(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
@@ -155,13 +155,13 @@ class GoldBeamSearch(BeamParser):
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
             read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
-            of_rows = np.full(n_rows, s, np.int64)
-            parts.append((features, of_rows, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
+            own = np.full(n_rows, s, np.int64)
+            parts.append((features, own, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
             rows += n_rows
-        features, of_rows, transition_rows, outputs, slopes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        features, row_sentences, transition_rows, outputs, slopes = (np.concatenate(some) for some in zip(*parts, strict=True))
         return SearchResults(
             features=features,
-            sentences=of_rows,
+            sentences=row_sentences,
             rows=transition_rows.astype(np.int64),
             outputs=outputs.astype(np.int64),
             slopes=slopes.astype(np.float32),
@@ -171,19 +171,19 @@ class GoldBeamSearch(BeamParser):
         )
 
     def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
-        """Whether the beam had no gold item at some step."""
-        # Without single_root, as in exploration.
+        """Return whether the beam had no gold item at some step."""
+        # Exploration does not use single_root either.
         rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
         model = self.model_on(words)._replace(layers=layers)
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.oracle.lock:
-            lost = search_with_gold(*search, *workspace.of_search)
-        assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
+            lost = search_with_gold(*search, *workspace.search_arguments)
+        assert lost >= 0, "the stacks are large enough: a step of arc-standard makes at most one cell and one node"
         return lost > 0
 
 
 class _Workspace:
-    """For a search through sentences of at most this many tokens."""
+    """Memory for searching sentences of at most this many tokens."""
 
     def __init__(self, tokens: int, layers: Layers, table: FeatureTable, training: BeamTraining) -> None:
         sizes = training.beam.size, training.gold_size
@@ -191,7 +191,7 @@ class _Workspace:
         self.queries = OracleQueries.allocate(tokens, max(sizes))
         self.scratch = Scratch.allocate(tokens, layers, table)
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
-        self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
+        self.search_arguments = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
         most = 2 * tokens * sum(sizes)
         cells, fronts, rows, outputs = np.empty((4, most), np.int32)
         self.found = _ScoreChanges(cells, fronts, rows, outputs, np.empty(most, np.float64))
@@ -202,7 +202,7 @@ class _Workspace:
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
 
     def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
-        """The step that is learned from, its loss, and how many configurations and transitions are found."""
+        """Return the step that is learned from, its loss, and the numbers of configurations and transitions found."""
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
         chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
         found = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.found)
@@ -215,13 +215,13 @@ def _merges(training: BeamTraining) -> bool:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """How the searches of an epoch went.
+    """Statistics of the searches of an epoch.
 
     Attributes:
         updated_percent: share of the sentences whose loss has a gradient.
-        step_percent: how far into the sentence the step was that was learned from, mean.
-        lost_percent: share of the sentences where the beam lost all gold items on the way.
-        configurations: those whose scores the loss depends on, mean of a sentence.
+        step_percent: mean position in the sentence of the step that was learned from.
+        lost_percent: share of the sentences where the beam lost all gold items.
+        configurations: mean number per sentence of configurations whose scores the loss depends on.
     """
 
     updated_percent: float
@@ -232,13 +232,13 @@ class SearchReport:
 
 @dataclass(frozen=True)
 class SearchedBatch:
-    """Some sentences with a classifier as it is now, and what the searches through them found.
+    """The results of searching some sentences with the current classifier.
 
     Attributes:
-        vectors: by attribute that slots read as a vector, its vectors, with the dropout that is in force.
-        searched: what the searches found.
-        kept: float32[m, units], masks of hidden units; None if none is dropped.
-        scale: what a sum over the sentences is divided by to make the loss.
+        vectors: the vectors of each attribute that slots read as a vector, after dropout.
+        searched: the results of the searches.
+        kept: float32[m, units], dropout masks of the hidden units; None without dropout.
+        scale: the divisor that turns a sum over the sentences into the loss.
         task_loss: the weighted sum of the losses of the encoder's further tasks; None if there are none.
     """
 
@@ -250,13 +250,13 @@ class SearchedBatch:
 
 
 class BeamObjective:
-    """The Objective of gold computations against those that a beam finds.
+    """The Objective that gold computations score higher than other computations in a beam.
 
     Args:
-        model: whose classifier is trained; for arc-standard.
+        model: the model whose classifier is trained; for arc-standard.
         data: the sentences, with any gold trees.
-        reader: reads batches of them; a BatchEncoder for a contextual token representation.
-        batch_size: sentences of a batch.
+        reader: reads batches of sentences; a BatchEncoder for a contextual token representation.
+        batch_size: how many sentences a batch has.
         training: how to search.
     """
 
@@ -268,24 +268,24 @@ class BeamObjective:
         batch_size: int,
         training: BeamTraining,
     ) -> None:
-        assert behaves_as(model.system, Attardi), "plan() has seen to it"
+        assert behaves_as(model.system, Attardi), "plan() has checked this"
         self._system = model.system
         self._table = model.table
         self._classifier = model.classifier
-        self._lengths = np.diff(data.sentences.offsets)  # the root counted
+        self._lengths = np.diff(data.sentences.offsets)  # including the root
         self._reader = reader
         self._batch_size = batch_size
         self._training = training
         self._trees = GoldTrees.of(data)
-        self._sums = np.zeros(5)  # over the sentences of an epoch: one, and what SearchReport has the mean of
+        self._sums = np.zeros(5)  # in an epoch: the number of sentences, and the sums for SearchReport's means
 
     @property
     def uniform_loss(self) -> float:
-        """Of a sentence: that of all its transitions, 2 for a token."""
+        """The loss of a sentence, in nats, under a uniform distribution: a token takes 2 transitions."""
         return 2 * float((self._lengths - 1).mean()) * math.log(self._system.n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
-        """Draw batches of sentences; with an encoder, those of about the same length are together."""
+        """Draw batches of sentences; with an encoder, a batch has sentences of about the same length."""
         n, size = len(self._lengths), self._batch_size
         if isinstance(self._reader, BatchEncoder):
             found = batches_of_like_lengths(self._lengths, np.ones(n, np.int64), size, generator)
@@ -295,29 +295,29 @@ class BeamObjective:
         return len(found), found
 
     def backward(self, batch: np.ndarray) -> BatchLoss:
-        """Searches the sentences, and leaves the gradients of the loss of their items."""
+        """Search the sentences, and compute the gradients of the loss over their items."""
         found = self.search(batch)
-        searched, of_tasks = found.searched, found.task_loss
-        if has_gradient := len(searched.rows) > 0 or of_tasks is not None:
+        searched, task_loss = found.searched, found.task_loss
+        if has_gradient := len(searched.rows) > 0 or task_loss is not None:
             surrogate = self.surrogate(found)
             self._classifier.zero_grad()
-            (surrogate if of_tasks is None else surrogate + of_tasks).backward()
+            (surrogate if task_loss is None else surrogate + task_loss).backward()
         updated = len(np.unique(searched.sentences))
         self._sums += len(batch), updated, searched.steps.sum(), searched.lost.sum(), len(searched.features)
         return BatchLoss(float(searched.losses.sum()) / len(batch), len(batch), has_gradient)
 
     def report(self) -> SearchReport:
-        """How the searches of the epoch went so far."""
+        """Return statistics of the searches in the epoch so far."""
         sentences, *sums = self._sums.tolist()
         updated, steps, lost, configurations = (total / max(1.0, sentences) for total in sums)
         return SearchReport(100 * updated, 100 * steps, 100 * lost, configurations)
 
     def search(self, numbers: np.ndarray, dropping: bool = True) -> SearchedBatch:
-        """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force.
+        """Search some of the sentences (int[m]); ``dropping``: whether dropout is in force.
 
-        With a static token representation dropout is of words and hidden units only, and the loss is the mean of the sentences.
-        With an encoder, the dropout of both is in force, and the loss is the mean of the transitions, so that clipping and the
-        weights of further tasks' losses mean what they do in the passes before.
+        With a static token representation only words and hidden units are dropped, and the loss is a mean over sentences. With
+        an encoder, its dropout is in force as well, and the loss is a mean over transitions. So clipping, and the weights of
+        the further tasks' losses, mean the same as in earlier passes.
         """
         classifier, reader, task_loss = self._classifier, self._reader, None
         vectors: Mapping[str, Tensor]
@@ -339,11 +339,11 @@ class BeamObjective:
         return SearchedBatch(vectors, searched, kept, scale, task_loss)
 
     def surrogate(self, found: SearchedBatch) -> Tensor:
-        """A sum of scores that has the gradient of the loss of the sentences that search() has gone through."""
+        """Return a sum of scores whose gradient is that of the loss of the sentences that search() has searched."""
         classifier, searched, vectors = self._classifier, found.searched, found.vectors
         device = classifier.output.weight.device
         features = torch.from_numpy(searched.features).to(device, torch.int64)
-        if not classifier.tokens.contextual:  # hidden activations are computed only for the values that occur
+        if not classifier.tokens.contextual:  # compute hidden activations only for values that occur
             vectors = dict(vectors)
             for name, columns in classifier.embedded_columns.items():
                 used, features[:, columns] = features[:, columns].unique(return_inverse=True)

@@ -1,12 +1,12 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
 
-    for each sentence: a beam goes on by the weights of the moment, a second one, the gold beam, by gold transitions only
-        at the step that is learned from, B = the best item of the beam, G = the best gold item of both
-        if B is ahead of G: w += phi(transitions that led to G) - phi(transitions that led to B)
+    for each sentence: search with the current weights, with a beam and with a gold beam of gold transitions only
+        at the step that is learned from, B = the best item of the beam, G = the best gold item of both beams
+        if B scores higher than G: w += phi(transitions that led to G) - phi(transitions that led to B)
 
-What is gold is a set, the same as for an MLP (beam_objective.py): an item is gold if its transitions have lost nothing, no
-edge that an exact oracle says could still be had, and no relation of a gold edge. The search is that of
-decoding/beam/batched.py, in Python; compiled are the features, their scores and the updates.
+Many items can be gold, as for an MLP (compiled/gold_beam.py): an item is gold if its transitions have lost no edge that an
+exact oracle calls attainable, and no relation of a gold edge. The search is in Python (decoding/beam/batched.py); the features,
+their scores and the updates are compiled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TakenTransition(NamedTuple):
     """A transition that led to an item.
 
     Attributes:
-        keys: uint64[templates], its features; see Templates.extract.
+        keys: uint64[templates], the features; see Templates.extract.
         output: the transition and its relation, as an output of the system.
     """
 
@@ -49,9 +49,9 @@ class BeamSide:
     """The items of one of the two beams.
 
     Attributes:
-        items: their configurations and scores, the best first.
-        lost: int64[items], the words whose gold head or relation can no longer be had, because of their transitions.
-        histories: of each, the transitions that led to it.
+        items: configurations and scores, the best item first.
+        lost: int64[items], how many words can no longer get their gold head or relation because of an item's transitions.
+        histories: the transitions that led to each item.
     """
 
     items: BatchedItems
@@ -60,13 +60,13 @@ class BeamSide:
 
 
 class SentenceUpdate(NamedTuple):
-    """What a sentence has taught.
+    """Statistics of learning from a sentence.
 
     Attributes:
-        loss: by how much the best item was ahead of the best gold one at the step that was learned from; 0: nothing to learn.
-        step: that step, as a share of all.
+        loss: how much higher the best item scored than the best gold item at the step learned from; 0: nothing to learn.
+        step: the step learned from, as a share of all steps.
         lost: whether the beam had no gold item at some step of the search.
-        configurations: how many had the scores of their transitions changed.
+        configurations: the number of configurations whose transitions' scores were changed.
     """
 
     loss: float
@@ -80,11 +80,11 @@ class BeamPerceptron:
     """Learns from whole computations.
 
     Attributes:
-        perceptron: whose weights are changed; a sentence counts as one step of its average.
-        system, templates: those of its model. All computations of a sentence must have the same number of transitions.
+        perceptron: changed in place; a sentence counts as one step of its average.
+        system, templates: from its model. All computations of a sentence must have the same number of transitions.
         data: the sentences.
-        oracle: bound to their trees; exact for them.
-        training: how to search, and what to learn.
+        oracle: an oracle bound to their trees, and exact for them.
+        training: how to search, and which step to learn from.
 
     Raises:
         ValueError: computations of the system differ in length.
@@ -102,14 +102,14 @@ class BeamPerceptron:
             raise ValueError(f"computations of {self.system.name} differ in length: items cannot be compared step by step")
 
     def learn(self, s: int) -> SentenceUpdate:
-        """Searches through sentence number ``s``, and changes the weights by what was found."""
+        """Search sentence number ``s``, and update the weights."""
         violations, lost = [], False
         for beam, gold_beam in self.search(s):
             violations.append(self._violation(beam, gold_beam))
             lost = lost or beam.lost.min() > 0
             if lost and self.training.update is UpdateStep.early:
                 break
-        chosen = len(violations) - 1  # with early updates the search has gone no further
+        chosen = len(violations) - 1  # with early updates, the search has stopped there
         if self.training.update is UpdateStep.max_violation:
             chosen = max(range(len(violations)), key=lambda t: violations[t].size)
         changed = self._update(violations[chosen])
@@ -118,7 +118,7 @@ class BeamPerceptron:
         return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
-        """The beam, and the gold beam, whose items are all gold, after each step of a sentence."""
+        """Yield the beam and the gold beam, whose items are all gold, after each step of a sentence."""
         sentence = self.data.sentences.span(s, s + 1)
         now = self.system.initial(sentence.lengths)
         beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [()])
@@ -146,13 +146,13 @@ class BeamPerceptron:
             output = int(system.block_starts[transitions.blocks[parent, column]]) + relation
             taken = TakenTransition(keys[transitions.rows[parent, column]], output)
             histories.append((*side.histories[parent], taken))
-        if only_gold and lost.any():  # there were fewer gold transitions than the beam has items
+        if only_gold and lost.any():  # the beam had room for more than the gold transitions
             kept = np.flatnonzero(lost == 0)
             return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
         return BeamSide(made.items, lost, histories)
 
     def _losses(self, s: int, now: Configurations, transitions: Transitions) -> np.ndarray:
-        """int64[items, width]: the gold edges that can no longer be had after a transition."""
+        """Return int64[items, width]: how many gold edges a transition makes unattainable."""
         numbers = np.full(len(transitions.rows), s, np.int32)
         found = self.oracle.score_batch(query(numbers, now))
         edges = found.astype(np.int64) // self.oracle.gold_weight
@@ -161,7 +161,7 @@ class BeamPerceptron:
         return np.where(applicable, highest - edges, 0)
 
     def _is_wrong(self, s: int, head: int, child: int, relation: int) -> bool:
-        """Whether an arc is gold but for its relation."""
+        """Return whether an arc is in the gold tree with another relation."""
         if child == NO_NODE:
             return False
         at = int(self.data.trees.offsets[s]) + child
@@ -171,7 +171,7 @@ class BeamPerceptron:
     def _gold_transitions(
         self, s: int, transitions: Transitions, losses: np.ndarray, scores: np.ndarray
     ) -> tuple[Transitions, np.ndarray]:
-        """The transitions without those that lose an edge, and scores by which wrong relations of gold arcs come last."""
+        """Return the transitions that lose no edge, and scores in which wrong relations of gold arcs come last."""
         rows, scored = np.where(losses == 0, transitions.rows, NO_NODE), scores.copy()
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
             head, child = int(transitions.heads[item, column]), int(transitions.children[item, column])
@@ -190,23 +190,23 @@ class BeamPerceptron:
         return Violation(float(beam.items.totals[best]) - total, beam.histories[best], history)
 
     def _update(self, violation: Violation) -> int:
-        """Changes the weights; the number of configurations whose scores are changed."""
+        """Update the weights; return the number of configurations whose scores change."""
         if violation.size <= 0:
             return 0
-        pairs = list(zip(violation.of_beam, violation.of_gold, strict=True))
+        pairs = list(zip(violation.beam_history, violation.gold_history, strict=True))
         apart = next(i for i, (a, b) in enumerate(pairs) if a.output != b.output or (a.keys != b.keys).any())
-        of_beam, of_gold = violation.of_beam[apart:], violation.of_gold[apart:]
-        for transitions, delta in ((of_gold, 1), (of_beam, -1)):
+        wrong, gold = violation.beam_history[apart:], violation.gold_history[apart:]
+        for transitions, delta in ((gold, 1), (wrong, -1)):
             self.perceptron.change(
                 np.stack([one.keys for one in transitions]), np.array([one.output for one in transitions]), delta
             )
-        return len(of_beam) + len(of_gold)
+        return len(wrong) + len(gold)
 
 
 @dataclass(frozen=True)
 class Violation:
-    """By how much the best item is ahead of the best gold one at a step, and how both came about."""
+    """How much higher the best item scores than the best gold item at a step, and the transitions that led to both."""
 
     size: float
-    of_beam: tuple[TakenTransition, ...]
-    of_gold: tuple[TakenTransition, ...]
+    beam_history: tuple[TakenTransition, ...]
+    gold_history: tuple[TakenTransition, ...]

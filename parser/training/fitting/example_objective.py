@@ -1,5 +1,5 @@
-"""Training on examples. With a static token representation a batch is any examples, and its gradients, of their loss alone, are
-compiled on a CPU and found by autograd elsewhere; with a contextual one it is some sentences and all of their examples.
+"""Training on examples. With a static token representation, a batch has any examples, and their gradients are computed in
+compiled loops on a CPU, else by autograd. With a contextual one, a batch has some sentences and all of their examples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from parser.transitions.features import TOKEN
 def gradients_and_optimizer(
     classifier: Classifier, plan: OptimizerPlan
 ) -> tuple[AutogradGradients | CompiledGradients, Optimizer]:
-    """The fastest for where the classifier is. They have the same states, each of which the other can be restored from."""
+    """Return the fastest pair for the classifier's device. All have the same state: one can be restored from another's."""
     if not classifier.output.weight.is_cpu:
         return AutogradGradients(classifier), TorchOptimizer(classifier, plan)
     compiled = CompiledGradients(classifier)
@@ -44,7 +44,7 @@ class ExampleBatch(NamedTuple):
 
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> ExampleBatch:
-        """All of these examples."""
+        """Return a batch of all these examples."""
         features = torch.from_numpy(examples.features).to(device)
         targets = torch.from_numpy(examples.targets).to(device, torch.int64)
         taught = None if examples.soft is None else torch.from_numpy(examples.soft).to(device)
@@ -55,13 +55,13 @@ class ExampleObjective:
     """The Objective of examples, each with its correct outputs and, optionally, soft targets.
 
     Args:
-        classifier: what is trained.
+        classifier: the classifier to train.
         gradients: computes its gradients.
-        batch_size: examples of a batch.
-        word_dropout: of the features; None for none.
+        batch_size: how many examples a batch has.
+        word_dropout: replaces values of features by UNKNOWN; None: no dropout.
 
     Attributes:
-        examples: what the next epoch learns from; to be set before.
+        examples: the examples of the next epoch; set them before it begins.
     """
 
     examples: Examples
@@ -81,11 +81,11 @@ class ExampleObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """Return the loss of an example; what a teacher says of it counts as another one."""
+        """Return the loss of an example, in nats, under a uniform distribution; a teacher's distribution doubles it."""
         return (1.0 if self.examples.soft is None else 2.0) * math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
-        """Draw batches of examples, each example in one."""
+        """Draw batches of examples; each example is in one batch."""
         order = torch.randperm(len(self.examples), generator=generator)
         return math.ceil(len(order) / self._batch_size), self._batches(order)
 
@@ -100,14 +100,14 @@ class ExampleObjective:
             yield ExampleBatch(features[numbers], targets[numbers], None, None if taught is None else taught[numbers])
 
     def backward(self, batch: ExampleBatch) -> BatchLoss:
-        """Leaves the gradients of the loss of the examples, whose rare words dropout may have replaced."""
+        """Compute the loss of the examples, with word dropout, and its gradients."""
         features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
         n_examples = len(features) if batch.groups is None else len(batch.groups.starts) - 1
         return BatchLoss(self._gradients.loss(features, *batch[1:]), n_examples)
 
 
 class SentenceBatch(NamedTuple):
-    """Some sentences: their numbers, and those of their examples."""
+    """The numbers of some sentences and of their examples."""
 
     sentences: np.ndarray
     examples: np.ndarray
@@ -119,12 +119,12 @@ class SentenceObjective:
     The loss is the mean over examples; the losses of the encoder's further tasks are added.
 
     Args:
-        classifier: what is trained.
-        encoder: encodes batches of the sentences that the examples are from.
-        batch_size: a batch holds whole sentences with about so many examples.
+        classifier: the classifier to train.
+        encoder: encodes batches of the examples' sentences.
+        batch_size: a batch holds whole sentences with about this many examples.
 
     Attributes:
-        examples: what the next epoch learns from; to be set before.
+        examples: the examples of the next epoch; set them before it begins.
     """
 
     examples: Examples
@@ -140,11 +140,11 @@ class SentenceObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """That of a transition, in nats."""
+        """The loss of a transition, in nats, under a uniform distribution."""
         return math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[SentenceBatch]]:
-        """Draw batches of whole sentences, those of about the same length together."""
+        """Draw batches of whole sentences of about the same length."""
         by_sentence = np.argsort(self.examples.sentences, kind="stable")
         firsts = np.searchsorted(self.examples.sentences[by_sentence], np.arange(len(self._offsets)))
         batches = batches_of_like_lengths(np.diff(self._offsets), np.diff(firsts), self._batch_size, generator)
@@ -154,14 +154,14 @@ class SentenceObjective:
         return len(found), found
 
     def backward(self, batch: SentenceBatch) -> BatchLoss:
-        """Leaves the gradients of the mean loss of the examples, and of the further tasks, by autograd."""
-        loss, of_tasks = self.losses(batch)
+        """Compute the mean loss of the examples and of the further tasks, and its gradients, by autograd."""
+        loss, task_loss = self.losses(batch)
         self._classifier.zero_grad()
-        (loss + of_tasks).backward()
+        (loss + task_loss).backward()
         return BatchLoss(loss.item(), len(batch.examples))
 
     def losses(self, batch: SentenceBatch, dropping: bool = True) -> tuple[Tensor, Tensor]:
-        """The mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
+        """Return the mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
         encoded = self._encoder.encode(batch.sentences, dropping)
         examples = self.examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, encoded.lengths, examples)).to(self._device)
@@ -170,7 +170,7 @@ class SentenceObjective:
         return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
 
     def _features(self, batch: SentenceBatch, lengths: np.ndarray, examples: Examples) -> np.ndarray:
-        """int32[m, slots]: the features of the batch's examples, with the places that their tokens have in the batch."""
+        """Return int32[m, slots]: the features of the batch's examples, with tokens numbered within the batch."""
         features = examples.features.copy()
         shifts = np.zeros(len(self._offsets) - 1, np.int32)
         shifts[batch.sentences] = np.cumsum(lengths) - lengths - self._offsets[batch.sentences]

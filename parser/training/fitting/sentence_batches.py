@@ -1,12 +1,11 @@
-"""Batches of training sentences: which are together, their values with word dropout, and what an encoder makes of them.
+"""Batches of training sentences: how they are drawn, their values with word dropout, and their encoding.
 
-Every objective whose batches are sentences reads them here, so that words are dropped, and auxiliary tasks learned, in one way.
+All objectives whose batches are sentences read them here, so that word dropout and auxiliary tasks are the same for all.
 
-Word dropout replaces values by UNKNOWN at random, so that its vector is trained. A value seen n times is dropped with
-probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here the values of every
-attribute that is counted are dropped, UPOS and FEATS among them. BatchReader draws once for each token; ExampleObjective draws
-for each slot, so that a word may be known at s0 and unknown at s1. The segmenter has a rate of its own
-(text/segmenter_training.py).
+Word dropout replaces values by UNKNOWN at random, so that the vector of UNKNOWN is trained. A value seen n times is dropped
+with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here values of all
+counted attributes are dropped, such as UPOS and FEATS. BatchReader draws once for each token. ExampleObjective draws for each
+slot, so that a word may be known at s0 and unknown at s1. The segmenter has its own rate (text/segmenter_training.py).
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.features import TOKEN
 
-# How far the order of sentences departs from that of their lengths, as a share of the length.
+# Sentences are ordered by their length with random noise: at most this share of the length.
 _NOISE = 0.1
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
-    """float32[values]: the probability that a value is replaced by UNKNOWN, given its count; 0 for reserved values."""
+    """Return float32[values]: the probability that a value with this count is replaced by UNKNOWN; 0 for reserved values."""
     rates = weight / np.maximum(weight + counts, 1e-9)
     rates[:N_RESERVED] = 0.0
     return rates.astype(np.float32)
@@ -42,20 +41,19 @@ class WordDropout:
     """Drops values of a batch of examples or of tokens.
 
     Args:
-        rates: by column, float32[values], as from unknown_rates(); an empty one for columns that nothing is dropped from.
+        rates: by column, float32[values], from unknown_rates(); empty for columns without dropout.
         device: where the values will be.
     """
 
     def __init__(self, rates: Sequence[np.ndarray], device: torch.device) -> None:
-        self.columns = torch.tensor(
-            [i for i, of_column in enumerate(rates) if len(of_column)], dtype=torch.int64, device=device
-        )
-        sizes = [len(of_column) for of_column in rates if len(of_column)]
+        columns = [i for i, column_rates in enumerate(rates) if len(column_rates)]
+        self.columns = torch.tensor(columns, dtype=torch.int64, device=device)
+        sizes = [len(rates[i]) for i in columns]
         self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
         self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
 
     def __call__(self, values: Tensor) -> Tensor:
-        """int32[batch, columns]: the values, some of them UNKNOWN; drawn from torch's global generator."""
+        """Return int32[batch, columns]: the values, some replaced by UNKNOWN; drawn from torch's global generator."""
         read = values[:, self.columns]
         rates = self._rates[read + self._starts]
         dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, read)
@@ -64,12 +62,12 @@ class WordDropout:
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """Some sentences, one after the other.
+    """Some encoded sentences, one after the other.
 
     Attributes:
-        places: int64[tokens], where the tokens are among those of all sentences.
-        lengths: int64[sentences], tokens of each, the root counted.
-        vectors: by attribute that slots read as a vector, its vectors; see BiLSTM.with_tokens().
+        places: int64[tokens], the places of the tokens among the tokens of all sentences.
+        lengths: int64[sentences], how many tokens each has, including the root.
+        vectors: the vectors of each attribute that slots read as a vector; see BiLSTM.with_tokens().
         tag_scores: see Encoded.
     """
 
@@ -80,11 +78,11 @@ class EncodedBatch:
 
 
 class BatchReader:
-    """Reads the values of training sentences, some of them dropped.
+    """Reads the values of training sentences, with word dropout.
 
     Args:
         sentences: the sentences.
-        word_dropout: of their attributes; None for none.
+        word_dropout: drops values of their attributes; None: no dropout.
         device: where the values will be.
     """
 
@@ -94,15 +92,15 @@ class BatchReader:
         self._device = device
 
     def read(self, numbers: np.ndarray, dropping: bool = True) -> tuple[np.ndarray, np.ndarray, Tensor]:
-        """Some of the sentences (int[m]), one after the other.
+        """Return some of the sentences, one after the other.
 
         Args:
-            numbers: which of them.
+            numbers: int[m], their numbers.
             dropping: whether dropout is in force.
 
         Returns:
-            places: int64[tokens], where the tokens are among those of all sentences.
-            lengths: int64[m], tokens of each, the root counted.
+            places: int64[tokens], the places of the tokens among the tokens of all sentences.
+            lengths: int64[m], how many tokens each sentence has, including the root.
             values: int32[tokens, attributes].
         """
         places = self.sentences.places(numbers)
@@ -113,15 +111,15 @@ class BatchReader:
 
 
 class BatchEncoder:
-    """Encodes training sentences with the weights of the moment.
+    """Encodes training sentences with the current weights.
 
     Args:
-        classifier: whose token representation it is.
-        data: the sentences, with their tags if there are any to predict.
-        word_dropout: of the sentences' attributes; None for none.
-        tag_weights: by column that is predicted, in the order of ``data.tags``, the weight of its loss relative to the
-            parser's; each loss is a mean over words.
-        heads_weight: that of the heads and relations, if the encoder predicts them.
+        classifier: the classifier, whose token representation is an encoder.
+        data: the sentences, with their tags if the encoder predicts any.
+        word_dropout: drops values of the sentences' attributes; None: no dropout.
+        tag_weights: by predicted column, in the order of ``data.tags``, the weight of its loss relative to the parser's; each
+            loss is a mean over words.
+        heads_weight: the weight of the loss of heads and relations, if the encoder predicts them.
     """
 
     def __init__(
@@ -135,13 +133,13 @@ class BatchEncoder:
         self.sentences = data.sentences
         self._data = data
         self._tag_weights, self._heads_weight = tag_weights, heads_weight
-        assert isinstance(classifier.tokens, BiLSTM), "it encodes sentences"
+        assert isinstance(classifier.tokens, BiLSTM), "an encoder of sentences"
         self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
         self._nothing = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout, self._nothing.device)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
-        """Encodes some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
+        """Encode some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
         places, lengths, values = self._reader.read(numbers, dropping)
         encoded = self._tokens.encode(values, lengths, dropping)
         return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
@@ -152,12 +150,12 @@ class BatchEncoder:
         return bool(self._tag_weights) or self._heads is not None
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
-        """The weighted sum of the losses of further tasks; 0 if there are none."""
+        """Return the weighted sum of the losses of further tasks; 0 if there are none."""
         total = self._nothing.new_zeros(())
         if self._tag_weights:
             assert self._data.tags is not None, "the tags to predict"
             for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):
-                gold = self._on_device(numbers) - N_RESERVED  # negative where nothing is to learn
+                gold = self._on_device(numbers) - N_RESERVED  # negative where there is nothing to learn
                 if (known := gold >= 0).any():
                     total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
         if self._heads is not None:
@@ -174,13 +172,13 @@ class BatchEncoder:
 def batches_of_like_lengths(
     lengths: np.ndarray, sizes: np.ndarray, batch_size: int, generator: torch.Generator
 ) -> list[np.ndarray]:
-    """Sentences in batches, the batches in random order: sentences of about the same length together, which saves padding.
+    """Return batches of sentences of about the same length, which saves padding; the batches are in random order.
 
     Args:
         lengths: int[sentences], their tokens.
-        sizes: int[sentences], what a batch is filled with; a sentence of size 0 is in none.
-        batch_size: about how much of it fills a batch.
-        generator: draws the order, and a noise that makes other batches every time.
+        sizes: int[sentences], the size that each adds to a batch; a sentence of size 0 is in no batch.
+        batch_size: about the total size of a batch.
+        generator: draws the order, and the noise that makes different batches every time.
     """
     noise = 1 + _NOISE * (2 * torch.rand(len(lengths), generator=generator).numpy() - 1)
     order = np.argsort(lengths * noise)

@@ -1,12 +1,11 @@
-"""Training a classifier: an epoch goes over batches in random order, and each is a step down the gradient of its loss.
+"""Training a classifier: an epoch goes over batches in random order, and each batch is a step down the gradient of its loss.
 
-There is one Trainer. What differs from pass to pass is handed to it:
+There is one Trainer. Each pass gives it:
 
-* an *objective* draws the batches and computes the gradients of their losses, with dropout: ExampleObjective where tokens have
-  a static representation, SentenceObjective where an encoder reads sentences, BeamObjective where whole computations
-  compete;
-* an *optimizer* clips gradients and changes weights: TorchOptimizer, or on a CPU, for examples, CompiledOptimizer;
-* an *OptimizerPlan* says how high the learning rate is, and how it falls.
+* an *objective*, which draws the batches and computes the gradients of their losses, with dropout: ExampleObjective for a
+  static token representation, SentenceObjective for an encoder of sentences, BeamObjective for whole computations in a beam;
+* an *optimizer*, which clips gradients and changes weights: TorchOptimizer, or on a CPU, for examples, CompiledOptimizer;
+* an *OptimizerPlan*: the learning rate and its schedule.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from torch import Tensor, nn
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.optimizer import CompiledOptimizer
 
-# The share of the learning rate, given the share of the epochs that is done.
+# By schedule: the share of the learning rate that is left after a share of the epochs.
 _SCHEDULES = {
     "constant": lambda done: 1.0,
     "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
@@ -31,22 +30,22 @@ _SCHEDULES = {
 
 _STEPS = "steps"
 
-# An epoch whose mean loss is this many times that of guessing has diverged: its classifier is sure of what is wrong. The first
-# updates can cost much and the later ones little; a whole epoch does not.
+# An epoch has diverged if its mean loss is this many times the loss of guessing: the classifier is confident and wrong. The
+# first updates may cost that much, but not a whole epoch.
 _TIMES_GUESSING = 10
 
 OnUpdate = Callable[[int, Tensor | float, int, float], None]
-"""Told of each update: its number in the epoch, the mean loss of its batch in nats (a tensor where it lies on a device), its
-examples, its rate."""
+"""Called after each update with its number in the epoch, the mean loss of its batch in nats (a tensor if it is on a device),
+the number of examples, and the learning rate."""
 
 
 class BatchLoss(NamedTuple):
     """The loss of a batch.
 
     Attributes:
-        mean: of its examples, in nats; a tensor where reading its value would wait for a device.
-        examples: how many there are; in global training they are sentences.
-        has_gradient: whether there is anything to change.
+        mean: the mean over its examples, in nats; a tensor if reading its value would wait for a device.
+        examples: how many examples it has; in global training they are sentences.
+        has_gradient: whether the gradient is not zero.
     """
 
     mean: Tensor | float
@@ -65,14 +64,14 @@ class Objective(Protocol[SomeBatch]):
         """The loss of an example, in nats, under a uniform distribution."""
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterable[SomeBatch]]:
-        """How many batches an epoch has, and these, in an order that the generator draws."""
+        """Return the number of batches of an epoch, and the batches, in an order that the generator draws."""
 
     def backward(self, batch: SomeBatch) -> BatchLoss:
-        """Computes the loss of a batch, with dropout, and leaves its gradients where the optimizer takes them from."""
+        """Compute the loss of a batch, with dropout, and store its gradients for the optimizer."""
 
 
 def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[float]:
-    """The learning rate of each of the ``batches`` of an epoch, which is counted from 0 in its pass.
+    """Yield the learning rate of each of the ``batches`` of an epoch; ``epoch`` counts from 0 in its pass.
 
     Over the plan's span, it falls to zero along half a cosine (``cosine``) or a line (``linear``), or stays (``constant``).
     """
@@ -83,12 +82,12 @@ def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[fl
 
 @dataclass(frozen=True)
 class EpochLoss:
-    """What an epoch says of itself.
+    """The loss of an epoch.
 
     Attributes:
-        loss: mean of an example, in nats.
-        examples: how many there were.
-        learning_rate: that of the last batch.
+        loss: the mean over its examples, in nats.
+        examples: how many examples it had.
+        learning_rate: the rate of the last batch.
     """
 
     loss: float
@@ -100,13 +99,13 @@ class Trainer:
     """Trains a classifier, in place, over the epochs of a pass.
 
     Args:
-        objective: what it is trained for.
-        optimizer: of its parameters.
-        plan: of the optimizer: its learning rate, and the schedule of that.
-        name: of the pass, for messages.
+        objective: draws batches and computes gradients.
+        optimizer: changes the parameters.
+        plan: the learning rate and its schedule.
+        name: the name of the pass, for messages.
 
     Attributes:
-        optimizer: as given; its state is what the next epoch depends on besides weights and random generators.
+        optimizer: as passed; with its state, weights and random generators the next epoch can be repeated.
     """
 
     def __init__(self, objective: Objective[Any], optimizer: Optimizer, plan: OptimizerPlan, name: str = "pass") -> None:
@@ -116,7 +115,7 @@ class Trainer:
         self._name = name
 
     def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = lambda *_: None) -> EpochLoss:
-        """Goes once over all batches.
+        """Train on all batches once.
 
         Args:
             epoch: number of the epoch in the pass, from 0.
@@ -124,7 +123,7 @@ class Trainer:
             on_update: called for each batch.
 
         Raises:
-            DivergenceError: the mean loss is not finite, or far above that of guessing.
+            DivergenceError: the mean loss is not finite, or far above the loss of guessing.
         """
         total: Tensor | float = 0.0
         examples, rate = 0, 0.0
@@ -138,23 +137,23 @@ class Trainer:
             on_update(number, loss.mean, loss.examples, rate)
         mean = float(total) / max(1, examples)
         guessing = self._objective.uniform_loss
-        if not mean <= _TIMES_GUESSING * guessing:  # so for NaN
+        if not mean <= _TIMES_GUESSING * guessing:  # also true for NaN
             raise DivergenceError(
                 f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: its mean loss is {mean:.4g}, "
-                f"where guessing costs {guessing:.2g}; lower {self._plan.rate_key}={self._plan.learning_rate:g}, or the "
-                "numbers of word vectors that were read from a file"
+                f"where guessing costs {guessing:.2g}; lower {self._plan.rate_key}={self._plan.learning_rate:g}, or scale "
+                "down word vectors that were read from a file"
             )
         return EpochLoss(mean, examples, rate)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the parameters of a pretrained encoder are trained beside all others.
+    """How the parameters of a pretrained encoder are trained.
 
     Attributes:
-        prefix: of their names.
-        rate: their learning rate, relative to that of the others.
-        warmup: steps of the optimizer in which theirs rises from 0 to that.
+        prefix: the prefix of their names.
+        rate: their learning rate, relative to that of all other parameters.
+        warmup: the number of steps in which it rises from 0 to ``rate``.
     """
 
     prefix: str
@@ -163,14 +162,14 @@ class Tuning:
 
 
 class TorchOptimizer:
-    """One of torch's optimizers over the trained parameters of a module, whose gradients autograd has left there.
+    """One of torch's optimizers, for the trained parameters of a module and the gradients that autograd computed.
 
     Args:
         module: the module.
-        plan: which optimizer, and how.
-        max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to; None for none. Gradients of a
-            pretrained encoder have a norm of their own.
-        tuning: of a pretrained encoder; None: there is none, or it is not trained.
+        plan: the optimizer and its settings.
+        max_grad_norm: gradient clipping: longer gradients are scaled down to this norm; None: no clipping. Gradients of a
+            pretrained encoder are clipped separately.
+        tuning: how a pretrained encoder is trained; None if there is none, or it is not trained.
     """
 
     def __init__(
@@ -190,8 +189,8 @@ class TorchOptimizer:
     def step(self, rate: float) -> None:
         """Clip the gradients, and take a step at a learning rate; a pretrained encoder has a rate of its own."""
         if self._max_grad_norm is not None:
-            for of_group in self._groups:
-                nn.utils.clip_grad_norm_(of_group, self._max_grad_norm)
+            for parameters in self._groups:
+                nn.utils.clip_grad_norm_(parameters, self._max_grad_norm)
         self._steps += 1
         rates = [rate]
         if self._tuning is not None:
@@ -201,7 +200,7 @@ class TorchOptimizer:
         self._optimizer.step()
 
     def state(self) -> dict[str, Tensor]:
-        """What the next step depends on besides weights and gradients: tensors on the CPU, ``NUMBER_OF_PARAMETER.NAME``."""
+        """Return the optimizer's state: tensors on the CPU, named ``NUMBER_OF_PARAMETER.NAME``."""
         state = self._optimizer.state_dict()["state"]
         steps = {} if self._tuning is None else {_STEPS: torch.tensor(self._steps)}
         return steps | {
@@ -212,7 +211,7 @@ class TorchOptimizer:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what state() of such an optimizer of the same parameters gave."""
+        """Put back the state() of an optimizer of the same kind and parameters."""
         state: dict[int, dict[str, Tensor]] = {}
         groups = self._optimizer.state_dict()["param_groups"]
         for key, tensor in tensors.items():
@@ -221,7 +220,7 @@ class TorchOptimizer:
                 continue
             number, _, name = key.partition(".")
             parameter = self._parameters[int(number)]
-            # torch's fused optimizers take it for granted that moments lie in memory as their parameter does.
+            # torch's fused optimizers assume that moments have the same memory layout as their parameter.
             moved = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
             state.setdefault(int(number), {})[name] = moved
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
@@ -232,4 +231,4 @@ Optimizer = TorchOptimizer | CompiledOptimizer
 
 
 class DivergenceError(ValueError):
-    """Training has diverged; the message says where, and what to lower."""
+    """Training has diverged; the message says where, and what to change."""

@@ -8,8 +8,8 @@
 
     train(settings, folder, [LowestLoss()])
 
-Observers are called in their order, by the process that trains, which waits for them. This module loads nothing slow, so that a
-script can define an observer before it loads torch.
+The training process calls its observers in their order, and waits for them. This module loads nothing slow, so that a script
+can define an observer before it loads torch.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Metrics = dict[str, float]
 class RunStart:
     """A run begins, or is resumed.
 
-    The settings are in ``manifest``, which says what the run is made from. Training changes ``model`` in place. ``epochs``
-    counts those of all passes; an interrupted process, or the run of ``start``, has done ``epochs_done`` of them.
+    The settings are in ``manifest``. Training changes ``model`` in place. ``epochs`` counts the epochs of all passes; an
+    interrupted process, or the run of ``start``, has done ``epochs_done`` of them.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class PassStart:
-    """A pass begins, or is resumed. Passes are numbered from 1; ``examples`` is about how many an epoch has."""
+    """A pass begins, or is resumed. Passes are numbered from 1; an epoch has about ``examples`` examples."""
 
     number: int
     name: str
@@ -65,9 +65,9 @@ class PassStart:
 
 @dataclass(frozen=True)
 class ExplorationEnd:
-    """The parser has followed its own predictions over the training sentences.
+    """The parser has followed its own predictions through the training sentences.
 
-    ``epoch`` is the epoch of the pass, from 0, that learns from it first; ``seconds`` is wall-clock time, oracle included.
+    ``epoch``, from 0, is the first epoch of the pass that learns from it; ``seconds`` is wall-clock time, oracle included.
     """
 
     pass_name: str
@@ -78,7 +78,7 @@ class ExplorationEnd:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """The parser has searched through the training sentences, and learned from it, in an epoch of the pass, from 0."""
+    """The parser has searched the training sentences and learned from them, in an epoch of the pass, from 0."""
 
     pass_name: str
     epoch: int
@@ -89,7 +89,7 @@ class Update(NamedTuple):
     """The weights have been updated.
 
     ``epoch`` is the epoch of the pass and ``step`` the update within it, both from 0. ``loss`` is the mean of the batch, in
-    nats per example; a tensor where reading its value would wait for a device.
+    nats per example; a tensor if reading its value would wait for a device.
     """
 
     pass_name: str
@@ -105,10 +105,10 @@ class EpochEnd:
     """An epoch is over.
 
     Attributes:
-        epoch: the epoch of the pass, from 0, of ``epochs``.
+        epoch: the number of the epoch in the pass, from 0; the pass has ``epochs``.
         loss: mean training loss, in nats per example; in global training an example is a sentence.
         dev: metrics on the dev part; None if there is none.
-        learning_rate: that of the last update.
+        learning_rate: the rate of the last update.
         words: words of the training sentences.
         fit_seconds: wall-clock time of the updates only.
     """
@@ -126,7 +126,7 @@ class EpochEnd:
 
 @dataclass(frozen=True)
 class PassEnd:
-    """A pass is over: its name, and the metrics of the weights that it keeps; None for a part that there is not."""
+    """A pass is over: its name, and the metrics of the weights that it keeps; None for a part that does not exist."""
 
     name: str
     dev: Metrics | None
@@ -134,7 +134,7 @@ class PassEnd:
 
 
 class Observer:
-    """Hears of a run and does nothing: the base of all observers."""
+    """The base class of observers: its hooks do nothing."""
 
     def on_start(self, start: RunStart) -> None:
         """The run begins, or is resumed."""
@@ -143,10 +143,10 @@ class Observer:
         """A pass begins, or is resumed."""
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
-        """The examples of the epochs to come have been made."""
+        """The examples of the next epochs have been made."""
 
     def on_search(self, search: SearchEnd) -> None:
-        """An epoch of global training has been through the sentences."""
+        """An epoch of global training has searched all sentences."""
 
     def on_update(self, update: Update) -> None:
         """The weights have been updated; called for every batch, so be quick."""
@@ -158,14 +158,14 @@ class Observer:
         """A pass is over."""
 
     def on_end(self, metrics: dict[str, Any]) -> None:
-        """The run is over; ``metrics`` is what metrics.json holds."""
+        """The run is over; ``metrics`` is the content of metrics.json."""
 
     def close(self) -> None:
-        """Called last, after an error too."""
+        """Called last, also after an error."""
 
 
 class Observers(Observer):
-    """Several observers as one: each hook of Observer calls theirs in turn. As a context manager it closes them all."""
+    """Several observers as one: each hook calls the same hook of each observer. As a context manager it closes them all."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self._observers = tuple(observers)

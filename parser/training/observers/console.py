@@ -1,4 +1,4 @@
-"""What a person reads of a run: a progress bar where there is a terminal, a line of log per epoch, the final table."""
+"""What a run shows: a progress bar in a terminal, a line of log per epoch, the final table."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ log = logging.getLogger(__name__)
 
 _FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f} of {total} epochs, {elapsed}, {remaining} left, ends {eta:%H:%M}{postfix}"
 
-# How far the bar goes within an epoch that has more examples than were expected; and measuring takes time, too.
+# The bar stops here within an epoch: it may have more examples than expected, and measuring takes time.
 _NEARLY = 0.99
 
 
 class ProgressBar(Observer):
-    """Draws a bar for the whole run on standard error, if that is a terminal, with the time when it will end.
+    """Draws a bar for the whole run on standard error, if that is a terminal, with the time when the run will end.
 
-    It goes on with every update, so that the end can be predicted in the first epoch, however long.
+    It moves with every update, so that it predicts the end already in a long first epoch.
     """
 
     def __init__(self) -> None:
         self._bar: tqdm | None = None
         self._done = 0  # epochs
-        self._examples = math.inf  # of an epoch: of the last one, or what is expected
+        self._examples = math.inf  # in an epoch: as many as in the last one, or as expected
 
     def on_start(self, start: RunStart) -> None:
         self.close()
@@ -59,28 +59,28 @@ class ProgressBar(Observer):
         self._to(self._done)
 
     def _to(self, epochs: float) -> None:
-        """Moves the bar to a number of epochs, which the sum of the steps towards it would miss by rounding."""
+        """Move the bar to a number of epochs; a sum of many steps would miss it by rounding."""
         assert self._bar is not None
         self._bar.update(epochs - self._bar.n)
 
     def close(self) -> None:
-        """Leaves the bar as it is."""
+        """Close the bar; it stays on the screen."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
 
 class EpochLog(Observer):
-    """Logs a line for each epoch, and after the first one of each pass when the passes will be over.
+    """Logs a line for each epoch, and after the first epoch of each pass the time when all passes will be over.
 
     Args:
-        clock: says what time it is.
+        clock: returns the time.
     """
 
     def __init__(self, clock: Callable[[], datetime] = datetime.now) -> None:
         self._clock = clock
         self._left = 0  # epochs of all passes
-        self._begun: datetime | None = None  # when the pass began, until an epoch of it is over
+        self._begun: datetime | None = None  # when the pass began; None after its first epoch
 
     def on_start(self, start: RunStart) -> None:
         self._left = start.epochs - start.epochs_done
@@ -114,30 +114,30 @@ class EpochLog(Observer):
 
 
 def treebank_scores(metrics: Metrics) -> str:
-    """LAS of each treebank, with a space before its name; empty if there are no several."""
+    """Return LAS of each treebank, with a space before its name; empty for a single treebank."""
     return "".join(f" {key.removesuffix('/las')} {value:.2f}" for key, value in metrics.items() if key.endswith("/las"))
 
 
 def tag_scores(metrics: Metrics) -> str:
-    """The scores of the columns that are predicted, each with a space before its name; empty if none is."""
+    """Return the scores of the predicted columns, each with a space before its name; empty if no column is predicted."""
     return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in PREDICTED if column in metrics)
 
 
 _SCORES = {
     "uas": "UAS",
     "las": "LAS",
-    "las_universal": "LAS univ.",
+    "las_universal": "LAS (official)",
     "uas_nopunct": "UAS no punct.",
     "las_nopunct": "LAS no punct.",
 }
 
 
 def final_table(metrics: dict[str, Any]) -> str:
-    """The metrics of a run as a table, percentages with two digits; or why there is none."""
+    """Return the metrics of a run as a table, percentages with two digits; or why nothing was measured."""
     if not metrics["dev"] and not metrics["test"]:
         return (
-            "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE and treebank.test=FILE; "
-            "treebank.held_out=0.1,0.1 for a tenth each; of a small treebank, treebank.folds=10 tests on all sentences"
+            "nothing was measured: there is neither a dev nor a test part; give treebank.dev=FILE and treebank.test=FILE, or "
+            "treebank.held_out=0.1,0.1 for a tenth each; with a small treebank, treebank.folds=10 tests on all sentences"
         )
     if "folds" in metrics:
         rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
@@ -151,13 +151,13 @@ def final_table(metrics: dict[str, Any]) -> str:
     tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
     treebanks = {part: treebank_scores(metrics[part] or {}) for part in ("dev", "test")}
     further = {"tags at the end": tags, "LAS by treebank": treebanks}
-    lines = (f"{part} {what}:{scores}" for what, of_parts in further.items() for part, scores in of_parts.items() if scores)
+    lines = (f"{part} {what}:{scores}" for what, parts in further.items() for part, scores in parts.items() if scores)
     return "\n".join([_table(rows), *lines])
 
 
 def _table(rows: dict[str, Metrics]) -> str:
-    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in _SCORES.values())]
+    lines = [f"{'':22}" + "".join(f"{title:>16}" for title in _SCORES.values())]
     for label, scores in rows.items():
-        cells = (f"{scores[key]:>15.2f}" if key in scores else f"{'-':>15}" for key in _SCORES)
+        cells = (f"{scores[key]:>16.2f}" if key in scores else f"{'-':>16}" for key in _SCORES)
         lines.append(f"{label:<26}"[:26] + "".join(cells)[4:])
     return "\n".join(lines)

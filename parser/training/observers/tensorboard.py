@@ -1,6 +1,6 @@
-"""The events of a run for TensorBoard: curves, the settings as text, what tells runs apart beside their final metrics, some
-trees of the dev part after each epoch, and figures after each pass: LAS by distance of the head and by relation, and which
-relations are taken for others (by matplotlib, which the extra ``experiments`` brings)."""
+"""The events of a run for TensorBoard: curves; the settings as text; final metrics beside the settings in which runs differ;
+some trees of the dev part after each epoch; and figures after each pass: LAS by distance of the head and by relation, and
+confusions of relations (by matplotlib, from the extra ``experiments``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The columns of the HPARAMS tab: the settings in which runs that are compared differ. The text tab has them all.
+# The columns of the HPARAMS tab: the settings in which compared runs often differ. The text tab has all settings.
 COMPARED = (
     "treebank.name",
     "recipe",
@@ -51,11 +51,11 @@ COMPARED = (
 )
 
 _MOST = 20  # relations in a figure
-_FURTHEST = 10  # distances from here on are one
+_FURTHEST = 10  # all longer distances count as this one
 
 
 def _writing(hook: Callable[..., None]) -> Callable[..., None]:
-    """Gives a hook the file of events, if there is one. Errors of that file do not name it: they get the name of the folder."""
+    """Give a hook the file of events, if there is one. Errors of that file do not name it, so the folder's name is added."""
 
     @wraps(hook)
     def told(self: TensorBoard, *event: Any) -> None:
@@ -67,11 +67,11 @@ def _writing(hook: Callable[..., None]) -> Callable[..., None]:
 
 
 class TensorBoard(Observer):
-    """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
+    """Writes the events to the run's folder. A step is an epoch; epochs are counted through all passes.
 
     The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
     exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
-    ``Plan.tensorboard`` says what else there is: TEXT has trees, IMAGES figures.
+    ``Plan.tensorboard`` chooses what the other tabs have: trees in TEXT, figures in IMAGES.
     """
 
     _start: RunStart
@@ -83,7 +83,7 @@ class TensorBoard(Observer):
         self._pass = 0
 
     def on_start(self, start: RunStart) -> None:
-        """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
+        """Open the file; events of epochs that an interrupted process did not finish are dropped."""
         from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
 
         self._start = start
@@ -100,12 +100,12 @@ class TensorBoard(Observer):
 
     @_writing
     def on_exploration(self, writer: SummaryWriter, exploration: ExplorationEnd) -> None:
-        """Records what happened, at the epoch that comes next."""
+        """Record the report at the next epoch."""
         self._record(writer, {f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
 
     @_writing
     def on_search(self, writer: SummaryWriter, search: SearchEnd) -> None:
-        """Records how the searches of the epoch went."""
+        """Record statistics of the epoch's searches."""
         self._record(writer, {f"search/{key}": value for key, value in asdict(search.report).items()})
 
     @_writing
@@ -124,7 +124,7 @@ class TensorBoard(Observer):
 
     @_writing
     def on_pass(self, writer: SummaryWriter, end: PassEnd) -> None:
-        """Draws figures of what the weights that the pass keeps make of the dev part."""
+        """Draw figures of how the weights that the pass keeps parse the dev part."""
         gold, model = self._start.corpus.dev, self._start.model
         if gold is None or not (self._start.plan.tensorboard.figures and gold.labelled.any()):
             return
@@ -137,7 +137,7 @@ class TensorBoard(Observer):
 
     @_writing
     def on_end(self, writer: SummaryWriter, metrics: dict[str, Any]) -> None:
-        """Records final metrics, and the settings to compare runs by, as hyperparameters."""
+        """Record final metrics, and the compared settings as hyperparameters."""
         parts = {part: metrics[part] or {} for part in ("dev", "test")}
         final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
         writer.add_hparams(self._compared, final, run_name=".")
@@ -147,7 +147,7 @@ class TensorBoard(Observer):
         writer.close()
 
     def _draw_trees(self, writer: SummaryWriter) -> None:
-        """The first sentences of dev as the parser parses them now, against gold."""
+        """Draw the first sentences of dev as the parser parses them now, compared with gold."""
         gold, model = self._start.corpus.dev, self._start.model
         if gold is None or not (most := min(self._start.plan.tensorboard.trees, len(gold.source))):
             return
@@ -158,7 +158,7 @@ class TensorBoard(Observer):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
             heads = parses.heads[words].tolist()
-            known = [head != UNKNOWN_HEAD for head in sentence.heads]  # elsewhere the parser's own is drawn
+            known = [head != UNKNOWN_HEAD for head in sentence.heads]  # for unknown heads, the parser's is drawn
             gold_heads = [head if one else own for one, head, own in zip(known, sentence.heads, heads, strict=True)]
             gold_deprels = [deprel if one else own for one, deprel, own in zip(known, sentence.deprels, deprels, strict=True)]
             tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
@@ -170,21 +170,21 @@ class TensorBoard(Observer):
 
 
 def _preformatted(text: str) -> str:
-    """Markdown that shows the text as it is."""
+    """Return Markdown that shows the text unchanged."""
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
 def _shown(value: Any) -> str | float | bool:
-    """TensorBoard takes numbers, strings and truth values."""
+    """Return a value that TensorBoard accepts: a number, a string or a truth value."""
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
 def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[str, Figure]:
-    """The figures by name.
+    """Return the figures by name.
 
     Args:
         gold: the dev part.
-        parses: what the parser makes of it.
+        parses: its trees by the parser.
         relations: the parser's relations, by number.
     """
     counted = gold.labelled.tolist()
@@ -192,7 +192,7 @@ def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[st
     correct = gold.correct(parses)[1].astype(bool)[gold.labelled]
     by_relation = _shares(deprels, correct)
     common = dict(sorted(by_relation.items(), key=lambda item: -item[1][1])[:_MOST])
-    found = [relations[number] for number in gold.of_words(parses)[1][gold.labelled].tolist()]
+    found = [relations[number] for number in gold.word_arcs(parses)[1][gold.labelled].tolist()]
     by_distance = _shares(list(compress(_distances(gold), counted)), correct)
     return {
         "dev/las_by_distance": _bars(by_distance, "words from the head (0: the root)"),
@@ -208,7 +208,7 @@ def _distances(gold: GoldPart) -> list[int]:
 
 
 def _shares(groups: Sequence[Hashable], correct: np.ndarray) -> dict[Hashable, tuple[float, int]]:
-    """By group, in order: the percentage of its words that are right, and how many it has."""
+    """Return, by group, in order, the percentage of its words that are right, and how many words it has."""
     totals, right = Counter(groups), Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
     return {
         group: (100 * right[group] / total, total) for group, total in sorted(totals.items(), key=lambda item: str(item[0]))
@@ -248,7 +248,7 @@ def _confusion(counts: Counter[tuple[str, str]], names: list[str]) -> Figure:
     shares = matrix / np.array([[totals[gold]] for gold in names])
     figure = _figure(1.5 + 0.38 * len(names), 1.2 + 0.38 * len(names))
     axes = figure.add_subplot()
-    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)  # the root, so that rare errors are to be seen
+    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)  # the square root makes rare errors visible
     for row, column in zip(*np.nonzero(matrix), strict=True):
         color = "white" if shares[row, column] > 0.4 else "black"
         axes.text(column, row, f"{matrix[row, column]:.0f}", ha="center", va="center", fontsize=6, color=color)

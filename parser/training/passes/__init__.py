@@ -1,8 +1,8 @@
-"""What a pass over the training sentences is, and what all passes of a run share.
+"""The interface of passes over the training sentences, and what all passes of a run share.
 
 A run begins a pass, or restores what an interrupted process left of it. Then it fits epoch after epoch, measures dev after
-each, and saves the state. Passes differ in what they learn from, and how: classifier_passes.py has those of a classifier
-(gold computations, exploration, whole computations), online.py those of a linear model.
+each, and saves the state. classifier_passes.py has the passes of a classifier (gold computations, exploration, whole
+computations), online.py the passes of a linear model.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Saved = dict[str, dict[str, Tensor]]
 
 
 class Stopwatch:
-    """Adds up wall-clock seconds by stage in a dictionary that outlives it: that of a checkpoint.
+    """Adds up wall-clock seconds by stage, in a dictionary that checkpoints keep.
 
     Attributes:
         seconds: by stage, so far.
-        last: seconds of the stage that ended last.
+        last: the seconds of the stage that ended last.
     """
 
     def __init__(self, seconds: dict[str, float]) -> None:
@@ -41,7 +41,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Times what is done under it; stages may lie within each other, and then both count."""
+        """Time a stage; nested stages both count."""
         start = time.perf_counter()
         yield
         self.last = time.perf_counter() - start
@@ -53,11 +53,11 @@ class RunContext:
     """What the passes of a run share.
 
     Attributes:
-        corpus: what they learn from.
+        corpus: the training data.
         system: the transition system.
-        observers: who hears of them.
-        stopwatch: counts the time of their stages.
-        seed: of the run.
+        observers: told of what happens.
+        stopwatch: counts the time of stages.
+        seed: the seed of the run.
     """
 
     corpus: Corpus
@@ -74,14 +74,14 @@ class TrainingPass(ABC, Generic[PlanT]):
     """A pass over the training sentences. Its model is changed in place.
 
     Args:
-        plan: of the pass.
-        context: of the run.
+        plan: the plan of the pass.
+        context: shared by all passes of the run.
 
     Attributes:
-        name: for messages, and for its stages in metrics.json.
-        epochs: how often it goes over what it learns from.
-        search: how dev is parsed after each of them; None: greedily.
-        given: whether another run has done it, so that only its end is measured.
+        name: names the pass in messages, and its stages in metrics.json.
+        epochs: how often it goes over its training data.
+        search: how dev is parsed after each epoch; None: greedily.
+        given: whether an earlier run has done this pass, so that only its end is measured.
     """
 
     def __init__(self, plan: PlanT, context: RunContext) -> None:
@@ -93,34 +93,34 @@ class TrainingPass(ABC, Generic[PlanT]):
 
     @property
     def expected_examples(self) -> int:
-        """About how many examples an epoch has: a word takes two steps."""
+        """About how many examples an epoch has: two for each word."""
         return 2 * self._context.corpus.train.n_words
 
     @property
     @abstractmethod
     def data(self) -> TrainingSentences:
-        """The sentences that it goes over."""
+        """The training sentences of the pass."""
 
     @abstractmethod
     def begin(self) -> None:
-        """Makes ready for the first epoch."""
+        """Prepare the first epoch."""
 
     @abstractmethod
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """Makes ready for the epoch after ``epochs_done``, in place of begin(): puts back what state() gave then."""
+        """Prepare the epoch after ``epochs_done`` from what state() returned then; replaces begin()."""
 
     @abstractmethod
     def fit_epoch(self, epoch: int) -> EpochLoss:
-        """Trains for an epoch, whose number counts from 0; the stopwatch's last stage is that of its updates."""
+        """Train for an epoch, numbered from 0; the stopwatch's last stage is that of its updates."""
 
     @abstractmethod
     def state(self) -> Saved:
-        """What is needed to go on after the last epoch."""
+        """Return what is needed to resume after the last epoch."""
 
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:
-        """Copies of the weights that parse, on the CPU."""
+        """Return copies, on the CPU, of the weights that parse."""
 
     @abstractmethod
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Puts back what weights() gave."""
+        """Put back what weights() returned."""

@@ -1,8 +1,8 @@
 """The passes that train a classifier, one after the other (Nederhof 2019, Section 8).
 
 GoldPass learns the steps of gold computations. ExplorationPass lets the parser follow its own predictions, and learns at every
-configuration what an oracle says would have been best there. GlobalPass trains for whole computations, which compete in a
-search. Each hands what differs, an Objective, to the one Trainer (fitting/trainer.py).
+configuration the transitions that an oracle calls optimal. GlobalPass trains for whole computations, which compete in a search.
+Each gives an Objective of its own to the Trainer (fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class TrainedClassifier:
-    """The classifier that the passes train, with what is the same in all of them.
+    """The classifier that the passes train, and what they share.
 
     Attributes:
-        model: whose classifier it is.
-        plan: of its training.
-        corpus: what it learns from.
-        order: draws the order of batches, through all passes.
+        model: the model of the classifier.
+        plan: the plan of its training.
+        corpus: the training data.
+        order: draws the order of batches in all passes.
         fresh_model: makes a model with newly initialized weights.
     """
 
@@ -62,18 +62,18 @@ class TrainedClassifier:
 
     @property
     def device(self) -> torch.device:
-        """Where it is."""
+        """The device of the classifier."""
         return self.model.classifier.output.weight.device
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
-        """Encodes batches of sentences; for a contextual token representation."""
+        """Return an encoder of batches of sentences, for a contextual token representation."""
         vocabularies = self.corpus.vocabularies
         tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
         word_dropout = self.word_dropout(vocabularies.attributes)
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
     def word_dropout(self, attributes: Sequence[str]) -> WordDropout | None:
-        """Word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
+        """Return word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
         counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
@@ -81,7 +81,7 @@ class TrainedClassifier:
         return WordDropout(rates, self.device)
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
-        """One of torch's, for gradients of autograd."""
+        """Return one of torch's optimizers, for gradients by autograd."""
         wanted, spec = self.plan.pretrained, self.model.spec.pretrained
         tuning = None
         if wanted is not None and spec is not None and spec.tuned:
@@ -89,26 +89,26 @@ class TrainedClassifier:
         return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
 
     def weights(self) -> dict[str, Tensor]:
-        """Copies of the trained weights, on the CPU."""
+        """Return copies of the trained weights, on the CPU."""
         return trained_weights(self.model.classifier)
 
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Puts back what weights() gave."""
+        """Put back what weights() returned."""
         restore_weights(self.model.classifier, weights)
 
     def begin_anew(self) -> None:
-        """Reinitializes its weights."""
+        """Reinitialize the weights."""
         self.put_weights(trained_weights(self.fresh_model().classifier))
 
     def state(self) -> Saved:
-        """Its weights, and the state of all that draws random numbers."""
+        """Return the weights, and the states of all random generators."""
         generators = {"order": self.order.get_state(), "global": torch.get_rng_state()}
-        if self.device.type == "cuda":  # which draws dropout there
+        if self.device.type == "cuda":  # this generator draws the dropout on the device
             generators["cuda"] = torch.cuda.get_rng_state(self.device)
         return {"weights": self.weights(), "generators": generators}
 
     def restore(self, saved: Saved) -> None:
-        """Puts back what state() gave."""
+        """Put back what state() returned."""
         self.put_weights(saved["weights"])
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
@@ -120,9 +120,9 @@ class ClassifierPass(TrainingPass[PlanT]):
     """A pass that trains a classifier by the gradients of an Objective.
 
     Args:
-        plan: of the pass.
-        classifier: what it trains.
-        context: of the run.
+        plan: the plan of the pass.
+        classifier: the classifier to train.
+        context: shared by all passes of the run.
     """
 
     _trainer: Trainer
@@ -133,7 +133,7 @@ class ClassifierPass(TrainingPass[PlanT]):
 
     @property
     def model(self) -> Model:
-        """The model whose classifier it trains."""
+        """The model whose classifier is trained."""
         return self._classifier.model
 
     @cached_property
@@ -152,7 +152,7 @@ class ClassifierPass(TrainingPass[PlanT]):
 
     @abstractmethod
     def _new_trainer(self) -> Trainer:
-        """What trains in this pass."""
+        """Return the Trainer of this pass, and set its objective."""
 
     def fit_epoch(self, epoch: int) -> EpochLoss:
 
@@ -195,7 +195,7 @@ class ExamplePass(ClassifierPass[ExamplePlanT]):
 
     @cached_property
     def _choices(self) -> Choices | None:
-        """The choices in the lattices of the training part, where the model learns to make them."""
+        """The choices in the lattices of the training part; None if the model learns no choices."""
         model = self.model
         if model.lookahead is None:
             return None
@@ -206,13 +206,13 @@ class ExamplePass(ClassifierPass[ExamplePlanT]):
 class GoldPass(ExamplePass[GoldPlan]):
     """The first pass: the configurations of gold computations, the same in every epoch.
 
-    Where heads are not known, many computations keep all known ones, and from the second epoch on the classifier chooses among
-    the optimal transitions, by its weights at the beginning of the epoch.
+    If some heads are unknown, many computations keep all known ones. Then, from the second epoch on, the classifier chooses
+    among the optimal transitions, with its weights at the beginning of the epoch.
     """
 
     @cached_property
     def examples(self) -> Examples:
-        """What it learns from."""
+        """The examples of gold computations."""
         data, system = self.data, self.model.system
         with self._context.stopwatch("gold_computations"):
             if (choices := self._choices) is None:
@@ -232,7 +232,7 @@ class GoldPass(ExamplePass[GoldPlan]):
         return super().fit_epoch(epoch)
 
     def _followed(self, epoch: int) -> Examples:
-        """The configurations of gold computations by the classifier's own choice of optimal transitions."""
+        """Return the configurations of the gold computations in which the classifier chooses among optimal transitions."""
         model, data = self.model, self.data
         with self._context.stopwatch("gold_computations"):
             generator = np.random.default_rng([self._context.seed, epoch])
@@ -246,8 +246,8 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
     Args:
         plan, classifier, context: see ClassifierPass.
         oracle: the oracle.
-        gold: the first pass, where its examples are learned from, too; else None.
-        teachers: give soft targets for explored configurations; may be empty.
+        gold: the first pass, if its examples are learned as well; else None.
+        teachers: models that give soft targets for explored configurations; may be empty.
     """
 
     def __init__(
@@ -263,8 +263,8 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         self._oracle_plan = oracle
         self._gold = gold
         self._teachers = teachers
-        self._explored_with: dict[str, Tensor] = {}  # the weights
-        self._explored: int | None = None  # before which epoch
+        self._explored_with: dict[str, Tensor] = {}  # the weights of the last exploration
+        self._explored: int | None = None  # the epoch after the last exploration
 
     @cached_property
     def _oracle(self) -> BoundOracle:
@@ -282,7 +282,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         if self._plan.settings.start_from_first_pass:
             super().begin()
         else:
-            examples = self._new_examples(0)  # what has been trained explores, before there are other weights
+            examples = self._new_examples(0)  # explores with the trained weights, before they are replaced
             self._classifier.begin_anew()
             super().begin()
             self._objective.examples = examples
@@ -303,7 +303,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return super().fit_epoch(epoch)
 
     def state(self) -> Saved:
-        """Return what is needed to go on: examples are made again with the weights that explored last."""
+        """Return what is needed to resume: examples are made again with the weights that explored last."""
         return super().state() | {"explored_with": self._explored_with}
 
     def _is_due(self, epoch: int) -> bool:
@@ -311,7 +311,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return epoch == 0 or (every > 0 and epoch % every == 0)
 
     def _new_examples(self, epoch: int) -> Examples:
-        """Explores with the weights of the moment; the examples that the epoch learns from."""
+        """Explore with the current weights; return the examples that the epoch learns from."""
         self._explored_with, self._explored = self._classifier.weights(), epoch
         examples, report = self._explore(epoch)
         seconds = self._context.stopwatch.last
@@ -337,7 +337,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
 
 def _scorer(model: Model, data: TrainingSentences) -> Scorer:
-    """Scores features of the sentences with the weights of the moment."""
+    """Return a scorer of the sentences' features, with the current weights."""
     kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
     return kind(model.weights(), model.table, data.sentences)
 
@@ -354,9 +354,9 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
 
     def _new_trainer(self) -> Trainer:
         model, trained, plan, data = self.model, self._classifier, self._plan.optimizer, self.data
-        model.beam = self._plan.search  # what observers draw is parsed with it
+        model.beam = self._plan.search  # observers draw trees that are parsed with it
         if (embedded := model.classifier.embedded) is not None:
-            # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
+            # As in a resumed run: with another memory layout, the last digits of products may differ.
             embedded.weight.data = embedded.weight.data.contiguous()
         reader: BatchEncoder | BatchReader
         if model.classifier.tokens.contextual:

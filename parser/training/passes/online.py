@@ -1,8 +1,8 @@
 """Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014), see linear/perceptron.py.
 
-One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. OnlinePass has
-iterations as its epochs; what is measured after each, and kept, is the average of the weights so far. With global training
-(beam=global) StructuredPass goes on from the weights that it has come to, over whole computations (beam_perceptron.py).
+Each iteration goes over the sentences in a new random order, and each update counts at once. The epochs of OnlinePass are
+iterations; after each, the average of all weights so far is measured and kept. With global training (beam=global),
+StructuredPass continues with these weights and learns from whole computations (beam_perceptron.py).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from parser.transitions.decisions import query
 
 @dataclass
 class TrainedLinearModel:
-    """The linear model that the passes train, with what is the same in all of them.
+    """The linear model that the passes train, and what they share.
 
     Attributes:
-        model: the model; what parses is the average of the perceptron's weights so far.
+        model: the model; it parses with the average of the perceptron's weights so far.
         perceptron: the weights and their sums.
-        trees: that it learns from.
-        oracle_plan: exact for them.
-        context: of the run.
+        trees: the kind of trees that it learns from.
+        oracle_plan: an oracle that is exact for these trees.
+        context: shared by all passes of the run.
     """
 
     model: LinearModel
@@ -57,7 +57,7 @@ class TrainedLinearModel:
 
     @cached_property
     def oracle(self) -> BoundOracle:
-        """The oracle, bound to them."""
+        """The oracle, bound to the trees of ``data``."""
         return self.oracle_plan.create().bind(self.data.trees)
 
 
@@ -65,9 +65,9 @@ class LinearPass(TrainingPass[PlanT]):
     """A pass that trains a linear model.
 
     Args:
-        plan: of the pass.
-        trained: what it trains.
-        context: of the run.
+        plan: the plan of the pass.
+        trained: the model to train.
+        context: shared by all passes of the run.
     """
 
     def __init__(self, plan: PlanT, trained: TrainedLinearModel, context: RunContext) -> None:
@@ -120,10 +120,10 @@ class OnlinePass(LinearPass[OnlinePlan]):
 
 
 class StructuredPass(LinearPass[StructuredPlan]):
-    """Learns from whole computations, which compete in a beam, with an average of its own; see LinearPass."""
+    """Learns from whole computations, which compete in a beam; averages only its own weights. See LinearPass."""
 
     def begin(self) -> None:
-        self._trained.model.beam = self._plan.search  # what observers draw is parsed with it
+        self._trained.model.beam = self._plan.search  # observers draw trees that are parsed with it
         self._trained.perceptron.begin_average()
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
@@ -135,7 +135,7 @@ class StructuredPass(LinearPass[StructuredPlan]):
         search, how = self._plan.search.without_signatures(), self._plan.training
         training = BeamTraining(search, how.gold_size, how.update)
         learner = BeamPerceptron(trained.perceptron, model.system, model.templates, trained.data, trained.oracle, training)
-        generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # none of the pass before
+        generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # different from OnlinePass's
         with self._context.stopwatch(f"{self.name}_fit"):
             learned = np.array([learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()])
         model.weights = trained.perceptron.average()
@@ -155,16 +155,16 @@ def iterate(
     canonical: bool = False,
     probability: float = 1.0,
 ) -> tuple[int, ExplorationReport]:
-    """Goes once over the sentences; how many predictions were wrong, relations included, and what happened.
+    """Go over the sentences once; return the number of wrong predictions (relations included), and statistics.
 
     Args:
-        perceptron: learns, in place.
-        model: whose system and templates it has.
+        perceptron: changed in place.
+        model: the model, for its transition system.
         data: the sentences, with the trees that the oracle is bound to.
         oracle: says which transitions are optimal.
-        generator: draws the order of the sentences, and whether exploration goes on by the prediction.
+        generator: draws the order of the sentences, and whether exploration follows a prediction.
         canonical: only the first optimal transition of the eager order counts as optimal.
-        probability: that of going on by the prediction, where it is not optimal, too.
+        probability: the probability of following a prediction even if it is not optimal.
     """
     system, sentences, trees = model.system, data.sentences, data.trees
     wrong = steps = left_optimum = n_optimal = reached_gold = lost_edges = 0
