@@ -76,25 +76,34 @@ class TensorInfo:
 
 
 def find_model(folder: Path) -> Path:
-    """The model's folder: ``folder`` itself, or the one in it if it is the folder of a run.
+    """Return the model's folder: ``folder`` itself, or the one in it if it is the folder of a run; not by name.
 
     Raises:
         ModelError: there is none.
     """
     with errors_named(folder):
-        folder = named_folder(Path(folder))
+        folder = Path(folder)
         if folder.is_file():
             raise ModelError(f"{folder}: this is a file; give the folder of a model, before the file to be parsed")
         if not folder.is_dir():
             raise ModelError(
-                f"{folder}: no such model folder; optimal-step train writes one; give its run folder, or the name of a model "
-                "that optimal-step get has fetched"
+                f"{folder}: there is neither a folder nor a model of this name; give the folder of a run, or a name that "
+                "optimal-step get lists"
             )
         inside = folder / MODEL
         found = inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
-        if not any(os.path.lexists(found / name) for name in (SETTINGS, TENSORS)):
+        if not _holds_parts(found):
             raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
         return found
+
+
+def holds_model(folder: Path) -> bool:
+    """Return whether a folder looks like that of a model or of a run."""
+    return _holds_parts(folder) or _holds_parts(folder / MODEL)
+
+
+def _holds_parts(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (SETTINGS, TENSORS))
 
 
 def fetched_models(what: str = "a fetched model") -> Path:
@@ -111,12 +120,9 @@ def fetched_models(what: str = "a fetched model") -> Path:
         raise ModelError(f"{what} would be in the home folder, and this user has none; {fix}") from error
 
 
-def named_folder(given: Path) -> Path:
-    """Return the folder that is named, or, if there is none, that of the fetched model of this name; see fetched_models()."""
-    if len(given.parts) != 1 or given.exists():
-        return given
-    fetched = fetched_models(f"{given}: there is no such folder here, and a fetched model") / given.name
-    return fetched if os.path.isdir(fetched) else given
+def is_plain_name(name: str) -> bool:
+    """Return whether a name can be that of a pack or of a model in an index."""
+    return re.fullmatch(r"\w[\w.-]*", name) is not None and name != INDEX
 
 
 def plain_name(name: str) -> str:
@@ -125,7 +131,7 @@ def plain_name(name: str) -> str:
     Raises:
         ValueError: it is another kind of name.
     """
-    if not re.fullmatch(r"\w[\w.-]*", name) or name == INDEX:
+    if not is_plain_name(name):
         raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
     return name
 

@@ -25,6 +25,10 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
+_PACKAGE = Path(__file__).resolve().parent
+# Where configs/, data/ and models/ lie: in a package that is installed, or in a checkout beside it.
+HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
+
 _DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
 _TOKEN_BYTES = 8
 _DAY = 24 * 60 * 60

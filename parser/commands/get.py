@@ -1,10 +1,11 @@
-"""Fetches a model by its name: optimal-step get hu --from URL_OR_FOLDER.
+"""Fetches models by name, or lists them: optimal-step get; optimal-step get pt; optimal-step get hu --from URL_OR_FOLDER.
 
-There, index.json lists the packs that optimal-step pack has made, with their SHA-256. An interrupted download is continued. The
-model is unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), and is then known by its
-name in other commands and in the library: optimal-step parse hu, Parser.load("hu"). An older model of that name is replaced.
+Without a name, the models are listed that come with this installation, and those of --from. There, index.json lists the packs
+that optimal-step pack has made, with their SHA-256. An interrupted download is continued. The model is unpacked into the folder
+of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name:
+optimal-step parse hu, Parser.load("hu"). An older model of that name is replaced.
 
-OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
+The environment variable OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """
 
 from __future__ import annotations
@@ -12,34 +13,48 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from parser.model.packs import fetch, read_index
-from parser.model_folder import fetched_models, plain_name
-from parser.storage import locked, remove_leftovers
+from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs
+from parser.model_folder import holds_model, plain_name
+
+# What index.json may say of a model, and how it is shown; LAS without subtypes, of raw text.
+_COLUMNS = ("language", "treebank", "licence", "words", "LAS", "UPOS", "lemmas", "bytes", "words_per_second")
+_SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words", "LAS": "LAS (official)"}
 
 
 def main() -> None:
-    """Fetches what the command line names."""
+    """Fetches or lists what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", metavar="NAME")
-    default = os.environ.get("OPTIMAL_STEP_MODELS")
-    parser.add_argument("--from", dest="source", default=default, metavar="URL_OR_FOLDER", help="where index.json is")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the models; none: list them")
+    parser.add_argument("--from", dest="source", default=os.environ.get(SOURCE), metavar="URL_OR_FOLDER", help="has index.json")
     given = parser.parse_args()
-    if given.source is None:
-        raise ValueError("where from? give --from URL_OR_FOLDER, where optimal-step pack has written models and index.json")
-    folder = fetched_models()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"{folder}: {error.strerror}; set XDG_CACHE_HOME to a folder that you can write to") from error
-    listed = read_index(given.source)
+    listed = shipped_packs() if given.source is None else read_index(given.source)
+    if not given.names:
+        print(_table({**shipped_packs(), **listed}))
+        return
     for name in given.names:
         if name not in listed:
-            raise ValueError(f"{given.source}: there is no model {name!r}; there are {', '.join(listed) or 'none'}")
-    with locked(folder / ".lock", wait=True):
-        remove_leftovers(folder)
+            where = given.source or "this installation"
+            fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
+            raise ValueError(f"{where}: there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
+    with held_cache() as folder:
         for name in given.names:
-            print(f"{name}: {fetch(plain_name(name), listed[name], given.source, folder)}", file=sys.stderr)
-            if Path(name).exists():
+            print(f"{name}: {fetch(plain_name(name), listed[name], given.source or SHIPPED, folder)}", file=sys.stderr)
+            if holds_model(Path(name)):
                 print(f"warning: here {name} means {Path(name).absolute()}; give {folder / name}", file=sys.stderr)
+
+
+def _table(packs: Mapping[str, Entry]) -> str:
+    """Return a line for each model; a column is left empty where the index says nothing."""
+    rows = [["name", *(_SHOWN.get(column, column) for column in _COLUMNS)]]
+    rows += [[name, *(_cell(column, entry.get(column, "")) for column in _COLUMNS)] for name, entry in packs.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _cell(column: str, value: object) -> str:
+    if isinstance(value, int | float):
+        return f"{value / 1e6:.1f}" if column == "bytes" else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+    return str(value)

@@ -30,6 +30,7 @@ from parser.decoding.predictor import Predictor
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
+from parser.model.packs import named_folder
 from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, errors_named, find_model, plain_name, read_json
 from parser.storage import locked, replacing, sha256_of, write_json
 
@@ -46,7 +47,7 @@ def main() -> None:
     parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U on which 16 bits are tried (default: the run's)")
     given = parser.parse_args()
     name = plain_name(given.name or given.output.stem.partition("-")[0])
-    model = find_model(given.run)
+    model = find_model(named_folder(given.run))
     if not (model / CARD).is_file():
         raise ValueError(f"{model / CARD}: there is no card to say what the model was trained on; train it with this version")
     if "pretrained" in read_json(model, SETTINGS) and not (model / HELD).is_dir():

@@ -41,6 +41,7 @@ def main() -> int:
     given = arguments.parse_intermixed_args()
     options = options_of(given, "parse_many")
 
+    from parser.model.packs import named_folder
     from parser.model_folder import find_model
     from parser.text.worker import ShardParser
 
@@ -49,7 +50,7 @@ def main() -> int:
     else:
         from parser.text.local_engine import parse_shards
 
-    folder = find_model(given.model)
+    folder = find_model(named_folder(given.model))
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)

@@ -21,7 +21,8 @@ from parser.commands.command_line import positive
 from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
-from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model, named_folder
+from parser.model.packs import named_folder
+from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = options_of(given, "serve")
     load_kernels_directly()
     model, name = load_model(given.model, options), given.name or name_of(given.model)
-    place = find_model(given.model) / EXAMPLE
+    place = find_model(named_folder(given.model)) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
     service = Service(model, name, options, _tokenizer(given), example)

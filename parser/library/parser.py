@@ -45,7 +45,7 @@ from parser.library.parsed_sentence import (
     read_words,
 )
 from parser.model.loading import AnyModel
-from parser.model_folder import named_folder
+from parser.model.packs import named_folder
 from parser.text.tokenizer import SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, add_misc, spans
 
@@ -102,7 +102,7 @@ class Parser:
         """Reads a model's folder, or that within a run's folder.
 
         Args:
-            folder: the folder, or the name of a model that ``optimal-step get`` has fetched.
+            folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
             tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; None: as the model remembers.

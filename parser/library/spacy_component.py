@@ -40,6 +40,7 @@ from parser.data.vocabulary import UD_ROOT
 from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
+from parser.model.packs import named_folder
 from parser.model_folder import ModelError, find_model
 from parser.storage import replacing_folder
 
@@ -254,7 +255,7 @@ class OptimalStep(Pipe):
         """The folder of the model, which there must be; of what from_bytes() took, one that is removed afterwards."""
         if self._parts is None:
             assert self._folder is not None
-            yield find_model(self._folder)
+            yield find_model(named_folder(self._folder))
             return
         with TemporaryDirectory() as folder:
             for name, content in self._parts.items():

@@ -10,6 +10,7 @@ from typing import TypeVar
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
+from parser.model.packs import named_folder
 from parser.model_folder import SETTINGS, ModelError, find_model, read_settings
 
 AnyModel = Model | LinearModel
@@ -19,7 +20,7 @@ def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyMode
     """Reads the folder of a model of any kind, or that within a run's folder.
 
     Args:
-        folder: the folder.
+        folder: the folder, or the name of a model, see named_folder().
         device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
         int8: whether to parse with products of 8 bits; None: as the folder says.
 
@@ -36,7 +37,7 @@ def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyMode
             raise ModelError(f"device={device} needs torch, which is not installed; pip install torch") from error
         except ValueError as error:
             raise ModelError(f"device={device}: {error}") from error
-    folder = find_model(folder)
+    folder = find_model(named_folder(folder))
     kind = read_settings(folder).get("model", Model.kind)  # once there was no other kind
     if kind == Model.kind:
         return Model.load(folder, device, int8)

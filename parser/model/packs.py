@@ -1,24 +1,34 @@
-"""Packs of models: an index lists them by name, with their SHA-256, and one is unpacked into the folder of fetched models."""
+"""Models by name: packs that an index lists with their SHA-256, unpacked into the folder of fetched models."""
 
 from __future__ import annotations
 
 import json
+import logging
 import lzma
 import os
 import shutil
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tqdm import tqdm
-
 from parser.data.download import DownloadError, download, shown_in
 from parser.data.parts.pretrained import HELD
-from parser.model.loading import load
-from parser.model_folder import INDEX, ModelError, plain_name
-from parser.storage import replacing_folder, sha256_of
+from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
+from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of
+
+log = logging.getLogger(__name__)
+
+Entry = dict[str, Any]
+"""What an index says of a pack: ``file`` and ``sha256``, and perhaps what people want to know of the model."""
+
+# The packs that come with this project; a wheel has only some of those that the index lists.
+SHIPPED = str(HOME / "models")
+# The environment variable that names another folder or URL of packs.
+SOURCE = "OPTIMAL_STEP_MODELS"
 
 # Beside a model, the SHA-256 of the pack that it comes from.
 _SUM = ".sha256"
@@ -26,8 +36,71 @@ _SUM = ".sha256"
 _MOST = 4 << 30
 
 
-def read_index(source: str) -> dict[str, Any]:
-    """The packs that there are, by name."""
+def named_folder(given: Path) -> Path:
+    """Return the folder of the model that a user names.
+
+    That is a folder that holds a model; else the fetched model of this name, the shipped one, or the one in the index that
+    OPTIMAL_STEP_MODELS names. A pack is unpacked on first use. A name that is unknown is returned as it is.
+
+    Raises:
+        ModelError, DownloadError: the pack cannot be fetched or unpacked.
+    """
+    given, name, shipped = Path(given), Path(given).name, shipped_packs()
+    if len(given.parts) != 1 or not is_plain_name(name) or given.is_file():
+        return given
+    if holds_model(given):
+        if name in shipped:
+            log.warning("%s: this folder is used, not the model of this name", given.absolute())
+        return given
+    fetched = fetched_models(f"{given}: there is no model folder of this name here, and a fetched model") / name
+    if fetched.is_dir():
+        return fetched
+    if name in shipped:  # another version of this project has other models
+        return _fetch_once(f"{name}-{shipped[name]['sha256'][:8]}", shipped[name], SHIPPED)
+    if source := os.environ.get(SOURCE):
+        listed = read_index(source)
+        if name in listed:
+            return _fetch_once(name, listed[name], source)
+    return given
+
+
+def shipped_packs() -> dict[str, Entry]:
+    """Return the packs that come with this installation, by name."""
+    listed = read_index(SHIPPED) if Path(SHIPPED, INDEX).is_file() else {}
+    return {name: entry for name, entry in listed.items() if Path(SHIPPED, entry["file"]).is_file()}
+
+
+@contextmanager
+def held_cache() -> Iterator[Path]:
+    """Yield the folder of fetched models, which no other process changes meanwhile.
+
+    Raises:
+        ModelError: it cannot be made.
+    """
+    folder = fetched_models()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(f"{folder}: {error.strerror}; set XDG_CACHE_HOME to a folder that you can write to") from error
+    with locked(folder / ".lock", wait=True):
+        remove_leftovers(folder)
+        yield folder
+
+
+def _fetch_once(name: str, entry: Entry, source: str) -> Path:
+    folder = fetched_models() / name
+    if not folder.is_dir():
+        with held_cache() as cache:
+            fetch(name, entry, source, cache)
+    return folder
+
+
+def read_index(source: str) -> dict[str, Entry]:
+    """Return the packs that a folder or a URL has, by name.
+
+    Raises:
+        ValueError: there is no index, or it is damaged.
+    """
     with TemporaryDirectory() as place:  # so that no older one is continued
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
@@ -42,8 +115,14 @@ def read_index(source: str) -> dict[str, Any]:
     return dict(listed)
 
 
-def fetch(name: str, entry: dict[str, str], source: str, folder: Path) -> str:
-    """Fetches a model unless it is there; what came of it."""
+def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
+    """Fetch a model into ``folder / name`` unless it is there; return what happened.
+
+    Raises:
+        ValueError: something else is there, or the pack is damaged.
+    """
+    from parser.model.loading import load  # which looks for names here
+
     target, pack = folder / name, folder / f".{name}.zip"
     if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
         return f"there already, {target}"
@@ -63,6 +142,8 @@ def fetch(name: str, entry: dict[str, str], source: str, folder: Path) -> str:
 def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     """Copies or downloads a file from a folder or below a URL."""
     if source.startswith(("http://", "https://")):
+        from tqdm import tqdm
+
         with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
             download(f"{source.rstrip('/')}/{file}", path, sha256, shown_in(bar))
         return

@@ -10,13 +10,11 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.data.treebank import PartFiles, TrainingFiles
-from parser.model_folder import named_folder
+from parser.model.packs import named_folder
 from parser.settings.groups import OnFault, PathKind, Settings, SettingsError, TreebankFiles, path_settings
 from parser.settings.paths import escaped
+from parser.storage import HOME
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-# Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
-HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 CONFIGS = HOME / "configs"
 
 ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
@@ -177,7 +175,7 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
         return [_absolute(one, key, kind, start) for one in value]
     here, ours = start / value, HOME / value  # the sample treebank
     found = ours if ours.exists() and not here.exists() else here
-    if kind is PathKind.MODEL and not found.exists():
+    if kind is PathKind.MODEL:
         found = start / named_folder(Path(value))
     of_hub = key == ENCODER and not found.exists()
     return escaped(value if of_hub else str(found))

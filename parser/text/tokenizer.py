@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
-from parser.model_folder import SEGMENTER, TOKENIZER, named_folder
+from parser.model.packs import named_folder
+from parser.model_folder import SEGMENTER, TOKENIZER
 from parser.text import udpipe
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, add_misc, conllu_lines, spans, text_of, words_at_spaces
 from parser.text.udpipe import UdpipeError

@@ -19,6 +19,7 @@ import torch
 from parser import Parser
 from parser.commands import get, pack
 from parser.data.download import DownloadError
+from parser.model import packs as model_packs
 from parser.model.loading import load
 from parser.model.model import Model
 from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, fetched_models, read_header, read_tensors
@@ -91,9 +92,8 @@ def test_a_fetched_model_parses_by_its_name(request, run, tmp_path, monkeypatch,
     assert {info.type for info in read_header(folder).values()} == {"F16"}
     assert {str(tensor.dtype) for tensor in read_tensors(folder).values()} == {"float32"}
     assert not list(folder.parent.glob("*.zip"))
-    (tmp_path / "hu").mkdir()  # a folder of this name is meant, if there is one
-    with pytest.raises(ModelError, match="holds no model"):
-        load(Path("hu"))
+    (tmp_path / "hu").mkdir()  # a folder of this name is meant only if it holds a model
+    assert load(Path("hu"))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_home_folder_is_needed_for_fetched_models_alone(run, packs, homeless, 
     assert Parser.load(run).parse(WORDS) == Parser.load("run").parse(WORDS)
     start(pack, monkeypatch, "run", "-o", "again.zip", "--dev", DEV)
     needs = "in the home folder, and this user has none; set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
-    with pytest.raises(ModelError, match=f"hu: there is no such folder here, and .*{needs}"):
+    with pytest.raises(ModelError, match=f"hu: there is no model folder of this name here, and .*{needs}"):
         Parser.load("hu")
     with pytest.raises(ModelError, match=needs):
         start(get, monkeypatch, "hu", "--from", packs)
@@ -181,7 +181,7 @@ def test_what_get_has_not_written_is_not_replaced(packs, tmp_path, monkeypatch, 
 
 def test_a_name_that_means_something_else_here_is_told(packs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("hu").mkdir()
+    (tmp_path / "run").rename("hu")
     start(get, monkeypatch, "hu", "--from", packs)
     assert f"here hu means {tmp_path / 'hu'}; give {fetched_models() / 'hu'}" in capsys.readouterr().err
 
@@ -265,7 +265,7 @@ def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
 
 
 def test_bad_input(run, packs, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="give --from"):
+    with pytest.raises(ValueError, match="no model 'hu'; there are .*; --from URL_OR_FOLDER"):
         start(get, monkeypatch, "hu")
     with pytest.raises(ValueError, match="no model 'el'; there are hu"):
         start(get, monkeypatch, "el", "--from", packs)
@@ -306,3 +306,63 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="no pack of a model"):
         start(get, monkeypatch, "hu", "--from", packs)
     assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [".lock"]
+
+
+@pytest.fixture
+def shipped(packs, monkeypatch) -> Path:
+    """The packs as those that come with the project."""
+    monkeypatch.setattr(model_packs, "SHIPPED", str(packs))
+    return packs
+
+
+def test_a_shipped_model_is_known_by_its_name(run, shipped, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = Parser.load(run).parse(WORDS)
+    assert Parser.load("hu").parse(WORDS) == expected
+    (unpacked,) = (tmp_path / "cache" / "optimal-step").glob("hu-*")
+    stamp = (unpacked / TENSORS).stat().st_mtime_ns
+    assert Parser.load("hu").parse(WORDS) == expected
+    assert (unpacked / TENSORS).stat().st_mtime_ns == stamp, "it is unpacked once"
+
+
+def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run, shipped, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    assert model_packs.named_folder(Path("hu")).name.startswith("hu-")
+    start(get, monkeypatch, "hu", "--from", shipped)
+    assert model_packs.named_folder(Path("hu")) == fetched_models() / "hu"
+    run.rename("hu")
+    assert model_packs.named_folder(Path("hu")) == Path("hu")
+    assert "this folder is used" in caplog.text
+
+
+def test_a_name_is_looked_for_in_the_index_of_the_environment(run, packs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="neither a folder nor a model of this name.*optimal-step get lists"):
+        load(Path("hu"))
+    monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(packs))
+    assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
+
+
+def test_a_damaged_shipped_pack_is_refused(shipped, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (shipped / "hu-szeged-2.2.zip").write_bytes(b"damaged")
+    with pytest.raises(DownloadError, match="SHA-256"):
+        Parser.load("hu")
+
+
+def test_a_wheel_has_only_some_of_the_packs(shipped, monkeypatch, capsys):
+    (shipped / "hu-szeged-2.2.zip").unlink()
+    start(get, monkeypatch)
+    assert "hu" not in capsys.readouterr().out.split()
+    with pytest.raises(ValueError, match="no model 'hu'"):
+        start(get, monkeypatch, "hu")
+
+
+def test_get_without_a_name_lists_the_models(shipped, monkeypatch, capsys):
+    listed = json.loads((shipped / INDEX).read_text(encoding="utf-8"))
+    listed["hu"] |= {"language": "Hungarian", "words": 20166, "LAS": 71.5}
+    (shipped / INDEX).write_text(json.dumps(listed), encoding="utf-8")
+    start(get, monkeypatch)
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading.split()[:2] == ["name", "language"]
+    assert line.split()[:4] == ["hu", "Hungarian", "20,166", "71.50"]
