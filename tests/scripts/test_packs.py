@@ -13,8 +13,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import filelock
+import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save
 
 from parser import Parser
 from parser.commands import get, pack
@@ -39,7 +42,7 @@ def run(tmp_path, monkeypatch) -> Path:
     model = random_text_model()
     with torch.no_grad():
         for parameter in model.classifier.parameters():
-            parameter.copy_(parameter.half())  # which 16 bits hold without loss
+            parameter.copy_((parameter.half().view(torch.int16) & ~0x1F).view(torch.half))  # which a pack holds without loss
     model.save(tmp_path / "run" / MODEL)
     (tmp_path / "run" / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"large")
@@ -226,9 +229,23 @@ def test_weights_stay_in_32_bits_where_trees_would_differ(run, tmp_path, monkeyp
     model.save(run / MODEL)
     (run / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", DEV)
-    assert "in 16 it parses dev otherwise" in capsys.readouterr().err
+    assert "weights in 32 bits; with 16" in capsys.readouterr().err
     with zipfile.ZipFile(tmp_path / "hu.zip") as files:
         assert files.read(TENSORS) == (run / MODEL / TENSORS).read_bytes()
+
+
+def test_rounding_goes_to_the_nearest_number_with_few_bits(tmp_path):
+    numbers = np.array([0.0, 1.0, -1.0, 1 + 1 / 64, 1 + 3 / 64, -(1 + 1.1 / 64), 3e-8, 1e9, -1e9], np.float32)
+    (tmp_path / TENSORS).write_bytes(save({"x": numbers}))
+    rounded = load_tensors(pack._rounded(tmp_path, 5))["x"]
+    assert rounded.dtype == np.float16
+    assert rounded.tolist()[:7] == [0, 1, -1, 1 + 1 / 32, 1 + 1 / 16, -(1 + 1 / 32), 0]
+    assert abs(rounded[7]) == abs(rounded[8]) < np.inf
+    drawn = np.random.default_rng(1).normal(size=1000).astype(np.float32)
+    (tmp_path / TENSORS).write_bytes(save({"x": drawn}))
+    for fraction in (5, 7, 10):
+        relative = np.abs(load_tensors(pack._rounded(tmp_path, fraction))["x"] / drawn - 1)
+        assert relative.max() <= 2.0 ** -(fraction + 1) + 2.0**-11  # to 16 bits first
 
 
 def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
@@ -241,14 +258,14 @@ def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
         assert "give --dev FILE" in capsys.readouterr().err
     (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {DEV}\n", encoding="utf-8")
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
-    assert "weights in 16 bits" in capsys.readouterr().err
+    assert "weights in 11 bits" in capsys.readouterr().err
 
 
 def test_the_dev_part_is_read_as_training_reads_it(run, tmp_path, monkeypatch, capsys):
     """Compressed, and without what is no sentence."""
     (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))
     start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", tmp_path / "dev.conllu.gz")
-    assert "weights in 16 bits" in capsys.readouterr().err
+    assert "weights in 11 bits" in capsys.readouterr().err
 
 
 def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
@@ -265,7 +282,7 @@ def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
 
 
 def test_bad_input(run, packs, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="no model 'hu'; there are .*; --from URL_OR_FOLDER"):
+    with pytest.raises(ValueError, match=r"no model 'hu'; there are .*; --from URL_OR_FOLDER"):
         start(get, monkeypatch, "hu")
     with pytest.raises(ValueError, match="no model 'el'; there are hu"):
         start(get, monkeypatch, "el", "--from", packs)
@@ -337,7 +354,7 @@ def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run
 
 def test_a_name_is_looked_for_in_the_index_of_the_environment(run, packs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match="neither a folder nor a model of this name.*optimal-step get lists"):
+    with pytest.raises(ModelError, match=r"neither a folder nor a model of this name.*optimal-step get lists"):
         load(Path("hu"))
     monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(packs))
     assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
