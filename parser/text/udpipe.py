@@ -61,7 +61,7 @@ def package() -> Any:
     try:
         from ufal import udpipe
     except ImportError as error:
-        raise UdpipeError("UDPipe is not installed; pip install ufal.udpipe, or pip install '.[text]' in a checkout") from error
+        raise UdpipeError("UDPipe is not installed; pip install ufal.udpipe") from error
     return udpipe
 
 

@@ -96,7 +96,7 @@ def test_a_beam_is_measured_with_every_size(tmp_path, small_sample):
 @pytest.mark.long
 def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch, small_sample):
     monkeypatch.chdir(small_sample)
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
     monkeypatch.setitem(comparison.udpipe.PARSER, "iterations", 1)
     monkeypatch.setitem(comparison.udpipe.PARSER, "hidden_layer", 20)
     asked = wanted("accurate", "languages=[sample]", "variants=[UDPipe]", f"runs={tmp_path}", "seeds=2")

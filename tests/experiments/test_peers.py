@@ -181,7 +181,7 @@ def test_further_roots_of_spacys_are_attached_to_the_first():
 
 
 def test_udpipe_learns_and_parses_words_and_text(tmp_path):
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
     one = settings_of(Peers, "peers").all_peers["UDPipe"]
     assert one.config["tagger"] == udpipe.TAGGER
     assert one.config["parser"] == udpipe.PARSER | {"use_gold_tags": 0}

@@ -42,7 +42,7 @@ def folder(request, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def real_folder(tmp_path_factory):
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
     folder = tmp_path_factory.mktemp("text")
     random_text_model().save(folder / "model")
     train_tiny_tokenizer(folder / "model" / TOKENIZER)
@@ -460,7 +460,7 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
     if package == "fake":
         monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
     else:
-        pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+        pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
     for missing in (tmp_path / TOKENIZER, tmp_path):
         with pytest.raises(TokenizerError, match="there is no file of this name"):
             Tokenizer(missing)

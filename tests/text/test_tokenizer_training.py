@@ -20,7 +20,7 @@ from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
 from tests.toy import planned, sentence, write_conllu
 
-pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
 
 
 def train_tokenizer_apart(*arguments: Any) -> None:
