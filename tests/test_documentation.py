@@ -92,10 +92,10 @@ def folder(tmp_path_factory) -> Path:
         (folder / name).symlink_to(ROOT / name)
     with (SAMPLE / "sample-ud-dev.conllu").open("rb") as stream:
         some = "".join("".join(sentence.lines) for sentence, _ in zip(read_raw_sentences(stream), range(20), strict=False))
-    for name, code in fetch_treebanks.known().values():
-        (folder / "ud-v2.2" / name).mkdir(parents=True)
+    for name, code, release in fetch_treebanks.known().values():
+        (folder / f"ud-v{release}" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
-            (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
+            (folder / f"ud-v{release}" / name / f"{code}-ud-{part}.conllu").write_text(some)
     for name in ("a", "b", "c", "batch", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
         (folder / f"{name}.conllu").write_text(some)
     lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]

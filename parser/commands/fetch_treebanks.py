@@ -1,9 +1,10 @@
-"""Fetches treebanks of Universal Dependencies: optimal-step fetch_treebanks hu el [--release 2.2] [-d ud-v2.2].
+"""Fetches treebanks of Universal Dependencies: optimal-step fetch_treebanks hu UD_Finnish-TDT [--release 2.2] [-d ud-v2.2].
 
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
-treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. An
-interrupted download is continued, and existing files are kept; --sums writes their SHA-256, and compares those already listed.
-Licences are shown: every treebank has its own.
+treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. Without
+--release it is the one named in configs/treebank (en: 2.16), else 2.2, the paper's. An interrupted download is continued, and
+existing files are kept; --sums writes their SHA-256, and compares those already listed. Licences are shown: every treebank has
+its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import http.client
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
@@ -21,6 +23,8 @@ from parser.settings.files import CONFIGS
 from parser.storage import locked, replacing, sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
+LISTINGS = "https://api.github.com/repos/UniversalDependencies"
+_PAPER = "2.2"
 _PARTS = ("train", "dev", "test")
 
 
@@ -28,35 +32,36 @@ def main(arguments: list[str] | None = None) -> None:
     """Fetches what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME", help=f"one of {', '.join(known())}, or UD_LANGUAGE-NAME")
-    parser.add_argument(
-        "--release", default="2.2", help="release of Universal Dependencies (default: %(default)s, the paper's)"
-    )
+    parser.add_argument("--release", help="release of Universal Dependencies (default: that of each treebank)")
     parser.add_argument("-d", "--folder", type=Path, help="default: ud-vRELEASE")
-    parser.add_argument("--source", default=SOURCE, metavar="URL", help="another server with the same files")
-    parser.add_argument(
-        "--code", help="for a treebank that is not known by name: what its file names begin with, such as fi_tdt"
-    )
+    parser.add_argument("--source", metavar="URL", help="another server with the same files")
+    parser.add_argument("--code", help="what the names of the files begin with, such as fi_tdt (default: GitHub is asked)")
     parser.add_argument("--sums", type=Path, metavar="FILE", help="SHA-256 sums of the files, as sha256sum writes them")
     given = parser.parse_args(arguments)
-    folder = given.folder or Path(f"ud-v{given.release}")
-    treebanks = [_treebank(name, given.code) for name in given.names]
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock", wait=True):
-        sums = read_sums(given.sums)
-        for treebank, code in treebanks:
-            print(f"{treebank}: {_fetch(treebank, code, given.source, given.release, folder, sums)}")
-        if given.sums is not None:
-            with replacing(given.sums) as temporary:
-                lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
-                temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+    treebanks = [_treebank(name, given.code, given.release, given.source or LISTINGS) for name in given.names]
+    for treebank, code, release in treebanks:
+        folder = given.folder or Path(f"ud-v{release}")
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / ".lock", wait=True):
+            sums = read_sums(given.sums)
+            print(f"{treebank}: {_fetch(treebank, code, given.source or SOURCE, release, folder, sums)}")
+            if given.sums is not None:
+                with replacing(given.sums) as temporary:
+                    lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
+                    temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-def known() -> dict[str, tuple[str, str]]:
-    """By name of treebank=, the folder of Universal Dependencies and what its files begin with; from configs/treebank."""
+def known() -> dict[str, tuple[str, str, str]]:
+    """Return, by name of treebank=, the folder of Universal Dependencies, what its files begin with, and the release.
+
+    They are read from configs/treebank; a release other than the paper's is named in the first comment.
+    """
     found = {}
     for path in sorted((CONFIGS / "treebank").glob("*.yaml")):
-        if match := re.search(r"/(UD_[^/]+)/(\w+)-ud-train", path.read_text(encoding="utf-8")):
-            found[path.stem] = match[1], match[2]
+        text = path.read_text(encoding="utf-8")
+        if match := re.search(r"/(UD_[^/]+)/(\w+)-ud-train", text):
+            release = re.match(r"#.*, release (\S+)", text)
+            found[path.stem] = match[1], match[2], release[1] if release else _PAPER
     return found
 
 
@@ -77,16 +82,29 @@ def read_sums(path: Path | None) -> dict[str, str]:
     return sums
 
 
-def _treebank(name: str, code: str | None) -> tuple[str, str]:
+def _treebank(name: str, code: str | None, release: str | None, listings: str) -> tuple[str, str, str]:
+    """Return the folder, the beginning of the names of the files, and the release of a treebank."""
     if name in known():
-        return known()[name]
+        folder, found, usual = known()[name]
+        return folder, found, release or usual
     if not re.fullmatch(r"UD_[A-Za-z_]+-[A-Za-z0-9]+", name):
-        raise ValueError(
-            f"{name}: this treebank is unknown; known are {', '.join(known())}, or give UD_LANGUAGE-NAME --code CODE"
-        )
-    if code is None or not re.fullmatch(r"[a-z]+_[a-z0-9]+", code):
-        raise ValueError(f"{name}: say what its files begin with, --code CODE, such as --code fi_tdt")
-    return name, code
+        raise ValueError(f"{name}: this treebank is unknown; known are {', '.join(known())}, or give UD_LANGUAGE-NAME")
+    release = release or next((usual for folder, _, usual in known().values() if folder == name), _PAPER)
+    code = code or _code_of(name, release, listings)
+    if not re.fullmatch(r"[a-z]+_[a-z0-9]+", code):
+        raise ValueError(f"--code {code}: say what the names of the files begin with, such as fi_tdt")
+    return name, code, release
+
+
+def _code_of(treebank: str, release: str, listings: str) -> str:
+    """Return what the names of a treebank's files begin with, as GitHub lists them."""
+    with TemporaryDirectory() as place:
+        path = Path(place) / "contents"
+        download(f"{listings}/{treebank}/contents?ref=r{release}", path)
+        text = path.read_text(encoding="utf-8", errors="replace")
+    if not (names := re.findall(r'"name": *"([a-z]+_[a-z0-9]+)-ud-\w+\.conllu"', text)):
+        raise ValueError(f"{treebank}: release {release} lists no files of trees; try another --release")
+    return str(names[0])
 
 
 def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, sums: dict[str, str]) -> str:

@@ -201,8 +201,29 @@ def test_another_process_is_waited_for(server, tmp_path, monkeypatch, caplog):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["xx"], "unknown; known are cu, da"), (["UD_Finnish-TDT"], "--code fi_tdt"), (["UD_../../x-y"], "unknown")],
+    [
+        (["xx"], "unknown; known are cu, cy, da"),
+        (["UD_../../x-y"], "unknown"),
+        (["UD_Finnish-TDT", "--code", "../fi"], "such as fi_tdt"),
+        (["UD_Finnish-TDT"], "404"),
+    ],
 )
-def test_what_cannot_be_fetched(arguments: list[str], message: str, tmp_path: Path):
+def test_what_cannot_be_fetched(server, arguments: list[str], message: str, tmp_path: Path):
     with pytest.raises(ValueError, match=message):
-        main([*arguments, "-d", str(tmp_path)])
+        main([*arguments, "--source", server, "-d", str(tmp_path)])
+
+
+@pytest.mark.parametrize(("name", "release"), [("UD_Finnish-TDT", "2.2"), ("UD_English-EWT", "2.16"), ("en", "2.16")])
+def test_what_the_names_of_files_begin_with_is_asked_for(server, tmp_path, monkeypatch, name, release):
+    """Of a treebank in configs/treebank it is known, as is the release."""
+    monkeypatch.chdir(tmp_path)
+    folder, code = {"UD_Finnish-TDT": (name, "fi_tdt")}.get(name, ("UD_English-EWT", "en_ewt"))
+    listed = f'[{{"name": "LICENSE.txt"}}, {{"name": "{code}-ud-test.conllu"}}]'
+    Server.files |= {f"/{folder}/contents?ref=r{release}": listed.encode()} if name != "en" else {}
+    Server.files |= {f"/{folder}/r{release}/{file}": b"x" for file in ("LICENSE.txt", f"{code}-ud-test.conllu")}
+    main([name, "--source", server])
+    assert (tmp_path / f"ud-v{release}" / folder / f"{code}-ud-test.conllu").read_bytes() == b"x"
+    Server.files[f"/{folder}/contents?ref=r9"] = b"[]"
+    if name != "en":
+        with pytest.raises(ValueError, match="release 9 lists no files"):
+            main([name, "--source", server, "--release", "9"])
