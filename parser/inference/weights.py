@@ -21,6 +21,9 @@ from parser.transitions.features import TOKEN, Slot
 
 T = TypeVar("T")
 
+# The largest number that no rounding makes infinite.
+_LARGEST = 64_000
+
 
 class Int8Error(ValueError):
     """Integers of 8 bits are requested where they are not available; the message says why."""
@@ -29,6 +32,17 @@ class Int8Error(ValueError):
 def no_int8(folder: Path) -> Int8Error:
     """The error for a model without an encoder."""
     return Int8Error(f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out")
+
+
+def rounded(tensor: np.ndarray, fraction: int) -> np.ndarray:
+    """Return a tensor in float16, with ``fraction`` of the 10 bits of each number's fraction, the others zero.
+
+    Zeros compress well. Numbers too large for 16 bits become the largest ones.
+    """
+    bits = tensor.clip(-_LARGEST, _LARGEST).astype(np.float16).view(np.uint16).astype(np.uint32)
+    dropped = 10 - fraction
+    sign, size = bits & 0x8000, (bits & 0x7FFF) + (1 << dropped >> 1)
+    return (sign | size >> dropped << dropped).astype(np.uint16).view(np.float16)
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,9 @@ class Segmenter:
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
-        """Writes it into a model's folder; ``notes`` are for people who look into segmenter.json."""
+        """Write it into a model's folder; its weights have been rounded. ``notes`` are for readers of segmenter.json."""
         with replacing(folder / TENSORS) as temporary:
-            temporary.write_bytes(save(dict(self.tensors)))
+            temporary.write_bytes(save({name: tensor.astype(np.float16) for name, tensor in self.tensors.items()}))
         vocabularies = {name: vocabulary.symbols for name, vocabulary in self.vocabularies.items()}
         settings = {"threshold": self.threshold, "shape": asdict(self.spec), **(notes or {}), "vocabularies": vocabularies}
         write_json(folder / SETTINGS, settings)
