@@ -3,8 +3,7 @@
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
 treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. Without
 --release it is the one named in configs/treebank (en: 2.16), else 2.2, the paper's. An interrupted download is continued, and
-existing files are kept; --sums writes their SHA-256, and compares those already listed. Licences are shown: every treebank has
-its own.
+existing files are kept. Licences are shown: every treebank has its own.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tqdm import tqdm
 
 from parser.data.download import DownloadError, download, shown_in
 from parser.settings.files import CONFIGS
-from parser.storage import locked, replacing, sha256_of
+from parser.storage import locked
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
 LISTINGS = "https://api.github.com/repos/UniversalDependencies"
@@ -36,19 +35,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("-d", "--folder", type=Path, help="default: ud-vRELEASE")
     parser.add_argument("--source", metavar="URL", help="another server with the same files")
     parser.add_argument("--code", help="what the names of the files begin with, such as fi_tdt (default: GitHub is asked)")
-    parser.add_argument("--sums", type=Path, metavar="FILE", help="SHA-256 sums of the files, as sha256sum writes them")
     given = parser.parse_args(arguments)
     treebanks = [_treebank(name, given.code, given.release, given.source or LISTINGS) for name in given.names]
     for treebank, code, release in treebanks:
         folder = given.folder or Path(f"ud-v{release}")
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / ".lock", wait=True):
-            sums = read_sums(given.sums)
-            print(f"{treebank}: {_fetch(treebank, code, given.source or SOURCE, release, folder, sums)}")
-            if given.sums is not None:
-                with replacing(given.sums) as temporary:
-                    lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
-                    temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+            print(f"{treebank}: {_fetch(treebank, code, given.source or SOURCE, release, folder)}")
 
 
 def known() -> dict[str, tuple[str, str, str]]:
@@ -63,23 +56,6 @@ def known() -> dict[str, tuple[str, str, str]]:
             release = re.match(r"#.*, release (\S+)", text)
             found[path.stem] = match[1], match[2], release[1] if release else _PAPER
     return found
-
-
-def read_sums(path: Path | None) -> dict[str, str]:
-    """By file, its SHA-256, from lines as sha256sum writes them; none if there is no such file.
-
-    Raises:
-        ValueError: a line is of another form.
-    """
-    if path is None or not path.exists():
-        return {}
-    sums = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        match = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+)", line)
-        if match is None:
-            raise ValueError(f"{path}, line {number}: not SHA-256, two spaces and a file, as sha256sum writes them")
-        sums[match[2]] = match[1].lower()
-    return sums
 
 
 def _treebank(name: str, code: str | None, release: str | None, listings: str) -> tuple[str, str, str]:
@@ -107,24 +83,19 @@ def _code_of(treebank: str, release: str, listings: str) -> str:
     return str(names[0])
 
 
-def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, sums: dict[str, str]) -> str:
-    """Fetches the files that are not there; the licence."""
-    optional = {"train", "dev"}  # small treebanks have no training part, and some no dev part
+def _fetch(treebank: str, code: str, source: str, release: str, folder: Path) -> str:
+    """Fetch the files that are not there; return the licence."""
     for file in ("LICENSE.txt", *(f"{code}-ud-{part}.conllu" for part in _PARTS)):
-        path, key = folder / treebank / file, f"{treebank}/{file}"
+        path = folder / treebank / file
         if path.exists():
-            digest = sha256_of(path)
-            if sums.setdefault(key, digest) != digest:
-                raise DownloadError(f"{path}: its SHA-256 is {digest}, but {sums[key]} was expected; remove it and start again")
             continue
         try:
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
-                download(f"{source}/{treebank}/r{release}/{file}", path, sums.get(key), shown_in(bar))
+                download(f"{source}/{treebank}/r{release}/{file}", path, progress=shown_in(bar))
         except DownloadError as error:
-            if error.status == http.client.NOT_FOUND and any(f"-{part}." in file for part in optional) and key not in sums:
-                print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
-                continue
-            raise
-        sums[key] = sha256_of(path)
+            # Small treebanks have no training part, and some no dev part.
+            if error.status != http.client.NOT_FOUND or not re.search("-(train|dev)[.]", file):
+                raise
+            print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
     lines = (folder / treebank / "LICENSE.txt").read_text(encoding="utf-8", errors="replace").splitlines()
     return next((line.strip() for line in lines if line.strip()), "its licence is empty")

@@ -31,7 +31,7 @@ Options = Mapping[str, object]
 
 
 # As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
-# But for the dimension, which is 24 there: with 16 tokens are found as well in two thirds of the time (experiments/from_text.md).
+# But the dimension is 24 there: with 16, tokens are found as well in two thirds of the time (experiments/from_text.md).
 OPTIONS: dict[str, int | float] = {
     "tokenize_url": 1,
     "dimension": 16,

@@ -164,39 +164,32 @@ def serve_hungarian() -> None:
 
 def test_the_command(server, tmp_path, capsys):
     serve_hungarian()
-    arguments = ["hu", "--source", server, "-d", str(tmp_path / "ud"), "--sums", str(tmp_path / "sums")]
+    arguments = ["hu", "--source", server, "-d", str(tmp_path / "ud")]
     main(arguments)
     said = capsys.readouterr()
     assert said.out == "UD_Hungarian-Szeged: CC BY-NC-SA 3.0\n"
     assert "has no hu_szeged-ud-dev.conllu in release 2.2" in said.err
     assert (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").read_text() == "train"
-    assert f"{sha256(b'test')}  UD_Hungarian-Szeged/hu_szeged-ud-test.conllu\n" in (tmp_path / "sums").read_text()
-
     Server.asked.clear()
     main(arguments)  # all is there
     assert all("dev" in path for path in Server.asked)
-    (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-test.conllu").write_text("changed")
-    with pytest.raises(DownloadError, match="remove it and start again"):
-        main(arguments)
 
 
 def test_another_process_is_waited_for(server, tmp_path, monkeypatch, caplog):
-    """Which fetches the same treebank; what it has fetched is not fetched again, and its sums stay."""
+    """Which fetches the same treebank; what it has fetched is not fetched again."""
     serve_hungarian()
 
     def wait(lock: int, blocking: bool) -> bool:
         if blocking:  # until the other process has ended
             (tmp_path / "ud" / "UD_Hungarian-Szeged").mkdir()
             (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").write_text("train")
-            (tmp_path / "sums").write_text(f"{sha256(b'other')}  UD_Other-X/a.conllu\n")
         return blocking
 
     monkeypatch.setattr(filelock, "lock_descriptor", wait)
     monkeypatch.setattr(filelock, "unlock_descriptor", lambda lock: None)
-    main(["hu", "--source", server, "-d", str(tmp_path / "ud"), "--sums", str(tmp_path / "sums")])
+    main(["hu", "--source", server, "-d", str(tmp_path / "ud")])
     assert "waiting for process" in caplog.text
     assert not any("train" in path for path in Server.asked)
-    assert len((tmp_path / "sums").read_text().splitlines()) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""The packs in models/: each is the one that the index lists, and parses a sentence of ours to the tree that is committed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parser import Parser
+from parser.model import packs
+from parser.model_folder import CARD, EXAMPLE, INDEX
+from parser.storage import sha256_of
+from scripts import make_models
+from tests.toy import ROOT
+
+pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
+
+MODELS = ROOT / "models"
+LISTED = json.loads((MODELS / INDEX).read_text(encoding="utf-8"))
+TREES = json.loads((ROOT / "tests" / "shipped_trees.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPTIMAL_STEP_MODELS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache" / "optimal-step"
+
+
+@pytest.mark.parametrize("name", sorted(LISTED))
+def test_a_shipped_model_parses_by_name(name, cache):
+    assert sha256_of(MODELS / LISTED[name]["file"]) == LISTED[name]["sha256"]
+    trees = Parser.load(name).parse_text(make_models.MODELS[name].example)
+    assert [[list(word) for word in zip(tree.forms, tree.heads, tree.deprels, strict=True)] for tree in trees] == TREES[name]
+    (folder,) = cache.glob(f"{name}-*")
+    assert LISTED[name]["licence"] in (folder / CARD).read_text(encoding="utf-8")
+    example = (folder / EXAMPLE).read_text(encoding="utf-8")
+    assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
+
+
+def test_all_of_them_are_small():
+    sizes = {name: (MODELS / entry["file"]).stat().st_size for name, entry in LISTED.items()}
+    assert sum(sizes.values()) < 60e6
+    assert sizes["en"] < 6e6, "it is in the wheel"
+
+
+def test_pages_say_what_the_index_says():
+    assert make_models.tables(LISTED) in (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    readme = (MODELS / "README.md").read_text(encoding="utf-8")
+    for name, entry in LISTED.items():
+        assert f"`{name}.zip`" in readme
+        assert entry["treebank"].split()[0] in readme
+
+
+def test_the_index_is_that_of_a_checkout():
+    assert Path(packs.SHIPPED) == MODELS
+    assert set(packs.shipped_packs()) == set(make_models.MODELS)
