@@ -20,6 +20,7 @@ from parser.model.loading import load
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
+from tests.forgery import change, set_at
 from tests.toy import ROOT, sentence, write_conllu
 
 
@@ -27,6 +28,12 @@ from tests.toy import ROOT, sentence, write_conllu
 def sentences():
     rng = random.Random(0)
     return [sentence([0] + [1] * (n - 1), rng) for n in (1, 4, 9, 2)]
+
+
+@pytest.fixture
+def saved(model, tmp_path) -> Path:
+    model.save(tmp_path / "model")
+    return tmp_path / "model"
 
 
 @pytest.fixture
@@ -56,12 +63,11 @@ def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
         assert (tmp_path / "again" / part).read_bytes() == (tmp_path / "model" / part).read_bytes()
 
 
-def test_saving_replaces_an_older_model_and_leaves_nothing_behind(model, tmp_path):
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "stale").touch()
-    model.save(tmp_path / "model")
+def test_saving_replaces_an_older_model_and_leaves_nothing_behind(model, saved, tmp_path):
+    (saved / "stale").touch()
+    model.save(saved)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    assert not (tmp_path / "model" / "stale").exists()
+    assert not (saved / "stale").exists()
 
 
 def test_the_result_is_a_valid_tree_with_one_root(model, sentences):
@@ -74,38 +80,27 @@ def test_the_result_is_a_valid_tree_with_one_root(model, sentences):
 
 
 @pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
-def test_a_missing_part_is_named(model, tmp_path, part):
-    model.save(tmp_path / "model")
-    (tmp_path / "model" / part).unlink()
-    with pytest.raises(ModelError, match=f"{part}.*missing"):
-        Model.load(tmp_path / "model")
+@pytest.mark.parametrize("damage", [None, b"", b"[]", b"{}", b"\x80\x04garbage"])
+def test_a_missing_or_damaged_part_is_named(saved, part, damage):
+    if damage is None:
+        (saved / part).unlink()
+    else:
+        (saved / part).write_bytes(damage)
+    with pytest.raises(ModelError, match=f"{part}.*missing" if damage is None else part):
+        Model.load(saved)
 
 
-@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
-@pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\x80\x04garbage"])
-def test_a_damaged_part_is_named(model, tmp_path, part, damage):
-    model.save(tmp_path / "model")
-    (tmp_path / "model" / part).write_bytes(damage)
-    with pytest.raises(ModelError, match=part):
-        Model.load(tmp_path / "model")
-
-
-def test_another_format_is_refused(model, tmp_path):
-    model.save(tmp_path / "model")
-    path = tmp_path / "model" / SETTINGS
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(ModelError, match=r"format 99, .* 1 and 2"):
-        Model.load(tmp_path / "model")
-
-
-def test_tensors_of_another_model_are_refused(model, tmp_path):
-    model.save(tmp_path / "model")
-    path = tmp_path / "model" / VOCABULARIES
-    vocabularies = json.loads(path.read_text())
-    vocabularies["relations"].append("more")
-    path.write_text(json.dumps(vocabularies))
-    with pytest.raises(ModelError, match="do not belong to the same model"):
-        Model.load(tmp_path / "model")
+@pytest.mark.parametrize(
+    ("part", "edit", "message"),
+    [
+        (SETTINGS, set_at("format", 99), r"format 99, .* 1 and 2"),
+        (VOCABULARIES, lambda value: value["relations"].append("more"), "do not belong to the same model"),
+    ],
+)
+def test_parts_of_other_models_are_refused(saved, part, edit, message):
+    change(saved / part, edit)
+    with pytest.raises(ModelError, match=message):
+        Model.load(saved)
 
 
 def test_no_folder(tmp_path):
@@ -157,7 +152,6 @@ def test_a_model_remembers_its_beam(model, tmp_path):
 
 
 @pytest.mark.parametrize("device", ["gpu", "meta"])
-def test_a_device_that_is_not_there_is_refused(model, tmp_path, device):
-    model.save(tmp_path / "model")
+def test_a_device_that_is_not_there_is_refused(saved, device):
     with pytest.raises(ModelError, match=rf"device={device}: .* available: cpu"):
-        load(tmp_path / "model", device)
+        load(saved, device)

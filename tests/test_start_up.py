@@ -68,8 +68,8 @@ assert compiled() == before
     assert (tmp_path / "in.conllu.out").exists()
 
 
-@pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("kind", ["text", "static"])  # the second has no encoder, so that only the segmenter needs its kernels
+# The second has no encoder, so that only the segmenter needs its kernels.
+@pytest.mark.parametrize(("kind", "many"), [("text", True), ("static", False)])
 def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, kind, many):
     """Neither for sentences, which a segmenter finds, nor for tags; parse_many does it before its processes begin."""
     small_model(kind).save(tmp_path / "model")
