@@ -22,7 +22,7 @@ else
 help:
 	@echo "make train       train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
 	@echo "make test        run the tests but for the long ones; ARGS='-k name' for some of them"
-	@echo "make test-long   run the long ones"
+	@echo "make test-long   run the long ones, and those of properties with ten times as many examples"
 	@echo "make test-extras run those that need spaCy, Ray, transformers, hydra's plugins, Chromium or a package registry; no skips"
 	@echo "make lint        ruff, mypy, and the layers of the code (import-linter)"
 	@echo "make format      let ruff put the code in order"
@@ -37,7 +37,7 @@ test: $(READY)
 	$(PYTEST) -m 'not long' $(ARGS)
 
 test-long: $(READY)
-	$(PYTEST) -m long $(ARGS)
+	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=thorough $(ARGS)
 
 test-extras: $(EXTRAS_READY)
 	OPTIMAL_STEP_INSTALL=1 $(EXTRAS_VENV)/bin/python -m pytest -m extras --no-skips $(ARGS)

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from parser.conllu import chunks as chunks_module
@@ -22,7 +22,6 @@ RELATIONS = ["root", "nmod:poss", "\u00e9", ""]
 MARK = b"\xef\xbb\xbf"
 
 
-@settings(max_examples=500)
 @given(files() | damaged_files(), st.booleans())
 @example(line(1, "a") * 2, True)
 @example(line("1-3", "a") + line(1, "a") + line(2, "b") + b"\n" + line(1, "c"), True)
@@ -61,7 +60,6 @@ def test_words_are_where_the_stream_has_them(content, first):
         assert content[head:misc] == encoded("\t".join(expected[HEAD : DEPS + 1]))
 
 
-@settings(max_examples=300)
 @given(files(), st.randoms(use_true_random=False))
 @example(b"".join(line(word) for word in range(1, 1234)), random.Random(1))
 def test_trees_are_written_as_the_stream_rewrites_them(content, rng):
@@ -101,7 +99,6 @@ def found_or_error(read, *arguments):
         return str(error)
 
 
-@settings(max_examples=300)
 @given(files() | damaged_files(), st.integers(1, 40), st.integers(1, 3))
 @example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, 1)
 @example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, 1)

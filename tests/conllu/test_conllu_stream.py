@@ -14,7 +14,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from parser.conllu.checks import DEPREL, FORM, HEAD, ConlluError
 from parser.conllu.files import open_input, open_output
@@ -84,7 +84,6 @@ def test_without_words():
     assert [sentence.first_line for sentence in sentences] == [1, 5, 7, 11]
 
 
-@settings(max_examples=300, deadline=None)
 @given(files())
 @example(SENTENCE + b"\n \r\n" + SENTENCE.rstrip())
 def test_every_byte_passes_through(content):

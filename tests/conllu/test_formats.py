@@ -27,10 +27,7 @@ def read(text: str, **options):
         ("# a\r1\ta\r\r", "file, line 1: lines end with CR"),
         ("1\ta" + "\t_" * 8 + "\n1\ta" + "\t_" * 8 + "\n", "line 2, .*word 1 where word 2 is expected.*put an empty line"),
         ("1\ta" + "\t_" * 8 + "\n1-2\ta" + "\t_" * 8 + "\n", "line 2, .*token 1-2 before word 2.*put an empty line"),
-        (
-            "1\ta" + "\t_" * 8 + "\n\n2\ta" + "\t_" * 8 + "\n",
-            "line 3, .*word 2 where word 1 .*remove the empty line",
-        ),
+        ("1\ta" + "\t_" * 8 + "\n\n2\ta" + "\t_" * 8 + "\n", "line 3, .*word 2 where word 1 .*remove the empty line"),
         ("1\ta" + "\t_" * 8 + "\t\n", "11 columns .*ends with a tab; remove it"),
         ("\t".join(COLUMN_NAMES) + "\n", "'ID' is not an id; remove the line with the names"),
         ("\ufeff\ufeff1\ta" + "\t_" * 8 + "\n", "is not an id; remove the byte order mark"),

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.lemma_rules import (
@@ -42,7 +42,6 @@ def check_rules(form: str, lemma: str) -> None:
     assert (IDENTITY in found) == (form == lemma)
 
 
-@settings(max_examples=300)
 @given(PAIRS)
 def test_rules_give_the_lemmas_that_they_were_made_for(pair):
     check_rules(*pair)

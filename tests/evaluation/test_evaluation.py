@@ -15,15 +15,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from udtools import udeval
 
+from oracles import Trees
 from parser.commands.evaluate import as_json, as_table, main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
-from parser.evaluation import attachment_scores, compare, evaluate_files
+from parser.evaluation import attachment_scores, compare, evaluate_files, nonprojective_edges
 from parser.evaluation.evaluated_text import Spans, align
+from tests.random_trees import random_mildly_nonprojective_tree
 
 REPOSITORY = Path(__file__).parent.parent.parent
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", REPOSITORY.parent / "shared" / "ud-v2.2"))
@@ -107,7 +109,6 @@ def random_analysis(rng: random.Random, text: str, smallest: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.text("abB", min_size=1, max_size=14), st.randoms(use_true_random=False), st.integers(1, 8))
 def test_any_two_analyses_of_a_text_score_as_officially(text, rng, smallest):
     gold, system = random_analysis(rng, text, smallest), random_analysis(rng, text, smallest)
@@ -223,7 +224,6 @@ def test_crlf_bom_and_missing_last_newline_change_nothing():
     assert scores_of(plain, odd) == scores_of(plain, plain)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_arrays_score_as_files(lengths, rng):
     def trees():
@@ -271,7 +271,6 @@ def test_no_words_score_nothing():
     assert set(scores_of_arrays([], [], [], [], np.array([], bool)).values()) == {0.0}
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3), st.booleans()), max_size=8))
 def test_alignment_with_itself_is_the_identity_by_the_general_way_too(tokens):
     first, second = Spans(), Spans()
@@ -405,3 +404,28 @@ def test_relations_that_are_not_known_do_not_count(tmp_path):
         assert (scores["las"].gold, scores["las"].f1, scores["clas"].f1) == (4, 100.0, 100.0)
         with pytest.raises(ConlluError, match="without --by and --confusion"):
             compare(*paths)
+
+
+@pytest.mark.parametrize(
+    ("heads", "expected"),
+    [
+        ([], []),
+        ([0], []),
+        ([2, 0, 2], []),
+        ([3, 4, 0, 3], [2]),  # 3 lies between 4 and 2, and is above 4
+        ([0, 4, 1, 1], [2]),  # 3 lies between 4 and 2, and hangs on 1
+        ([3, 0, 2], [1]),  # 2 lies between 3 and 1
+        ([2, 0, 0], []),  # several children of the root
+        ([3, 3, 0, 2], [4]),
+    ],
+)
+def test_nonprojective_edges_by_hand(heads, expected):
+    assert nonprojective_edges(heads) == expected
+
+
+def test_a_tree_is_projective_if_it_has_no_nonprojective_edge():
+    rng = random.Random(1)
+    trees = [random_mildly_nonprojective_tree(rng, rng.randint(1, 12)) for _ in range(300)]
+    projective = Trees.from_heads(trees).projective.tolist()
+    assert {True, False} == set(projective)
+    assert [not nonprojective_edges(heads) for heads in trees] == projective

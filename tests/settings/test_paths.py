@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given
-from hypothesis import settings as few
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -76,7 +75,6 @@ def test_what_is_printed_is_read_back(folder, path, sweep, key):
 
 
 @given(paths=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), max_size=3))
-@few(max_examples=40)
 @example(["a\\", "${", '\\"', "'", "\\${x}\\"])
 @example(["a\\\\${b", "\\\\", '"', "x,"])
 def test_lists_that_are_printed_are_read_back(paths):

@@ -11,13 +11,7 @@ import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.settings.groups import TrainingTrees
-from parser.settings.plan import (
-    GlobalPlan,
-    GoldPlan,
-    NetworkPlan,
-    Span,
-    plan,
-)
+from parser.settings.plan import GlobalPlan, GoldPlan, NetworkPlan, Span, plan
 from tests.toy import ROOT, settings
 
 
