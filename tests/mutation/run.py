@@ -58,7 +58,7 @@ _OF_TRANSITIONS = ["tests/transitions"]
 def tests_of(path: str) -> list[str]:
     """The tests that cover a file, which is given from the root of the repository."""
     names = next((names for start, names in _OF_ORACLES.items() if path.startswith(start)), None)
-    return _OF_TRANSITIONS if names is None else [f"tests/oracles/{name}.py" for name in names]
+    return _OF_TRANSITIONS if names is None else [f"tests/oracles/{name}.py" for name in [*names, "test_refusals"]]
 
 
 def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:

@@ -12,7 +12,6 @@ from oracles import NOT_APPLICABLE, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles.searches import ArcEagerSearch, compare, compare_everywhere, walked
-from tests.oracles.vectors import cases
 
 NAMES = ("sh", "la", "ra", "re", "at")
 KINDS = [{"single_root": root, "nonmonotonic": undoes} for root in (False, True) for undoes in (False, True)]
@@ -60,9 +59,6 @@ def test_shift_and_right_always_tie_where_arcs_can_be_undone():
     free, preferring = (oracles.create("arc_eager_rows", nonmonotonic=True, ties=ties) for ties in (None, "monotonic"))
     assert free.step_scores(tree, stack, buffer, made=made) == {"sh": 2, "la": 0, "ra": 2, "re": 1}
     assert preferring.step_scores(tree, stack, buffer, made=made) == {"sh": 5, "la": 0, "ra": 4, "re": 2}
-
-
-def test_unknown_ties_are_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"ties 'farthest'.*: monotonic, commit"):
         oracles.create("arc_eager_rows", ties="farthest")
 
@@ -105,15 +101,6 @@ def test_it_scores_the_same_with_memory_for_one_sentence():
     compare(oracles.create("arc_eager_rows", max_bytes=400), searches, drawn)
     with pytest.raises(ValueError, match="max_bytes"):
         oracles.create("arc_eager_rows", max_bytes=100).bind(Trees.from_heads([random_trees.chain(6)]))
-
-
-@pytest.mark.parametrize("nonmonotonic", [False, True])
-def test_vectors(nonmonotonic):
-    chosen = [case for case in cases("arc_eager.jsonl") if case["nonmonotonic"] == nonmonotonic]
-    assert chosen
-    for case in chosen:
-        oracle = oracles.create("arc_eager_rows", single_root=case["single_root"], nonmonotonic=nonmonotonic)
-        assert oracle.step_scores(case["heads"], case["stack"], case["buffer"], made=case["made"]) == case["gain"]
 
 
 def test_projective_trees_are_made_whole():

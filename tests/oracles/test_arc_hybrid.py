@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 
 import oracles
-from oracles import NonProjectiveGoldError, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles.searches import ArcHybridSearch, compare, compare_everywhere, found_by, walked
-from tests.oracles.vectors import cases as vectors
 
 LARGEST = 3 if not COMPILED else 5
 
@@ -48,14 +46,6 @@ def test_rows_equal_the_chart_parser_along_computations(max_bytes):
     assert rows == found_by(oracles.create("arc_hybrid_tabular"), searches, chosen)
 
 
-@pytest.mark.parametrize("oracle", ["arc_hybrid_rows", "arc_hybrid_tabular"])
-def test_vectors(oracle):
-    for case in vectors("arc_hybrid.jsonl"):
-        if oracle == "arc_hybrid_rows" or not case["single_root"]:
-            options = {"single_root": True} if case["single_root"] else {}
-            assert oracles.create(oracle, **options).step_scores(case["heads"], case["stack"], case["buffer"]) == case["gain"]
-
-
 @given(random_trees.trees_with_configuration(random_trees.projective_trees(5, 9)))
 def test_equals_brute_force_on_random_trees(case):
     heads, stack, front = case
@@ -68,20 +58,3 @@ def test_the_sentences_of_a_batch_do_not_mix():
     searches = [ArcHybridSearch(random_trees.random_projective_tree(rng, n)) for n in (1, 7, 3, 9, 2)]
     cases = [(s, rng.choice(list(brute_force.configurations(searches[s].n)))) for s in rng.choices(range(5), k=60)]
     compare(oracles.create("arc_hybrid_local"), searches, cases)
-
-
-def test_it_is_found_by_its_system_and_knows_one_strategy():
-    assert oracles.names(system="arc_hybrid") == ["arc_hybrid_rows", "arc_hybrid_local", "arc_hybrid_tabular"]
-    assert oracles.names(any_gold=True, system="arc_hybrid") == ["arc_hybrid_rows", "arc_hybrid_tabular"]
-    assert oracles.create("arc_hybrid_local").strategy == "any"
-    with pytest.raises(ValueError, match="it knows: any"):
-        oracles.create("arc_hybrid_local", "left_before_right")
-    with pytest.raises(ValueError, match=r"option 'degree'.*: none"):
-        oracles.create("arc_hybrid_local", degree=2)
-    with pytest.raises(ValueError, match=r"transition system 'easy_first'; .*arc_standard"):
-        oracles.names(system="easy_first")
-
-
-def test_nonprojective_gold_is_refused():
-    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*projectivize .*arc_hybrid_rows"):
-        oracles.create("arc_hybrid_local").bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))

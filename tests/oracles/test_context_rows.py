@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import NonProjectiveGoldError, Strategy, Trees
+from oracles import Strategy, Trees
 from oracles.arc_standard.context_rows import ContextRows, entries_of_sentence
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
@@ -111,8 +111,3 @@ def test_threads_may_ask_at_the_same_time():
         answers = list(pool.map(lambda batch: scores_of(bound, batch), batches * 3))
     for batch, scores in zip(batches * 3, answers, strict=True):
         np.testing.assert_array_equal(scores, expected_of(trees, "left_before_right", batch))
-
-
-def test_it_is_among_the_oracles_that_a_refusal_names():
-    with pytest.raises(NonProjectiveGoldError, match="context_rows"):
-        oracles.create("nederhof_linear").bind(Trees.from_heads([[3, 4, 0, 0]]))

@@ -12,7 +12,6 @@ from oracles import NOT_APPLICABLE, Trees
 from tests import random_trees
 from tests.jit import COMPILED
 from tests.oracles.searches import CovingtonSearch, compare, compare_everywhere, walked
-from tests.oracles.vectors import cases
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4 if COMPILED else pytest.param(4, marks=pytest.mark.long)])
@@ -40,27 +39,6 @@ def test_every_tree_with_one_root_is_made_whole():
     for tree in (random_trees.random_tree(rng, n) for n in (1, 2, 7, 30) for _ in range(10)):
         scores = oracles.create("covington_loss").step_scores(tree, [0], range(1, len(tree) + 1))
         assert max(scores.values()) == len(tree) - tree.count(0) + 1
-
-
-def test_vectors():
-    oracle = oracles.create("covington_loss")
-    for case in cases("covington.jsonl"):
-        scores = oracle.step_scores(case["heads"], case["stack"], case["buffer"], made=case["made"])
-        assert scores == case["gain"]
-        assert {name: max(scores.values()) - score for name, score in scores.items()} == case["loss"]
-
-
-@pytest.mark.parametrize(
-    ("stack", "buffer", "made", "message"),
-    [
-        ([0, 2], [3], [], r"first nodes 0\.\.i"),
-        ([0, 1, 2], [2, 3], [], r"first nodes 0\.\.i"),
-        ([0, 1], [3], [4], "a head from 0 to 3"),
-    ],
-)
-def test_what_is_no_configuration_is_refused(stack, buffer, made, message):
-    with pytest.raises(ValueError, match=message):
-        oracles.create("covington_loss", single_root=True).step_scores([2, 0, 2], stack, buffer, made=made)
 
 
 def test_ties_prefer_optimal_transitions_that_leave_nothing_to_the_end():

@@ -24,6 +24,7 @@ def touch(path: Path, time: int, text: str = "@njit\n") -> Path:
 def test_kernels_older_than_a_source_are_forgotten(tmp_path):
     touch(tmp_path / "a.py", 100)
     touch(tmp_path / "b.py", 200)
+    forget_stale_kernels(tmp_path)  # of a package that was never compiled
     stale = touch(tmp_path / "__pycache__" / "a.kernel-1.py311.nbi", 150)
     stale_inside = touch(tmp_path / "inside" / "__pycache__" / "c.kernel-1.py311.nbi", 150)
     fresh = touch(tmp_path / "__pycache__" / "b.kernel-1.py311.nbi", 250)
@@ -51,11 +52,6 @@ def test_sources_that_kernels_are_not_made_of_may_be_newer(tmp_path):
         if source == "e":
             assert index.stat().st_mtime == time
         os.utime(path, (100, 100))
-
-
-def test_a_package_that_was_never_compiled(tmp_path):
-    touch(tmp_path / "a.py", 100)
-    forget_stale_kernels(tmp_path)
 
 
 def test_kernels_kept_in_a_place_of_our_own_are_forgotten_as_well(tmp_path, monkeypatch):
@@ -93,29 +89,21 @@ def test_a_relative_folder_of_caches_does_not_count(monkeypatch):
     assert all(folder.is_absolute() for folder in _own_folders())
 
 
-def test_a_folder_that_others_can_write_to_is_not_private(home):
+@pytest.mark.parametrize(("mode", "private"), [(0o770, False), (0o707, False), (0o755, True)])
+def test_a_folder_that_others_can_write_to_or_own_is_not_private(home, monkeypatch, mode, private):
     home.mkdir()
-    for mode in (0o770, 0o707):
-        home.chmod(mode)
-        assert not is_private(home)
-    home.chmod(0o755)
-    assert is_private(home)
-
-
-def test_a_folder_that_others_can_replace_is_not_private(home):
-    home.parent.chmod(0o777)
+    home.chmod(mode)
+    assert is_private(home) == private
+    monkeypatch.setattr(os, "geteuid", lambda: home.stat().st_uid + 1)
     assert not is_private(home)
 
 
-def test_a_link_is_not_private(home, tmp_path):
+def test_a_link_and_a_folder_that_others_can_replace_are_not_private(home, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     home.symlink_to(tmp_path / "elsewhere")
     assert not is_private(home)
-
-
-def test_a_folder_of_another_user_is_not_private(home, monkeypatch):
-    home.mkdir()
-    monkeypatch.setattr(os, "geteuid", lambda: home.stat().st_uid + 1)
+    home.unlink()
+    home.parent.chmod(0o777)
     assert not is_private(home)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import NonProjectiveGoldError, Trees
+from oracles import Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles.searches import LrSpineSearch, compare, compare_everywhere, found_by, walked
@@ -105,45 +105,6 @@ def test_partial_finds_all_optimal_transitions_of_gold_paths(n):
                     seen.add(after)
                     agenda.append(after)
     assert compared
-
-
-@pytest.mark.parametrize("name", ["lr_spine_tabular", "lr_spine_partial"])
-def test_nonprojective_gold_is_refused_by_name(name):
-    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*lr_spine_chart"):
-        oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
-
-
-def test_they_are_found_by_their_system_and_know_one_strategy():
-    names = oracles.names(system="lr_spine")
-    assert names[0] == "lr_spine_chart"
-    assert oracles.names(any_gold=True, system="lr_spine") == ["lr_spine_chart"]
-    for name in names:
-        assert oracles.create(name).strategy == "any"
-        assert oracles.create(name).step_scores([], [[[0], [0]]], []) == {}
-        with pytest.raises(ValueError, match="it knows: any"):
-            oracles.create(name, "left_before_right")
-
-
-@pytest.mark.parametrize("name", oracles.names(system="lr_spine"))
-@pytest.mark.parametrize(
-    ("stack", "buffer", "message"),
-    [
-        ([], [1, 2, 3], "the stack is empty"),
-        ([[[1], [1]]], [2, 3], "the first element must be that of the artificial root"),
-        ([[[0], [0]]], [1, 3], "the buffer must hold the last tokens"),
-        ([[[0], [0]], [[2], [3]]], [], "begin with 2 and 3; both must begin with the root"),
-        ([[[0], [0]], [[2, 3], [2]]], [], "a left spine must descend"),
-        ([[[0], [0]], [[1], [1, 3, 2]]], [], "a right spine ascend"),
-        ([[[0], [0]], [[2, 1], [2, 1]]], [3], "share only the root"),
-        ([[[0], [0, 2]], [[2, 1], [2, 3]]], [], "overlaps the elements before it, which reach to 2"),
-        ([[[0], [0]], [[2], [2]], [[1], [1]]], [3], "overlaps the elements before it, which reach to 2"),
-        ([[[0], [0]], [[1], [1, 2]]], [2, 3], "the buffer begins with 2; they must not overlap"),
-        ([[[0], [0]], [[1], []]], [2, 3], r"an element is \[left spine, right spine\]"),
-    ],
-)
-def test_what_is_no_configuration_is_refused(name, stack, buffer, message):
-    with pytest.raises(ValueError, match=message):
-        oracles.create(name).step_scores([2, 0, 2], stack, buffer)
 
 
 def test_a_batch_without_children_is_refused():

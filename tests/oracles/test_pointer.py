@@ -12,7 +12,6 @@ import oracles
 from oracles import NOT_APPLICABLE, Query, Trees
 from tests import random_trees
 from tests.jit import COMPILED
-from tests.oracles.vectors import cases
 
 
 class AllTrees:
@@ -91,20 +90,3 @@ def test_sentences_of_any_lengths_are_scored_together():
         n = len(gold)
         alone = oracle.step_scores(gold, range(n + 1), range(fronts[row], n + 1), made=made[row, 1 : fronts[row]].tolist())
         assert alone == {str(h): score for h, score in enumerate(together[row]) if score != NOT_APPLICABLE}
-
-
-def test_vectors():
-    compared = 0
-    for case in cases("pointer.jsonl"):
-        n, oracle = len(case["heads"]), oracles.create("pointer_cycles", single_root=case["single_root"])
-        scores = oracle.step_scores(case["heads"], range(n + 1), range(case["next"], n + 1), made=case["made"])
-        assert scores == case["gain"]
-        assert {head: max(scores.values()) - score for head, score in scores.items()} == case["loss"]
-        compared += 1
-    assert compared
-
-
-@pytest.mark.parametrize("made", [[], [0], [0, None], [0, 4], [0, -1]])
-def test_what_is_no_configuration_is_refused(made):
-    with pytest.raises(ValueError, match=r"made must (begin with|hold a head)"):
-        oracles.create("pointer_cycles").step_scores([2, 0, 2], [0], [3], made=made)

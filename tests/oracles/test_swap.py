@@ -140,27 +140,3 @@ def test_a_batch_without_buffers_has_them_in_order():
             bound = oracles.create(name).bind(trees)
             plain = bound.score_batch(random_trees.query([(0, *case) for case in cases]))
             np.testing.assert_array_equal(plain, bound.score_batch(with_buffers))
-
-
-@pytest.mark.parametrize("name", oracles.names(system="swap"))
-def test_what_is_no_configuration_is_refused(name):
-    oracle = oracles.create(name)
-    assert oracle.step_scores([2, 0, 1], [0, 2], [1, 3])
-    for stack, buffer, message in [
-        ([], [1, 2, 3], "must begin with 0"),
-        ([1], [2, 3], "must begin with 0"),
-        ([0, 1], [1, 2, 3], "none may occur twice"),
-        ([0, 0], [1, 2, 3], r"one of the tokens 1\.\.3"),
-        ([0, 1], [2, 4], r"one of the tokens 1\.\.3"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            oracle.step_scores([2, 0, 1], stack, buffer)
-
-
-def test_they_are_found_by_their_system_and_know_one_strategy():
-    assert oracles.names(system="swap") == oracles.names(any_gold=True, system="swap")
-    for name in oracles.names(system="swap"):
-        assert oracles.create(name).strategy == "any"
-        assert oracles.create(name).step_scores([], [0], []) == {}
-        with pytest.raises(ValueError, match="it knows: any"):
-            oracles.create(name, "left_before_right")

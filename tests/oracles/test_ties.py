@@ -148,8 +148,3 @@ def test_ties_are_an_option_of_some_oracles_alone(name):
     else:
         with pytest.raises(ValueError, match=rf"{name} .*option 'ties'.*: none"):
             oracles.create(name, ties=TIES)
-
-
-def test_an_unknown_option_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"option 'tie'.*: ties, max_bytes"):
-        oracles.create("context_rows", tie=TIES)

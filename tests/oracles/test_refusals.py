@@ -1,0 +1,115 @@
+"""How oracles are found, and what all of them refuse: trees, options and configurations that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+import oracles
+from oracles import NonProjectiveGoldError, Trees
+from tests import random_trees
+
+# By system, the oracles in their order, and with a star those that take any gold tree.
+NAMES = {
+    "arc_hybrid": "arc_hybrid_rows* arc_hybrid_local arc_hybrid_tabular*",
+    "attardi": "attardi_search* attardi_tabular attardi_static*",
+    "lr_spine": "lr_spine_chart* lr_spine_tabular lr_spine_partial",
+    "swap": "swap_dynamic* swap_eager* swap_lazy*",
+}
+EMPTY = {"lr_spine": [[[0], [0]]]}  # the stack at the end of an empty sentence
+
+
+@pytest.mark.parametrize("system", NAMES)
+def test_they_are_found_by_their_system_and_know_one_strategy(system):
+    names = NAMES[system].split()
+    assert oracles.names(system=system) == [name.rstrip("*") for name in names]
+    assert oracles.names(any_gold=True, system=system) == [name.rstrip("*") for name in names if name.endswith("*")]
+    assert not {*oracles.names(system=system)} & {*oracles.names()}
+    for name in oracles.names(system=system):
+        assert oracles.create(name).strategy == "any"
+        assert oracles.create(name).step_scores([], EMPTY.get(system, [0]), []) == {}
+        with pytest.raises(ValueError, match="it knows: any"):
+            oracles.create(name, "left_before_right")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("arc_hybrid_local", {"degree": 2}, r"option 'degree'.*: none"),
+        ("attardi_search", {"depth": 2}, r"option 'depth'.*: degree"),
+        ("attardi_static", {"depth": 2}, r"option 'depth'.*: degree"),
+        ("context_rows", {"tie": "none"}, r"option 'tie'.*: ties, max_bytes"),
+        ("nederhof_cubic", {"strategy": "up_before_down"}, "left_before_right"),
+    ],
+)
+def test_options_that_are_not_known_are_refused_with_those_that_are(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        oracles.create(name, **options)
+    with pytest.raises(ValueError, match=r"transition system 'easy_first'; .*arc_standard"):
+        oracles.names(system="easy_first")
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        *((name, "context_rows, nederhof_cubic") for name in oracles.names() if name not in oracles.names(any_gold=True)),
+        ("arc_hybrid_local", "projectivize .*arc_hybrid_rows"),
+        ("lr_spine_tabular", "lr_spine_chart"),
+        ("lr_spine_partial", "lr_spine_chart"),
+    ],
+)
+def test_trees_that_are_not_projective_are_refused_with_the_oracles_that_take_them(name, others):
+    with pytest.raises(NonProjectiveGoldError, match=rf"sentence 1 .*{others}"):
+        oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
+
+
+def test_too_long_a_sentence_is_refused():
+    with pytest.raises(ValueError, match="at most 9999"):
+        Trees.from_heads([random_trees.chain(10000)])
+
+
+# By system, configurations of a sentence of three words that cannot be: stack, buffer, perhaps the heads made, and the message.
+CONFIGURATIONS = {
+    "attardi": [
+        ([], [1, 2, 3], "the stack must begin with 0"),
+        ([1], [2, 3], "the stack must begin with 0"),
+        ([0, 2, 1], [3], "ascend"),
+        ([0, 3], [3], "ascend to at most 2"),
+        ([0], [1, 3], "the buffer must hold the last tokens"),
+    ],
+    "covington": [
+        ([0, 2], [3], r"first nodes 0\.\.i"),
+        ([0, 1, 2], [2, 3], r"first nodes 0\.\.i"),
+        ([0, 1], [3], [4], "a head from 0 to 3"),
+    ],
+    "lr_spine": [
+        ([], [1, 2, 3], "the stack is empty"),
+        ([[[1], [1]]], [2, 3], "the first element must be that of the artificial root"),
+        ([[[0], [0]]], [1, 3], "the buffer must hold the last tokens"),
+        ([[[0], [0]], [[2], [3]]], [], "begin with 2 and 3; both must begin with the root"),
+        ([[[0], [0]], [[2, 3], [2]]], [], "a left spine must descend"),
+        ([[[0], [0]], [[1], [1, 3, 2]]], [], "a right spine ascend"),
+        ([[[0], [0]], [[2, 1], [2, 1]]], [3], "share only the root"),
+        ([[[0], [0, 2]], [[2, 1], [2, 3]]], [], "overlaps the elements before it, which reach to 2"),
+        ([[[0], [0]], [[2], [2]], [[1], [1]]], [3], "overlaps the elements before it, which reach to 2"),
+        ([[[0], [0]], [[1], [1, 2]]], [2, 3], "the buffer begins with 2; they must not overlap"),
+        ([[[0], [0]], [[1], []]], [2, 3], r"an element is \[left spine, right spine\]"),
+    ],
+    "pointer": [([0], [3], made, r"made must (begin with|hold a head)") for made in ([], [0], [0, None], [0, 4], [0, -1])],
+    "swap": [
+        ([], [1, 2, 3], "must begin with 0"),
+        ([1], [2, 3], "must begin with 0"),
+        ([0, 1], [1, 2, 3], "none may occur twice"),
+        ([0, 0], [1, 2, 3], r"one of the tokens 1\.\.3"),
+        ([0, 1], [2, 4], r"one of the tokens 1\.\.3"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [(name, case) for system, cases in CONFIGURATIONS.items() for name in oracles.names(system=system) for case in cases],
+)
+def test_what_is_no_configuration_is_refused(name, case):
+    stack, buffer, *made, message = case
+    with pytest.raises(ValueError, match=message):
+        oracles.create(name).step_scores([2, 0, 2], stack, buffer, **{"made": made[0]} if made else {})
