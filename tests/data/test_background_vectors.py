@@ -30,24 +30,13 @@ def run(treebank, *overrides: str):
 
 
 @pytest.mark.parametrize("attribute", ["form", "lower"])
-def test_they_are_those_that_this_process_trains(treebank, attribute):
+def test_the_corpus_takes_them_and_they_are_those_that_this_process_trains(treebank, attribute):
     wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
     here = WordVectors.train(attribute_values(SENTENCES, attribute), wanted.model.vectors.training, wanted.seed)
     with background_vectors(wanted.vector_request) as vectors:
-        assert vectors is not None
-        found = vectors()
+        found = Corpus.new(wanted, vectors).vectors
     assert found.vocabulary.symbols == here.vocabulary.symbols
     np.testing.assert_array_equal(found.matrix, here.matrix)
-
-
-def test_the_corpus_takes_them(treebank):
-    wanted = run(treebank)
-    with background_vectors(wanted.vector_request) as vectors:
-        there = Corpus.new(wanted, vectors).vectors
-    here = Corpus.new(wanted).vectors
-    assert there is not None
-    assert here is not None
-    np.testing.assert_array_equal(there.matrix, here.matrix)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +51,6 @@ def test_nothing_is_begun_for_a_run_without(treebank, overrides):
 
 def test_its_warnings_are_heard(treebank, capfd):
     with background_vectors(run(treebank, "vectors.min_count=1000").vector_request) as vectors:
-        assert vectors is not None
         vectors()
     assert "no form occurs 1000 times" in capfd.readouterr().err
 
@@ -70,10 +58,11 @@ def test_its_warnings_are_heard(treebank, capfd):
 def test_its_failure_is_told(tmp_path):
     broken = tmp_path / "broken.conllu"
     broken.write_text("1\tno\ttree\n\n")
-    with background_vectors(run(broken).vector_request) as vectors:
-        assert vectors is not None
-        with pytest.raises(ChildProcessError, match=r"broken\.conllu"):
-            vectors()
+    with (
+        background_vectors(run(broken).vector_request) as vectors,
+        pytest.raises(ChildProcessError, match=r"broken\.conllu"),
+    ):
+        vectors()
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):

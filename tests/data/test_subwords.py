@@ -13,6 +13,7 @@ from parser.data.parts.characters import Characters
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS, SubwordError, Subwords, read_pretrained
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from tests.forgery import change, set_at
 from tests.pretrained import SIZE, write_encoder
 from tests.toy import sentence
 
@@ -74,7 +75,8 @@ def test_pieces_of_other_scripts_are_left_out_and_the_others_stay_what_they_are(
 @pytest.mark.extras
 def test_word_pieces_all_stay(tmp_path):
     folder = write_encoder(tmp_path / "encoder", "WordPiece", "bert.embeddings.word_embeddings.weight")
-    subwords, vectors = read_pretrained(folder, FORMS, SIZE)
+    subwords, vectors = read_pretrained(folder, FORMS, SIZE + 1)
+    assert vectors.shape[1] == SIZE  # no more components than there are numbers
     assert len(vectors) == len(json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"]) + N_RESERVED
     assert subwords.pieces("λβ")[1] == ["λ", "##β"]
     assert subwords.pieces("Ш")[1] == ["[UNK]"]
@@ -124,40 +126,31 @@ def test_vocabularies_put_them_between_attributes_and_characters(folder):
     assert not len(both.of_column("upos")[1])
 
 
-def no_table(folder):
-    save_file({"other": np.ones((2, 2), np.float32)}, folder / WEIGHTS)
+def weights(**tensors):
+    return lambda folder: save_file({name.replace("_", "."): values for name, values in tensors.items()}, folder / WEIGHTS)
 
 
 def no_pieces(folder):
-    description = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
-    description["normalizer"] = {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}
-    (folder / TOKENIZER).write_text(json.dumps(description), encoding="utf-8")
+    change(folder / TOKENIZER, set_at("normalizer", {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}))
 
 
-def no_numbers(folder):
-    save_file({"wte.weight": np.full((99, 5), np.nan, np.float32)}, folder / WEIGHTS)
-
-
-def no_floats(folder):
-    save_file({"wte.weight": np.ones((99, 5), np.int16)}, folder / WEIGHTS)
-
-
-def few_vectors(folder):
-    save_file({"wte.weight": np.ones((9, 5), np.float32)}, folder / WEIGHTS)
+def no_unknown_piece(folder):
+    change(folder / TOKENIZER, set_at("model", "unk_id", None))
 
 
 FAULTS = {
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), rf"{WEIGHTS}: the input embeddings .* cannot be read"),
     "weights that are text": (lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99), rf"{WEIGHTS}: the input embeddings"),
-    "no table": (no_table, r"no tensor in it ends in word_embeddings\.weight"),
-    "no numbers": (no_numbers, r"wte\.weight is no table of finite numbers"),
-    "no floats": (no_floats, r"wte\.weight is I16; save the encoder in float16 or float32"),
-    "few vectors": (few_vectors, rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
+    "no table": (weights(other=np.ones((2, 2), np.float32)), r"no tensor in it ends in word_embeddings\.weight"),
+    "no numbers": (weights(wte_weight=np.full((99, 5), np.nan, np.float32)), r"wte\.weight is no table of finite numbers"),
+    "no floats": (weights(wte_weight=np.ones((99, 5), np.int16)), r"wte\.weight is I16; save the encoder in float16"),
+    "few vectors": (weights(wte_weight=np.ones((9, 5), np.float32)), rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
     "no tokenizer": (
         lambda folder: (folder / TOKENIZER).unlink(),
         rf"{TOKENIZER} cannot be read .* name a folder of a pretrained encoder",
     ),
     "a tokenizer without pieces": (no_pieces, "finds no pieces in any form"),
+    "a tokenizer without a piece for what is unknown": (no_unknown_piece, "cannot use this tokenizer"),
     "a tokenizer that is a list": (lambda folder: (folder / TOKENIZER).write_text("[]"), rf"{TOKENIZER} cannot be read"),
     "a tokenizer without a model": (lambda folder: (folder / TOKENIZER).write_text("{}"), "cannot use this tokenizer"),
 }
@@ -169,21 +162,6 @@ def test_a_folder_that_cannot_be_read(folder, fault):
     edit, message = FAULTS[fault]
     edit(folder)
     with pytest.raises(SubwordError, match=message):
-        read_pretrained(folder, FORMS, 2)
-
-
-@pytest.mark.extras
-def test_no_more_components_than_numbers(folder):
-    _, vectors = read_pretrained(folder, FORMS, SIZE + 1)
-    assert vectors.shape[1] == SIZE
-
-
-@pytest.mark.extras
-def test_a_tokenizer_without_a_piece_for_what_is_unknown(folder):
-    described = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
-    described["model"]["unk_id"] = None
-    (folder / TOKENIZER).write_text(json.dumps(described), encoding="utf-8")
-    with pytest.raises(SubwordError, match="cannot use this tokenizer"):
         read_pretrained(folder, FORMS, 2)
 
 

@@ -20,7 +20,7 @@ from gensim.models.fasttext import save_facebook_model
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
-from tests.toy import ROOT as REPOSITORY
+from tests.toy import ROOT as ROOT_FOLDER
 from tests.toy import sentence
 
 SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [
@@ -28,30 +28,32 @@ SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a
 ]
 
 
-def test_training_is_reproducible_from_process_to_process():
+@pytest.mark.posix
+def test_vectors_are_the_same_in_every_process_and_a_user_without_a_home_folder_can_train_them():
     code = f"""
-import hashlib
+import os, pwd, sys
 from parser.data.word_vectors import VectorTraining, WordVectors
-print(hashlib.sha256(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
+def unknown(uid):
+    raise KeyError(uid)
+pwd.getpwuid = unknown
+sys.stdout.buffer.write(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix.tobytes())
+assert "HOME" not in os.environ
 """
-    prints = {subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(2)}
-    assert len(prints) == 1
+    environment = {key: value for key, value in os.environ.items() if key != "HOME"}
+    found = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT_FOLDER, env=environment)
     one, other = (WordVectors.train(SENTENCES, VectorTraining(10), seed).matrix for seed in (3, 4))
-    assert not np.array_equal(one, other)
+    assert found == one.tobytes() != other.tobytes()
 
 
-def test_reserved_rows():
+def test_rows_of_what_is_reserved_unknown_and_rare():
     vectors = WordVectors.train(SENTENCES, VectorTraining(10, min_count=1), 0)
     assert vectors.matrix.shape == (len(vectors.vocabulary), 10)
     assert not vectors.matrix[[ABSENT, ROOT]].any()
     rare = vectors.vocabulary.encode(["hapax", "legomenon"])
     np.testing.assert_allclose(vectors.matrix[UNKNOWN], vectors.matrix[rare].mean(axis=0))
-
-
-def test_rare_forms_share_the_vector_of_unknown_ones():
-    vectors = WordVectors.train(SENTENCES, VectorTraining(10, min_count=2), 0)
-    assert vectors.vocabulary.encode(["hapax", "never seen", "cat"])[:2] == [UNKNOWN, UNKNOWN]
-    assert vectors.matrix[UNKNOWN].any()
+    without_rare = WordVectors.train(SENTENCES, VectorTraining(10, min_count=2), 0)
+    assert without_rare.vocabulary.encode(["hapax", "never seen", "cat"])[:2] == [UNKNOWN, UNKNOWN]
+    assert without_rare.matrix[UNKNOWN].any()
 
 
 def test_a_treebank_without_any_repetition_is_no_error(caplog):
@@ -60,15 +62,19 @@ def test_a_treebank_without_any_repetition_is_no_error(caplog):
     assert "vectors.min_count=1" in caplog.text
 
 
-@pytest.mark.parametrize("binary", [False, True])
-def test_files_in_word2vec_formats(tmp_path, binary):
+def word2vec_file(path: Path, binary: bool) -> bytes:
     keyed = KeyedVectors(vector_size=3)
     keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
-    path = tmp_path / ("v.bin" if binary else "v.txt")
     keyed.save_word2vec_format(str(path), binary=binary)
-    vectors = WordVectors.read(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("name", "binary"), [("v.txt", False), ("v.bin", True), ("v.vec", True), ("v.bin", False)])
+def test_files_in_word2vec_formats_even_under_each_others_names(tmp_path, name, binary):
+    word2vec_file(tmp_path / name, binary)
+    vectors = WordVectors.read(tmp_path / name)
     assert vectors.vocabulary.symbols == ["un", "deux"]
-    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], keyed.vectors)
+    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6]])
     np.testing.assert_array_equal(vectors.matrix[UNKNOWN], [2.5, 3.5, 4.5])
 
 
@@ -86,22 +92,12 @@ def test_a_part_of_a_file(tmp_path):
         WordVectors.read(path, wanted={"quatre"})
 
 
-def test_binary_files_of_fasttext_make_vectors_of_characters(tmp_path):
-    model = FastText(SENTENCES, vector_size=4, min_count=2, epochs=1, bucket=50, seed=1, workers=1)
-    path = tmp_path / "v.bin"
-    save_facebook_model(model, str(path))
-    found = WordVectors.read(path, wanted={"cat", "catalogue"})
+@pytest.mark.usefixtures("fasttext_file")
+def test_binary_files_of_fasttext_make_vectors_of_characters(tmp_path, fasttext):
+    found = WordVectors.read(tmp_path / "v.bin", wanted={"cat", "catalogue"})
     assert found.vocabulary.symbols == ["cat", "catalogue"]
-    np.testing.assert_allclose(found.matrix[N_RESERVED:], [model.wv["cat"], model.wv["catalogue"]], rtol=1e-5)
-    assert WordVectors.read(path).vocabulary.symbols == list(model.wv.index_to_key)
-
-
-def test_what_is_no_file_of_vectors_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no such file"):
-        WordVectors.read(tmp_path / "nowhere.txt")
-    (tmp_path / "poem.txt").write_text("The woods are lovely,\n")
-    with pytest.raises(ValueError, match="not a text file of word vectors"):
-        WordVectors.read(tmp_path / "poem.txt")
+    np.testing.assert_allclose(found.matrix[N_RESERVED:], [fasttext.wv["cat"], fasttext.wv["catalogue"]], rtol=1e-5)
+    assert WordVectors.read(tmp_path / "v.bin").vocabulary.symbols == list(fasttext.wv.index_to_key)
 
 
 @pytest.mark.parametrize("name", ["v.vec", "v.bin"])
@@ -118,24 +114,15 @@ def test_what_is_certainly_something_else_is_named(tmp_path, name, content, mess
     refused(tmp_path / name, content, message)
 
 
-def test_text_and_binary_files_under_each_others_names(tmp_path):
-    for name, binary in ("v.vec", True), ("v.bin", False):
-        word2vec_file(tmp_path / name, binary)
-        assert WordVectors.read(tmp_path / name).vocabulary.symbols == ["un", "deux"]
-
-
-def word2vec_file(path: Path, binary: bool) -> bytes:
-    keyed = KeyedVectors(vector_size=3)
-    keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
-    keyed.save_word2vec_format(str(path), binary=binary)
-    return path.read_bytes()
-
-
 @pytest.fixture(scope="module")
-def fasttext_file(tmp_path_factory) -> bytes:
-    path = tmp_path_factory.mktemp("fasttext") / "v.bin"
-    save_facebook_model(FastText(SENTENCES, vector_size=4, min_count=2, epochs=1, bucket=50, seed=1, workers=1), str(path))
-    return path.read_bytes()
+def fasttext() -> FastText:
+    return FastText(SENTENCES, vector_size=4, min_count=2, epochs=1, bucket=50, seed=1, workers=1)
+
+
+@pytest.fixture
+def fasttext_file(fasttext, tmp_path) -> bytes:
+    save_facebook_model(fasttext, str(tmp_path / "v.bin"))
+    return (tmp_path / "v.bin").read_bytes()
 
 
 def refused(path: Path, content: bytes, message: str, **options) -> None:
@@ -162,12 +149,6 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
     refused(zipped, gzip.compress(content)[:30] + b"\0" * 20, "damaged or cut off")
     zipped.write_bytes(gzip.compress(content))
     assert WordVectors.read(zipped).vocabulary.symbols == ["un", "deux"]
-
-
-def test_a_first_line_that_says_less_than_there_is(tmp_path):
-    content = word2vec_file(tmp_path / "v.txt", binary=False)
-    refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
-    refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -199,14 +180,16 @@ def test_text_with_and_without_a_first_line_compressed_or_not(tmp_path, suffix, 
     np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, 1]])
 
 
-def test_gensims_pickles_are_refused_with_the_way_out(tmp_path):
+def test_what_is_no_file_of_vectors_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        WordVectors.read(tmp_path / "nowhere.txt")
+    refused(tmp_path / "poem.txt", b"The woods are lovely,\n", "not a text file of word vectors")
     refused(tmp_path / "v.kv", b"", "save_word2vec_format")
-
-
-@pytest.mark.parametrize("number", ["nan", "inf"])
-def test_numbers_that_are_not_finite(tmp_path, number):
-    content = word2vec_file(tmp_path / "v.txt", binary=False).replace(b"5.0", number.encode())
-    refused(tmp_path / "v.txt", content, "the vector of 'deux' holds NaN or infinity")
+    content = word2vec_file(tmp_path / "v.txt", binary=False)
+    for number in (b"nan", b"inf"):
+        refused(tmp_path / "v.txt", content.replace(b"5.0", number), "the vector of 'deux' holds NaN or infinity")
+    refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
+    refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
 
 
 def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
@@ -214,29 +197,11 @@ def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
     for size in (5, 40, 100, 110, 200, 700):
         refused(path, fasttext_file[:size], "fetch it again|Fetch it again")
     labels, size = 8 + 56 + 8, 8 + 56
-    for at, value, message in (
-        (labels, 2, "of word vectors"),
-        (size, 2**30, "ends among its words"),
-        (8, 7, "cannot be read"),
-    ):
+    for at, value, message in ((labels, 2, "of word vectors"), (size, 2**30, "ends among its words"), (8, 7, "cannot be read")):
         refused(path, fasttext_file[:at] + value.to_bytes(4, "little") + fasttext_file[at + 4 :], message)
     refused(tmp_path / "v.bin.gz", gzip.compress(fasttext_file), "uncompress it first")
     first = fasttext_file.index(struct.pack("<?2q", False, 50 + fasttext_file[size], 4)) + 17
     refused(path, fasttext_file[:first] + struct.pack("<f", np.nan) + fasttext_file[first + 4 :], "holds NaN")
-
-
-@pytest.mark.posix
-def test_vectors_are_trained_by_a_user_without_a_home_folder():
-    code = f"""
-import os, pwd
-from parser.data.word_vectors import VectorTraining, WordVectors
-def unknown(uid):
-    raise KeyError(uid)
-pwd.getpwuid = unknown
-print(len(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix), "HOME" in os.environ)
-"""
-    environment = {key: value for key, value in os.environ.items() if key != "HOME"}
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY, env=environment).endswith(b" False\n")
 
 
 def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():

@@ -20,7 +20,6 @@ WITH_KERNELS = (
     "tests/inference/test_encoder.py",
     "tests/inference/test_summed_activations.py",
     "tests/networks/test_lstm.py",
-    "tests/kernels/test_active_units.py",
     "tests/training/test_compiled_updates.py",
 )
 

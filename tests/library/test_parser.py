@@ -25,7 +25,6 @@ from parser.decoding.parsers import parse, parser_with_beam
 from parser.inference.weights import Int8Error
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
-from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.parsed_files import parse_file
@@ -43,6 +42,11 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def parser(folder) -> Parser:
+    return Parser.load(folder)
+
+
 def test_importing_the_package_loads_no_torch():
     code = "import sys, parser; assert 'torch' not in sys.modules; from parser import Parser; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -57,14 +61,13 @@ def test_the_package_has_the_names_of_its_pages():
         assert f"`{error}`" in (ROOT / "docs" / "library.md").read_text()
 
 
-def test_forms_may_all_be_underscores(folder):
+def test_forms_may_all_be_underscores(parser):
     """Which would be a missing column in a file."""
     words = [("_", "DET", "X", "A=b")] * 120
-    assert [len(one) for one in Parser.load(folder).parse([words])] == [120]
+    assert [len(one) for one in parser.parse([words])] == [120]
 
 
-def test_lists_of_forms_are_parsed(folder):
-    parser = Parser.load(folder)
+def test_lists_of_forms_are_parsed(parser):
     found = parser.parse(FORMS)
     assert [one.forms for one in found] == FORMS
     for one in found[:2]:
@@ -75,19 +78,18 @@ def test_lists_of_forms_are_parsed(folder):
     assert (found[2].heads, found[2].probability) == ([], 1.0)
 
 
-def test_it_gives_the_trees_of_the_commands(folder):
+def test_it_gives_the_trees_of_the_commands(parser):
     read = [sentence([0] + [1] * n) for n in range(6)]
-    found = Parser.load(folder).parse([one.forms for one in read])
+    found = parser.parse([one.forms for one in read])
     for one in read:
         one.feats = ["_"] * len(one)
     assert [head for one in found for head in (-1, *one.heads)] == parse(random_text_model(), read).heads.tolist()
 
 
-def test_tuples_and_token_lists_are_the_same(folder):
+def test_tuples_and_token_lists_are_the_same(parser):
     lines = ["# text = ab", "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_"]
     lines += [f"{i}\t{form}\t_\tX\t_\tA=b|C=d\t_\t_\t_\t_" for i, form in enumerate("ab", 1)]
     [tokens] = conllu.parse("\n".join(lines) + "\n\n")
-    parser = Parser.load(folder)
     assert parser.parse([tokens]) == parser.parse([[("a", "X", "_", "A=b|C=d"), ("b", "X", None, "A=b|C=d")]])
 
 
@@ -126,32 +128,33 @@ def test_it_searches_with_the_beam_of_the_model(tmp_path, asked):
     assert asked == [Beam(4), Beam(2)]
 
 
-def test_the_beam_merges_as_it_is_told(folder, asked):
-    for options in ({"merge": "none"}, {}):
-        check_tree(Parser.load(folder, beam=4, **options).parse([["a", "b", "éa"]])[0].heads)
-    assert asked == [Beam(4, Merge.NONE), Beam(4)]
-    with pytest.raises(BeamError, match="merge=all is unknown"):
-        Parser.load(folder, beam=4, merge="all")
-    Parser.load(folder, beam=np.int64(2)).parse(FORMS)
-    assert asked[2:] == [Beam(2)]
+@pytest.mark.parametrize(
+    ("options", "beam"),
+    [
+        ({"beam": 4}, Beam(4)),
+        ({"beam": np.int64(2)}, Beam(2)),
+        ({"beam": 4, "merge": "none"}, Beam(4, Merge.NONE)),
+        ({"beam": 4, "rerank": True}, Beam(4, rerank=True)),
+    ],
+)
+def test_it_searches_with_the_beam_that_it_is_told(folder, asked, options, beam):
+    check_tree(Parser.load(folder, **options).parse([["a", "b", "éa"]])[0].heads)
+    assert asked == [beam]
 
 
-def test_a_beam_is_reranked_as_it_is_told(folder, asked):
-    check_tree(Parser.load(folder, beam=4, rerank=True).parse([["a", "b", "éa"]])[0].heads)
-    assert asked == [Beam(4, rerank=True)]
-    with pytest.raises(BeamError, match="give a size of it"):
-        Parser.load(folder, rerank=True)
+@pytest.mark.parametrize(
+    ("options", "message"), [({"beam": 4, "merge": "all"}, "merge=all is unknown"), ({"rerank": True}, "give a size of it")]
+)
+def test_beams_that_cannot_be(folder, options, message):
+    with pytest.raises(BeamError, match=message):
+        Parser.load(folder, **options)
 
 
-def test_products_of_8_bits(folder):
+def test_products_of_8_bits(folder, tmp_path):
     parser = Parser.load(folder, int8=True)
-    assert isinstance(parser.model, Model)
     assert parser.model.int8
     check_tree(parser.parse([["a", "b", "éa"]])[0].heads)
-
-
-def test_a_model_without_an_encoder_has_no_products_of_8_bits(tmp_path):
-    small_model("static").save(tmp_path)
+    small_model("static").save(tmp_path)  # it has no encoder
     with pytest.raises(Int8Error, match="8-bit"):
         Parser.load(tmp_path, int8=True)
 
@@ -170,14 +173,14 @@ def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, 
         pickle.dumps(Parser(random_text_model()))
 
 
-def test_a_sentence_is_written_as_conllu(folder):
+def test_a_sentence_is_written_as_conllu(parser):
     given = [("a", "DET", None, "E=f"), ("b", None, None), ("éa", "X")]
-    [found] = Parser.load(folder).parse([given])
+    [found] = parser.parse([given])
     [read] = conllu.parse(found.conllu())
     assert [(word["id"], word["form"], word["upos"]) for word in read] == [(1, "a", "DET"), (2, "b", "_"), (3, "éa", "X")]
     assert [word["feats"] for word in read] == [{"E": "f"}, None, None]
     assert [(word["head"], word["deprel"]) for word in read] == list(zip(found.heads, found.deprels, strict=True))
-    [found, nothing] = Parser.load(folder).parse([["a", "b"], []])
+    [found, nothing] = parser.parse([["a", "b"], []])
     assert [line.split("\t")[3] for line in found.conllu().splitlines()[:2]] == found.tags["upos"]
     assert found.conllu().endswith("\n\n")
     assert nothing.conllu() == ""
@@ -201,8 +204,7 @@ def test_lemmas_are_given_and_written(tmp_path):
     assert [line.split("\t")[2] for line in given.conllu().split("\n")[:3]] == ["_", "B", "_"]
 
 
-def test_what_is_printed_is_short(folder):
-    parser = Parser.load(folder)
+def test_what_is_printed_is_short(folder, parser):
     [found] = parser.parse([["ab"] * 1000], allow_missing_columns=True)
     assert repr(parser) == f"Parser({str(folder)!r}, arc_standard)"
     assert repr(parser.model).startswith("Model(arc_standard, ")
@@ -211,8 +213,8 @@ def test_what_is_printed_is_short(folder):
     assert max(len(repr(one)) for one in (parser.model, small_linear_model(), found)) < 150
 
 
-def test_words_one_by_one_and_the_tree_drawn(folder, monkeypatch):
-    [found, nothing] = Parser.load(folder).parse([[("a<b", "DET"), "b"], []])
+def test_words_one_by_one_and_the_tree_drawn(parser, monkeypatch):
+    [found, nothing] = parser.parse([[("a<b", "DET"), "b"], []])
     assert [word.form for word in found.words] == ["a<b", "b"]
     for word, head, deprel, probability in zip(found.words, found.heads, found.deprels, found.probabilities, strict=True):
         assert (word.head, word.deprel, word.probability) == (head, deprel, probability)
@@ -238,10 +240,9 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
     assert len(parser("a b. b")) == 2
 
 
-def test_a_list_of_sentences_is_shown_as_its_trees(folder, monkeypatch):
+def test_a_list_of_sentences_is_shown_as_its_trees(parser, monkeypatch):
     monkeypatch.setattr(parsed_sentence, "_MOST_DRAWN", 2)
     monkeypatch.setattr(parsed_sentence, "LONGEST", 2)
-    parser = Parser.load(folder)
     found = parser([["a"], ["a", "b", "b"], ["a", "b"]])
     assert isinstance(found, list)
     assert found._repr_html_() == f"{found[0]._repr_html_()}<p>2 sentences not drawn</p>"
@@ -249,11 +250,10 @@ def test_a_list_of_sentences_is_shown_as_its_trees(folder, monkeypatch):
     assert parser([])._repr_html_() is None
 
 
-def test_the_text_of_words_that_were_given(folder):
+def test_the_text_of_words_that_were_given(parser):
     lines = [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t{misc}" for i, form, misc in [(1, "b", "_"), ("2-3", "ab", "SpaceAfter=No")]]
     lines += [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t_" for i, form in [(2, "a"), (3, "b"), ("3.1", "éa"), (4, "b")]]
     [tokens] = conllu.parse("\n".join(lines) + "\n\n")
-    parser = Parser.load(folder)
     of_tokens, of_forms = parser([tokens, ["a", "b"]])
     assert (of_tokens.text, of_forms.text) == ("b abb", "a b")
     odd = [{"id": (1, "-", 2)}, {"form": "a", "misc": "_"}, {"id": 2, "form": "b", "misc": None}, {"id": ("x",), "form": "c"}]
@@ -262,8 +262,7 @@ def test_the_text_of_words_that_were_given(folder):
 
 
 @pytest.mark.parametrize("form", ["", " ", "a\tb", "a\nb", "\r", "\ud800"])
-def test_what_conllu_cannot_hold(folder, form):
-    parser = Parser.load(folder)
+def test_what_conllu_cannot_hold(parser, form):
     given = parser.parse([["a", "b"]], heads=[[0, 1]], deprels=[["root", form or None]])
     for found in parser.parse([["a", form]]) + (given if form else []):
         with pytest.raises(InputError, match=r"word 2: .* cannot be written"):
@@ -273,15 +272,13 @@ def test_what_conllu_cannot_hold(folder, form):
 def test_linear_models_parse_and_have_no_probabilities(tmp_path):
     model = small_linear_model()
     model.save(tmp_path / "model")
-    [found] = Parser.load(tmp_path / "model").parse([[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]])
-    check_tree(found.heads)
-    assert np.isnan([found.probability, *found.probabilities]).all()
-    [searched] = Parser.load(tmp_path / "model", beam=4).parse([[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]])
-    check_tree(searched.heads)
+    for beam in (None, 4):
+        [found] = Parser.load(tmp_path / "model", beam=beam).parse([[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]])
+        check_tree(found.heads)
+        assert beam or np.isnan([found.probability, *found.probabilities]).all()
 
 
-def test_threads_share_a_parser(folder):
-    parser = Parser.load(folder)
+def test_threads_share_a_parser(parser):
     many = [[form * (i % 3 + 1) for form in ("a", "b", "é")] for i in range(30)]
     expected = [one.heads for one in parser.parse(many)]
     with ThreadPoolExecutor(4) as pool:
@@ -310,9 +307,9 @@ def test_threads_share_a_parser(folder):
         ([["a"], [{"id": 1, "form": "b", "xpos": ["Y"]}]], "sentence 2, word 1: its xpos is list"),
     ],
 )
-def test_what_is_no_sentence(folder, sentences, message):
+def test_what_is_no_sentence(parser, sentences, message):
     with pytest.raises(InputError, match=message):
-        Parser.load(folder).parse(sentences)
+        parser.parse(sentences)
 
 
 def test_a_path_is_no_model():
@@ -343,10 +340,10 @@ def test_a_column_that_the_model_reads_must_be_there():
     assert len(found.heads) == 2
 
 
-def test_text_needs_a_tokenizer(folder):
+def test_text_needs_a_tokenizer(parser):
     with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
-        Parser.load(folder).parse_text("a b")
+        parser.parse_text("a b")
     with pytest.raises(InputError, match="bytes b'a' is not text"):
-        Parser.load(folder).parse_text(b"a")
+        parser.parse_text(b"a")
     with pytest.raises(TokenizerError, match="give one"):
         Parser(random_text_model()).parse_text("a b")
