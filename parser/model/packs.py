@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import lzma
 import os
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from parser.data.download import DownloadError, download, shown_in
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
 from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of
@@ -43,11 +39,12 @@ def named_folder(given: Path) -> Path:
     OPTIMAL_STEP_MODELS names. A pack is unpacked on first use. A name that is unknown is returned as it is.
 
     Raises:
-        ModelError, DownloadError: the pack cannot be fetched or unpacked.
+        ValueError: the pack cannot be fetched or unpacked.
     """
-    given, name, shipped = Path(given), Path(given).name, shipped_packs()
+    given, name = Path(given), Path(given).name
     if len(given.parts) != 1 or not is_plain_name(name) or given.is_file():
         return given
+    shipped = shipped_packs()
     if holds_model(given):
         if name in shipped:
             log.warning("%s: this folder is used, not the model of this name", given.absolute())
@@ -142,7 +139,9 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
 def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     """Copies or downloads a file from a folder or below a URL."""
     if source.startswith(("http://", "https://")):
-        from tqdm import tqdm
+        from tqdm import tqdm  # these load what a model that is there does not need
+
+        from parser.data.download import download, shown_in
 
         with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
             download(f"{source.rstrip('/')}/{file}", path, sha256, shown_in(bar))
@@ -151,7 +150,7 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     if not found.is_file():
         raise ValueError(f"{found}: there is no such file; give the folder where optimal-step pack has written, or a URL")
     if sha256 is not None and (digest := sha256_of(found)) != sha256:
-        raise DownloadError(f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again")
+        raise ModelError(f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again")
     shutil.copyfile(found, path)
 
 
@@ -161,6 +160,10 @@ def _unpack(pack: Path, folder: Path) -> None:
     Raises:
         ModelError: it is damaged, or none that optimal-step pack writes.
     """
+    import lzma
+    import zipfile
+    import zlib
+
     try:
         with zipfile.ZipFile(pack) as files:
             if sum(member.file_size for member in files.infolist()) > _MOST:

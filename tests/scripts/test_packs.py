@@ -19,7 +19,6 @@ import torch
 
 from parser import Parser
 from parser.commands import get, pack
-from parser.data.download import DownloadError
 from parser.inference.weights import rounded
 from parser.model import packs as model_packs
 from parser.model.loading import load
@@ -306,7 +305,7 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
     path, index = packs / "hu-szeged-2.2.zip", packs / INDEX
     whole = path.read_bytes()
     path.write_bytes(whole + b"\0")
-    with pytest.raises(DownloadError, match="SHA-256"):
+    with pytest.raises(ModelError, match="SHA-256"):
         start(get, monkeypatch, "hu", "--from", packs)
     for name, message in (("../evil.json", "not a plain name"), ("settings.json", "holds no model|damaged|missing")):
         with zipfile.ZipFile(path, "w") as files:
@@ -360,7 +359,7 @@ def test_a_name_is_looked_for_in_the_index_of_the_environment(run, packs, tmp_pa
 def test_a_damaged_shipped_pack_is_refused(shipped, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (shipped / "hu-szeged-2.2.zip").write_bytes(b"damaged")
-    with pytest.raises(DownloadError, match="SHA-256"):
+    with pytest.raises(ModelError, match="SHA-256"):
         Parser.load("hu")
 
 
