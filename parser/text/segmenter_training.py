@@ -86,7 +86,7 @@ class SegmenterTraining:
     spec: SegmenterSpec = field(default_factory=SegmenterSpec)
     window: int = 80
     batch: int = 8
-    tokens: int = 600_000
+    tokens: int = 1_600_000
     most_epochs: int = 16
     learning_rate: float = 0.002
     unknown: float = 0.2
