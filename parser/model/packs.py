@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +48,7 @@ def named_folder(given: Path) -> Path:
     shipped = shipped_packs()
     if holds_model(given):
         if name in shipped:
-            log.warning("%s: this folder is used, not the model of this name", given.absolute())
+            _warn_once(given.absolute())
         return given
     fetched = fetched_models(f"{given}: there is no model folder of this name here, and a fetched model") / name
     if fetched.is_dir():
@@ -59,6 +60,11 @@ def named_folder(given: Path) -> Path:
         if name in listed:
             return _fetch_once(name, listed[name], source)
     return given
+
+
+@cache
+def _warn_once(folder: Path) -> None:
+    log.warning("%s: this folder is used, not the model of this name", folder)
 
 
 def shipped_packs() -> dict[str, Entry]:
