@@ -15,7 +15,7 @@ import numpy as np
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.characters import Characters
 from parser.data.parts.part import WordPart
-from parser.data.parts.pretrained import Pieces
+from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
 from parser.data.vocabulary import ABSENT, N_RESERVED, Elements, SetVocabulary, Vocabulary
 from parser.inference.arithmetic import SinglePrecision
@@ -75,8 +75,8 @@ def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> 
     return read
 
 
-@frozen.register(Pieces)
-def _(part: Pieces, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
+@frozen.register(PretrainedTokenizer)
+def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
     of_part = under(f"{part.name}.", tensors)
     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
         mix = softmax(of_part["mix"][None])[0][:, None] * of_part["scale"]

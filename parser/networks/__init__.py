@@ -1,1 +1,1 @@
-"""The networks in torch, as they are trained; parser/inference has them frozen."""
+"""The networks in torch, for training; parser/inference has the frozen ones."""

@@ -1,13 +1,13 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
-A token goes in as the vectors of its parts, side by side (parts.py); the artificial root is the first token of its sentence.
-Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the layers; the next
-one reads the expected tags beside them (tasks.py). In training, whole vectors of parts are dropped, and of what goes from layer
-to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
+The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is the first token of its
+sentence. Each layer reads the outputs of the layer below, in both directions. A tagger may read the outputs of one layer; the
+next layer then also reads the expected tags (tasks.py). In training, whole vectors of parts are dropped. Between layers, the
+same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
 
-The tokens of a batch lie in the order in which LSTMs read them (lstm.py), and in that of their sentences before and after. In
-which batch a sentence is read changes its vectors by no more than rounding: the products are the same, but the library that
-computes them may add up in another order.
+Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and after, sentence by sentence.
+The vectors of a sentence depend on its batch only by rounding: the library that computes the products may add up in another
+order.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from parser.transitions.features import TOKEN
 
 @dataclass(frozen=True)
 class Encoded:
-    """What an encoder makes of the tokens of some sentences.
+    """The output of an encoder for the tokens of some sentences.
 
     Attributes:
         tokens: float32[tokens, size], their vectors.
-        tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
+        tag_scores: by predicted column, float32[tokens, values], scores (logits) of its values.
     """
 
     tokens: Tensor
@@ -53,18 +53,18 @@ class Encoded:
 
 
 class BiLSTM(TokenRepresentation):
-    """From what is read of tokens to vectors of tokens in their sentences.
+    """Encodes tokens in their sentences.
 
     Args:
-        spec: of a classifier with this encoder.
-        vocabularies: what it reads and predicts.
-        embeddings: those of relations, if they are embedded.
-        relations: those that ``spec.encoder.heads`` tells apart.
-        readers: by name of a part, what reads whole sentences for it.
-        input_dropout: the share of the numbers of what goes in that are dropped in training.
+        spec: the spec of a classifier with this encoder.
+        vocabularies: the vocabularies of what it reads and predicts.
+        embeddings: the embeddings of relations, if they are embedded.
+        relations: the relations that ``spec.encoder.heads`` predicts.
+        readers: by name of a part, its reader of whole sentences.
+        input_dropout: the share of the input's numbers that is dropped in training.
 
     Attributes:
-        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only that of ABSENT is in use.
+        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only ABSENT's is used.
     """
 
     contextual = True
@@ -79,7 +79,7 @@ class BiLSTM(TokenRepresentation):
         input_dropout: float = 0.0,
     ) -> None:
         encoder, tags, readers = spec.encoder, vocabularies.tags, readers or {}
-        assert encoder is not None, "it has an encoder"
+        assert encoder is not None, "a spec with an encoder"
         super().__init__([TOKEN], embeddings)
         self.reserved = nn.Parameter(torch.empty(N_RESERVED, encoder.size))
         self.sizes[TOKEN] = encoder.size
@@ -87,15 +87,17 @@ class BiLSTM(TokenRepresentation):
         self._made_of = spec, vocabularies, readers
         tables = {name: spec.embeddings[name] for name in vocabularies.tables}
         self.inputs = Embeddings(tables, vocabularies.tables, vocabularies.elements)
-        # The order in which parameters are made decides what random numbers they are drawn from.
-        of_sentences = {
+        # Parameters draw random numbers when they are made: keep their order.
+        sentence_parts = {
             part.name: module_of(part, spec, self.inputs, readers.get(part.name))
             for part in vocabularies.parts
             if part.in_sentences
         }
         self.inputs.initialize(self.inputs.sizes)
-        of_words = {part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences}
-        self._add(of_words)
+        word_parts = {
+            part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences
+        }
+        self._add(word_parts)
         self.tagger = Tagger(encoder.tagger, encoder.size, tags) if encoder.tagger is not None and tags else None
         self.heads = None if encoder.heads is None else BiaffineScorer(encoder.heads, encoder.size, relations)
         shapes = encoder_shapes(spec, vocabularies, len(relations))
@@ -104,18 +106,18 @@ class BiLSTM(TokenRepresentation):
         self.lemmas = None
         if encoder.lemmas is not None and vocabularies.lemmas is not None:
             self.lemmas = LemmaScorer(encoder.lemmas, tags, vocabularies.lemmas.rules)
-        self._add(of_sentences)
-        readings = of_words | of_sentences
+        self._add(sentence_parts)
+        readings = word_parts | sentence_parts
         self._parts = [(rows, readings[part.name]) for part, rows in vocabularies.placed]
 
     def _add(self, readings: Mapping[str, PartReading]) -> None:
-        """Makes the modules of parts ours, so that they are trained."""
+        """Register the modules of parts, so that they are trained."""
         for name, (_, module) in readings.items():
             if module is not None:
                 self.add_module(name, module)
 
     def initialize(self) -> None:
-        """Draw the vectors of reserved values and relations; what encode() needs is drawn when it is made."""
+        """Draw the vectors of reserved values and relations; all other parameters were drawn when they were made."""
         draw_vectors(self.reserved)
         super().initialize()
 
@@ -123,7 +125,7 @@ class BiLSTM(TokenRepresentation):
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """Return the encoder without torch on a CPU, sharing memory with parameters, and elsewhere what runs on the device."""
+        """Return an encoder without torch that shares memory with the parameters; on another device, one that runs there."""
         if not self.reserved.is_cpu:
             if int8:
                 raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
@@ -133,11 +135,11 @@ class BiLSTM(TokenRepresentation):
         return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """The vectors of the tokens, and the scores of their tags where they are predicted.
+        """Return the vectors of the tokens, and the scores of their tags if the encoder predicts tags.
 
         Args:
             values: int32[tokens, rows], the tokens of all sentences, one sentence after the other; as ``Sentences.values``.
-            lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
+            lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
         packing = Packing.of(lengths, values.device)
@@ -152,7 +154,7 @@ class BiLSTM(TokenRepresentation):
         return Encoded(read[packing.rows], {task: scores[packing.rows] for task, scores in tag_scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
-        """Only the scores of tags, as in encode(); the layers above the tagger are not computed."""
+        """Return the scores of tags, as encode() does, without computing the layers above the tagger."""
         if self.tagger is None:
             return {}
         packing = Packing.of(lengths, values.device)
@@ -162,11 +164,11 @@ class BiLSTM(TokenRepresentation):
         return {task: scores[packing.rows] for task, scores in self._tag(self.tagger, read, packing, dropping).items()}
 
     def fixed_vectors(self) -> dict[str, Tensor]:
-        """Return the embeddings, and of tokens the vectors of the reserved values."""
+        """Return the embeddings, and for tokens the vectors of the reserved values."""
         return super().fixed_vectors() | {TOKEN: self.reserved}
 
     def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
-        """As vectors_of(), given what encode() made of the tokens."""
+        """Return what vectors_of() returns, for the tokens' vectors from encode()."""
         return self.embeddings.matrices() | {TOKEN: torch.cat([self.reserved, encoded])}
 
     @torch.no_grad()
@@ -177,12 +179,12 @@ class BiLSTM(TokenRepresentation):
             ValueError: no sentences are given.
         """
         if sentences is None:
-            raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
+            raise ValueError("the vectors of a contextual representation depend on the sentences; pass them")
         return self.with_tokens(self.encoded(sentences))
 
     @torch.no_grad()
     def encoded(self, sentences: Sentences) -> Tensor:
-        """float32[tokens, size]: what encode() makes of all tokens, sentences of like lengths together."""
+        """Return float32[tokens, size], the vectors of all tokens; sentences of similar lengths are encoded together."""
         found = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
         for places, values, lengths in self._batches(sentences):
             found[places] = self.encode(values, lengths).tokens
@@ -197,22 +199,22 @@ class BiLSTM(TokenRepresentation):
 
         @torch.no_grad()
         def rules(forms: Sequence[str], places: np.ndarray) -> np.ndarray:
-            return scorer.scores(forms, {column: of_all[places] for column, of_all in found.items()}).numpy(force=True)
+            return scorer.scores(forms, {column: scores[places] for column, scores in found.items()}).numpy(force=True)
 
         return tags, rules
 
     @torch.no_grad()
     def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
-        """By column that is predicted, float32[tokens, values], the scores of tag_scores(), of all tokens."""
+        """Return the scores of tag_scores() for all tokens: by predicted column, float32[tokens, values]."""
         found: dict[str, Tensor] = {}
         for places, values, lengths in self._batches(sentences):
             for column, scores in self.tag_scores(values, lengths, dropping).items():
-                of_all = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
-                of_all[places] = scores
+                all_scores = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
+                all_scores[places] = scores
         return found
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
-        """Sentences of like lengths together: the places of their tokens, and what encode() takes."""
+        """Yield batches of sentences of similar lengths: the places of their tokens, and the arguments of encode()."""
         device = self.reserved.device
         lengths = np.diff(sentences.offsets)
         order = np.argsort(lengths, kind="stable")
@@ -223,20 +225,20 @@ class BiLSTM(TokenRepresentation):
             yield torch.from_numpy(places).to(device), values, lengths[numbers]
 
     def _read(self, layer: int, read: Tensor, packing: Packing, dropping: bool) -> Tensor:
-        """float32[rows, 2 * hidden]: what a layer makes of float32[rows, width]."""
+        """Return float32[rows, 2 * hidden], the output of a layer for float32[rows, width]."""
         if layer and dropping and self.spec.dropout:
             read = read * _sentence_mask(read, packing, self.spec.dropout)
         sides = self.forwards[layer], self.backwards[layer]
         return torch.cat([read_sequences(side, read, packing, side is sides[1]) for side in sides], dim=1)
 
     def _tag(self, tagger: Tagger, read: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
-        """By task, float32[rows, values]."""
+        """Return the scores of tags: by task, float32[rows, values]."""
         if dropping and tagger.spec.dropout:
             read = read * _sentence_mask(read, packing, tagger.spec.dropout)
         return tagger.scores(read)
 
     def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
-        """float32[tokens, width]: the vectors of all parts."""
+        """Return float32[tokens, width], the vectors of all parts side by side."""
         vectors = list(chain.from_iterable(read(values[:, rows], lengths, dropping) for rows, (read, _) in self._parts))
         if dropping and self.spec.attribute_dropout:
             vectors = [one * bernoulli_mask(one.new_empty(len(one), 1), self.spec.attribute_dropout) for one in vectors]
@@ -245,7 +247,7 @@ class BiLSTM(TokenRepresentation):
 
 
 class _OnDevice:
-    """A BiLSTM as it is."""
+    """Encodes with a BiLSTM on its device."""
 
     arithmetic = SinglePrecision()
 
@@ -260,5 +262,5 @@ class _OnDevice:
 
 
 def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:
-    """float32[rows, width]: a mask that drops the same numbers all through a sentence."""
+    """Return float32[rows, width], a mask that drops the same numbers at all tokens of a sentence."""
     return bernoulli_mask(read.new_empty(packing.sizes[0], read.shape[1]), share)[packing.sequences]

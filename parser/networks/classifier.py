@@ -1,11 +1,11 @@
-"""The classifier: one hidden layer over what feature slots read, a score for every output (Nederhof 2019, Section 8).
+"""The classifier: one hidden layer over what feature slots read, and a score for every output (Nederhof 2019, Section 8).
 
-A slot is an input of the hidden layer in one of two ways. *One-hot*: the hidden activations of a (slot, value) pair are a
-row of a table of weights; the same function as a linear layer over one-hot inputs, without the zeros. *As a vector*: the token
-representation (representation.py) has a vector for the number that the slot reads, and a linear layer takes the vectors of all
-such slots side by side. Either way the hidden layer is the sum of a bias and one vector of activations per slot.
+A slot is an input of the hidden layer in one of two ways. *One-hot*: a (slot, value) pair has a row of hidden activations in a
+table of weights; this is a linear layer over one-hot inputs, without the zeros. *As a vector*: the token representation
+(representation.py) has a vector for the number that the slot reads, and a linear layer takes the vectors of all such slots side
+by side. In both cases the hidden layer is the sum of a bias and one vector of activations per slot.
 
-batch_scorer() scores many configurations at a time from precomputed hidden activations, by frozen weights.
+batch_scorer() scores many configurations at a time, with frozen weights and precomputed hidden activations.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Classifier(nn.Module):
     Args:
         tokens: the token representation.
         slots: the columns of the input.
-        n_values: by attribute that is one-hot, how many values there are (reserved ones included).
-        spec: of the hidden layer.
+        n_values: by one-hot attribute, how many values it has, including reserved ones.
+        spec: the spec of the hidden layer.
         n_outputs: number of outputs.
     """
 
@@ -65,7 +65,7 @@ class Classifier(nn.Module):
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
 
         self.embedded_columns = layout.embedded_columns
-        self.sizes_of_slots = layout.sizes_of_slots  # as they lie side by side in the input
+        self.sizes_of_slots = layout.sizes_of_slots  # in their order in the input
         self.n_embedded, width = len(self.sizes_of_slots), layout.width
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
 
@@ -73,7 +73,7 @@ class Classifier(nn.Module):
         self._initialize(inputs=width + len(layout.one_hot_columns))
 
     def _initialize(self, inputs: int) -> None:
-        """Glorot's uniform weights; ``inputs`` counts a one-hot slot once, because one of its inputs is active at a time."""
+        """Draw Glorot's uniform weights; a one-hot slot, with one active input at a time, adds 1 to ``inputs``."""
         bound = (6.0 / (inputs + len(self.hidden_bias))) ** 0.5
         nn.init.uniform_(self.one_hot.weight, -bound, bound)
         if self.embedded is not None:
@@ -83,11 +83,11 @@ class Classifier(nn.Module):
         self.tokens.initialize()
 
     def forward(self, features: Tensor, vectors: Mapping[str, Tensor] | None = None, *, dropping: bool = False) -> Tensor:
-        """float32[batch, outputs]: scores (logits) of int32[batch, slots] features.
+        """Return float32[batch, outputs], scores (logits).
 
         Args:
-            features: what the slots read.
-            vectors: ``tokens.vectors_of`` the sentences that they were read in; a static representation needs none.
+            features: int32[batch, slots], what the slots read.
+            vectors: ``tokens.vectors_of`` the sentences of the features; a static representation does not need it.
             dropping: whether dropout is in force.
         """
         rows = self.one_hot_rows(features)
@@ -107,23 +107,23 @@ class Classifier(nn.Module):
         return self.output(active if kept is None else active * kept)
 
     def weights(self, int8: bool = False) -> ClassifierWeights:
-        """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters.
+        """Return the current weights as numpy arrays; on a CPU, some share their memory with the parameters.
 
         Args:
             int8: whether the encoder's vectors are stored and multiplied in 8 bits; only for a contextual representation.
 
         Raises:
-            Int8Error: they cannot be here.
+            Int8Error: the device does not support 8-bit products.
         """
         encoder = self.tokens.frozen(int8)
         made = self._weights(self.tokens.fixed_vectors(), encoder)
         return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
-        """The weights, only for the sentences whose vectors are given.
+        """Return weights that are valid only for the sentences of some vectors.
 
         Args:
-            vectors: by attribute that slots read as a vector, its vectors; see BiLSTM.with_tokens().
+            vectors: the vectors of each attribute that slots read as a vector; see BiLSTM.with_tokens().
         """
         fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
@@ -142,10 +142,10 @@ class Classifier(nn.Module):
         )
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
-        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+        """Return the classifier as a function from features to scores, as numpy arrays, without dropout.
 
         Args:
-            sentences: those that the features will be read in; needed where the token representation is contextual.
+            sentences: the sentences of the features; needed for a contextual token representation.
         """
         with torch.no_grad():
             vectors = self.tokens.vectors_of(sentences)
@@ -158,29 +158,29 @@ class Classifier(nn.Module):
         return score
 
     def dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """What to multiply by: float32[batch, width] of inputs, float32[batch, embedded slots] and float32[batch, hidden].
+        """Return factors of inputs, float32[batch, width], of embedded slots and of hidden units; None: no dropout.
 
         Args:
             inputs: float32[batch, width], only its shape and device matter.
         """
-        of_inputs = dropout_mask(inputs, self.input_dropout)
-        of_slots = dropout_mask(inputs.new_empty(len(inputs), self.n_embedded), self.slot_dropout)
-        of_units = dropout_mask(inputs.new_empty(len(inputs), len(self.hidden_bias)), self.dropout)
-        return of_inputs, of_slots, of_units
+        input_mask = dropout_mask(inputs, self.input_dropout)
+        slot_mask = dropout_mask(inputs.new_empty(len(inputs), self.n_embedded), self.slot_dropout)
+        unit_mask = dropout_mask(inputs.new_empty(len(inputs), len(self.hidden_bias)), self.dropout)
+        return input_mask, slot_mask, unit_mask
 
     def one_hot_rows(self, features: Tensor) -> Tensor:
-        """int32[batch, one-hot slots]: the rows of the one-hot table that are active."""
+        """Return int32[batch, one-hot slots], the active rows of the one-hot table."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
 
     def scores_by_value(self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False) -> Tensor:
-        """Return float32[batch, outputs], as forward() does, sooner where a vector is read often; for training by autograd.
+        """Return float32[batch, outputs], as forward() does, but faster if vectors are read often; for training by autograd.
 
-        What a vector contributes in each slot is computed once for the batch, and configurations add up rows. The same numbers
-        of a vector are dropped wherever it is read, and no slots are.
+        The contribution of a vector in each slot is computed once for the batch, and configurations add up rows. Dropout drops
+        the same numbers of a vector wherever it is read, and no slots.
 
         Args:
             features: int32[batch, slots], what the slots read.
-            vectors: by embedded attribute, float32[values, size], of no more values than are worth the work.
+            vectors: by embedded attribute, float32[values, size]; the work grows with the number of values.
             dropping: whether dropout is in force.
         """
         if dropping:
@@ -189,7 +189,7 @@ class Classifier(nn.Module):
         return self.output(nn.functional.dropout(active, self.dropout, dropping))
 
     def hidden_by_value(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
-        """Return float32[batch, hidden], what goes into the activation; see scores_by_value()."""
+        """Return float32[batch, hidden], the input of the activation; see scores_by_value()."""
         rows, numbers = [self.one_hot.weight], [self.one_hot_rows(features)]
         filled = len(self.one_hot.weight)
         for name, column, weights in self.slot_weights():
@@ -202,12 +202,12 @@ class Classifier(nn.Module):
         """Yield the attribute and the column of each slot that reads vectors, and its weights, float32[hidden, size]."""
         slots = [(name, column) for name, columns in self.embedded_columns.items() for column in columns]
         if self.embedded is not None:
-            # One split, whose gradients are put side by side at once. One product for all slots would transpose weights.
+            # One split: its gradients are concatenated at once. A single product for all slots would transpose weights.
             parts = self.embedded.weight.split(self.sizes_of_slots, dim=1)
             yield from ((name, column, weights) for (name, column), weights in zip(slots, parts, strict=True))
 
     def _embed(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
-        """float32[batch, width]: the vectors of the embedded slots, side by side."""
+        """Return float32[batch, width], the vectors of the embedded slots, side by side."""
         parts = [
             nn.functional.embedding(features[:, columns], vectors[name]).flatten(1)
             for name, columns in self.embedded_columns.items()
@@ -216,7 +216,7 @@ class Classifier(nn.Module):
 
 
 class _GivenVectors:
-    """A SentenceEncoder of the sentences whose vectors (float32[tokens, size]) it is given."""
+    """A SentenceEncoder that returns the vectors (float32[tokens, size]) it was made with."""
 
     arithmetic = SinglePrecision()
 
@@ -244,38 +244,38 @@ def new_classifier(
     n_outputs: int,
     readers: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """The classifier that a spec describes, with fresh weights, drawn from torch's global generator.
+    """Return the classifier that a spec describes, with fresh weights, drawn from torch's global generator.
 
-    ``readers``: by name of a part, what reads whole sentences for it.
+    ``readers``: by name of a part, its reader of whole sentences.
     """
     n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
     tokens: TokenRepresentation
     if spec.encoder is None:
         tokens = AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements))
     else:
-        of_relations = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
-        tokens = BiLSTM(spec, vocabularies, Embeddings(of_relations, n_values), relations.symbols, readers)
+        embedded = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
+        tokens = BiLSTM(spec, vocabularies, Embeddings(embedded, n_values), relations.symbols, readers)
     return Classifier(tokens, slots, n_values, spec, n_outputs)
 
 
 def check_device(name: str) -> None:
-    """Refuses a device that torch does not know or does not have here.
+    """Refuse a device that torch does not know or that this machine lacks.
 
     Raises:
-        ValueError: says so, and what there is.
+        ValueError: the message lists the available devices.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
-        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (which is called cuda)"
+        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
         raise ValueError(f"there is no device {name!r} here; available: {known}")
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
-    """As precomputed_scorer(), sooner: but the last digits of scores depend on what is scored together.
+    """Return a faster precomputed_scorer(), whose scores depend in their last digits on what is scored together.
 
     Args:
         weights: the weights of the classifier.
         table: the features.
-        sentences: those that the features will be read in; values that do not occur there may not be asked for.
+        sentences: the sentences of the features; only values that occur there can be scored.
     """
     hidden_of = hidden_layer(weights, table, sentences)
     activation = ACTIVATIONS[weights.activation]
@@ -289,7 +289,7 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
 
 
 class ContextualScorer:
-    """The same for a contextual representation, some of the sentences at a time: a token has activations of its own.
+    """Scores like batch_scorer() for a contextual representation, some sentences at a time.
 
     Args:
         weights, table, sentences: see batch_scorer().
@@ -303,14 +303,14 @@ class ContextualScorer:
         self._score: Scorer
 
     def begin(self, numbers: np.ndarray) -> None:
-        """Makes ready for features that are read in the sentences with these numbers (int[m])."""
+        """Prepare for features of the sentences with these numbers (int[m])."""
         part = self._sentences.take(numbers)
         places = self._sentences.places(numbers)
         self._numbers[N_RESERVED + places] = N_RESERVED + np.arange(len(places))
         self._score = batch_scorer(self._weights, self._table, part)
 
     def __call__(self, features: np.ndarray) -> np.ndarray:
-        """The scores; see Scorer."""
-        of_part = features.copy()
-        of_part[:, self._columns] = self._numbers[features[:, self._columns]]
-        return self._score(of_part)
+        """Return the scores; see Scorer."""
+        renumbered = features.copy()
+        renumbered[:, self._columns] = self._numbers[features[:, self._columns]]
+        return self._score(renumbered)

@@ -1,7 +1,7 @@
-"""Building blocks of the networks: layers of the sizes that a spec gives, activations, dropout, and padding.
+"""Building blocks of the networks: layers of a spec's sizes, activations, dropout, and padding.
 
-Dropout masks are one draw of torch's generator for a batch, and a hash of it and the place for each number: torch's own
-generator is serial, and on a CPU drawing a mask takes it as long as half of the matrix products.
+A dropout mask takes one draw of torch's generator, as the seed of a hash of each number's place. On a CPU, torch's generator is
+serial: drawing a mask with it takes half as long as the matrix products.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from torch import Tensor, nn
 from parser.kernels import kernel
 from parser.network_spec import Shapes
 
-# Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators: splitmix64, as it is commonly written.
+# splitmix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators.
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _RANGE = 2**32
 
 
 def linear(shapes: Shapes, name: str) -> nn.Linear:
-    """A linear layer whose parameters have the shapes of these names."""
+    """Return a linear layer with parameters of the shapes under this name."""
     outputs, inputs = shapes[f"{name}.weight"]
     return nn.Linear(inputs, outputs)
 
 
 def lstm(shapes: Shapes, name: str) -> nn.LSTM:
-    """One direction of a layer of LSTMs whose parameters have the shapes of these names."""
+    """Return one direction of an LSTM layer with parameters of the shapes under this name."""
     width, hidden = shapes[f"{name}.weight_ih_l0"][1], shapes[f"{name}.weight_hh_l0"][1]
     return nn.LSTM(width, hidden)
 
 
 def draw_vectors(vectors: Tensor) -> None:
-    """Draws float32[n, size] in place, so that the expected square of a vector's length is 1."""
+    """Draw float32[n, size] in place, so that the expected square of a vector's length is 1."""
     nn.init.normal_(vectors, std=vectors.shape[1] ** -0.5)
 
 
 @dataclass(frozen=True)
 class Activation:
-    """A function of the hidden units, and its derivative given what goes in and what comes out of it."""
+    """A function of the hidden units, and its derivative as a function of its input and output."""
 
     apply: Callable[[Tensor], Tensor]
     slope: Callable[[Tensor, Tensor], Tensor]
@@ -56,10 +56,10 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the elements of a batch of sequences lie when every sequence is a column.
+    """The places of the elements of a batch of sequences, if every sequence is a column.
 
     Attributes:
-        elements: int64[longest, sequences], the element in each cell; of padding, any one.
+        elements: int64[longest, sequences], the element in each cell; any element in padding.
         cells: int64[elements], the cell of each element.
     """
 
@@ -68,7 +68,7 @@ class Grid:
 
     @classmethod
     def of(cls, lengths: np.ndarray, device: torch.device) -> Grid:
-        """That of sequences of these lengths (int[sequences], each at least 1), one after the other."""
+        """Return the grid of sequences of these lengths (int[sequences], each at least 1), one after the other."""
         lengths = lengths.astype(np.int64)
         rows, columns = np.arange(lengths.max())[:, None], np.arange(len(lengths))
         inside = rows < lengths
@@ -80,11 +80,11 @@ class Grid:
 
 
 def dropout_mask(values: Tensor, share: float) -> Tensor | None:
-    """What to multiply values by: 0 for dropped ones, and as much for the others as keeps the mean; None if none is dropped.
+    """Return factors of values: 0 drops one, and the factor of kept ones preserves the mean; None if ``share`` is 0.
 
     Args:
         values: float32, contiguous.
-        share: how many are dropped, 0 <= share < 1.
+        share: the share of values to drop, 0 <= share < 1.
     """
     if share == 0:
         return None
@@ -97,13 +97,13 @@ def dropout_mask(values: Tensor, share: float) -> Tensor | None:
 
 
 def bernoulli_mask(values: Tensor, share: float) -> Tensor:
-    """The same for 0 < share < 1, drawn number by number by torch's generator."""
+    """Return the same for 0 < share < 1, drawn number by number by torch's generator."""
     return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
 
 
 @kernel()
 def _fill(mask, seed, dropped, factor):
-    """Two numbers from each 64 bits: dropped if their 32 bits are less than ``dropped``."""
+    """Fill in two factors from each 64 bits: 0 if their 32 bits are less than ``dropped``."""
     half = len(mask) // 2
     zero = np.float32(0)
     for i in range(half):

@@ -1,10 +1,10 @@
-"""One direction of a layer of LSTMs over sequences of any lengths, with its gradients, in the order of packed sequences.
+"""One direction of an LSTM layer over sequences of any lengths, with its gradients, in the order of packed sequences.
 
-The rows of a batch are the first tokens of all sequences, the longest sequence first, then their second tokens, and so on:
-those of a step lie one after the other, and there is no padding. torch has the same order in its PackedSequence, but on a CPU
-reads such a batch in a dozen small operations a step; for padded batches, which have more to compute, it has oneDNN. Here
-products of a step are torch's, into matrices that are there already, and all else of it is one kernel; the large products, of
-all steps at once, are oneDNN's. torch's own LSTM is the reference implementation, and what reads on other devices.
+The rows of a batch are the first tokens of all sequences, the longest sequence first, then their second tokens, and so on. So
+the rows of a step are adjacent, and there is no padding. torch's PackedSequence has the same order, but on a CPU torch reads it
+in a dozen small operations a step; its oneDNN reads only padded batches, which are larger. Here torch computes the products of
+a step, into allocated matrices, and one kernel the rest; oneDNN computes the large products over all steps. torch's own LSTM is
+the reference implementation, and reads on other devices.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from parser.kernels.torch_products import product
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 
 Step = tuple[int, int, int, int]
-"""The first row of a step, how many rows it has, the first row of the step before, and how many go on from there."""
+"""The first row of a step, how many rows it has, the first row of the previous step, and how many sequences go on from it."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the elements of a batch of sequences lie in the order of packed sequences.
+    """The places of the elements of a batch of sequences in the order of packed sequences.
 
     Attributes:
         elements: int64[elements], the element in each row.
         rows: int64[elements], the row of each element.
         sequences: int64[elements], the sequence of each row.
-        reversed: int64[elements], the row to read instead of each, to reverse the sequences.
+        reversed: int64[elements], for each row, the row to read in its place to reverse the sequences.
         sizes: the rows of each step.
     """
 
@@ -49,7 +49,7 @@ class Packing:
 
     @classmethod
     def of(cls, lengths: np.ndarray, device: torch.device) -> Packing:
-        """That of sequences of these lengths (int[sequences], each at least 1), one after the other."""
+        """Return the packing of sequences of these lengths (int[sequences], each at least 1), one after the other."""
         lengths = lengths.astype(np.int64)
         starts, order = np.cumsum(lengths) - lengths, np.argsort(-lengths, kind="stable")
         steps, lengths = np.arange(lengths.max())[:, None], lengths[order]
@@ -58,18 +58,18 @@ class Packing:
         numbers = np.cumsum(inside).reshape(inside.shape) - 1
         from_end = np.take_along_axis(numbers, np.maximum(lengths - 1 - steps, 0), axis=0)[inside]
         arrays = elements, np.argsort(elements), np.broadcast_to(order, inside.shape)[inside], from_end
-        of_elements, rows, sequences, turned = (torch.from_numpy(array).to(device) for array in arrays)
-        return cls(of_elements, rows, sequences, turned, inside.sum(axis=1).tolist())
+        packed, rows, sequences, turned = (torch.from_numpy(array).to(device) for array in arrays)
+        return cls(packed, rows, sequences, turned, inside.sum(axis=1).tolist())
 
 
 def read_sequences(layer: nn.Module, inputs: Tensor, packing: Packing, from_end: bool) -> Tensor:
-    """float32[rows, hidden], the states of a layer of one direction.
+    """Return float32[rows, hidden], the states of a layer of one direction.
 
     Args:
         layer: an nn.LSTM.
         inputs: float32[rows, width].
         packing: the order of the rows.
-        from_end: whether it reads each sequence from its end.
+        from_end: whether the layer reads sequences from their ends.
     """
     if inputs.is_cpu:
         return _Direction.apply(inputs, *layer.parameters(), packing.sizes, from_end)
@@ -90,39 +90,39 @@ class _Direction(torch.autograd.Function):
     def forward(
         ctx: Any,
         inputs: Tensor,
-        of_inputs: Tensor,
-        of_states: Tensor,
+        input_weights: Tensor,
+        state_weights: Tensor,
         bias: Tensor,
         other_bias: Tensor,
         sizes: Sequence[int],
         from_end: bool,
     ) -> Tensor:
-        gates = product(inputs, of_inputs, bias + other_bias)
-        states, cells, squashed = (gates.new_empty(len(inputs), of_states.shape[1]) for _ in range(3))
+        gates = product(inputs, input_weights, bias + other_bias)
+        states, cells, squashed = (gates.new_empty(len(inputs), state_weights.shape[1]) for _ in range(3))
         arrays = [tensor.numpy() for tensor in (gates, cells, squashed, states)]
-        recurrent = of_states.t().contiguous()
+        recurrent = state_weights.t().contiguous()
         steps = _steps(sizes, from_end)
         for start, n, before, m in steps:
             if m:
                 gates[start : start + m].addmm_(states[before : before + m], recurrent)
             _forward(start, n, before, m, *arrays)
         ctx.steps = steps
-        ctx.save_for_backward(inputs, of_inputs, of_states, gates, cells, squashed, states)
+        ctx.save_for_backward(inputs, input_weights, state_weights, gates, cells, squashed, states)
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_output: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, of_inputs, of_states, *computed = ctx.saved_tensors
+        inputs, input_weights, state_weights, *computed = ctx.saved_tensors
         by_state, by_cell = by_output.clone(memory_format=torch.contiguous_format), torch.zeros_like(by_output)
         by_gate, earlier = torch.empty_like(computed[0]), torch.empty_like(by_state)
         arrays = [tensor.numpy() for tensor in (*computed, by_state, by_cell, by_gate, earlier)]
         for start, n, before, m in reversed(ctx.steps):
             _backward(start, n, before, m, *arrays)
             if m:
-                by_state[before : before + m].addmm_(by_gate[start : start + m], of_states)
+                by_state[before : before + m].addmm_(by_gate[start : start + m], state_weights)
         by_bias = by_gate.sum(0)
-        by_input = product(by_gate, of_inputs.t()) if ctx.needs_input_grad[0] else None
+        by_input = product(by_gate, input_weights.t()) if ctx.needs_input_grad[0] else None
         return by_input, by_gate.t() @ inputs, by_gate.t() @ earlier, by_bias, by_bias, None, None
 
 
@@ -137,12 +137,12 @@ def _steps(sizes: Sequence[int], from_end: bool) -> list[Step]:
 
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _forward(start, n, before, m, gates, cells, squashed, states):
-    """A step; loops over few arrays each, as compilers make vector instructions of no others.
+    """Compute a step, in loops over few arrays each, because compilers vectorize only such loops.
 
     Args:
         start, n, before, m: see Step.
-        gates: float[rows, 4 * hidden], what goes in, and what comes out; in torch's order: in, forget, new, out.
-        cells, squashed, states: float[rows, hidden], overwritten: the cells, their hyperbolic tangents, what comes out.
+        gates: float[rows, 4 * hidden], the inputs, replaced by the outputs; in torch's order: in, forget, new, out.
+        cells, squashed, states: float[rows, hidden], overwritten: the cells, their hyperbolic tangents, the outputs.
     """
     hidden = cells.shape[1]
     for row in range(start, start + n):
@@ -167,39 +167,39 @@ def _forward(start, n, before, m, gates, cells, squashed, states):
 
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _backward(start, n, before, m, gates, cells, squashed, states, by_state, by_cell, by_gate, earlier):
-    """The derivatives of a step, once those by its states and cells are known, but for what the recurrent weights hand on.
+    """Compute the derivatives of a step from those by its states and cells; without the product with the recurrent weights.
 
     Args:
         start, n, before, m: see Step.
         gates, cells, squashed, states: as _forward() has left them.
-        by_state, by_cell: float[rows, hidden], by what comes out; of cells, those of the step before are overwritten.
-        by_gate: float[rows, 4 * hidden], overwritten: by what goes in.
-        earlier: float[rows, hidden], overwritten: the states before.
+        by_state, by_cell: float[rows, hidden], by the outputs; the previous step's rows of ``by_cell`` are overwritten.
+        by_gate: float[rows, 4 * hidden], overwritten: by the inputs.
+        earlier: float[rows, hidden], overwritten: the previous states.
     """
     hidden = cells.shape[1]
     for row in range(start, start + n):
-        gate, squash, of_state, of_cell = gates[row], squashed[row], by_state[row], by_cell[row]
-        of_gate, state = by_gate[row], earlier[row]
+        gate, squash, d_state, d_cell = gates[row], squashed[row], by_state[row], by_cell[row]
+        d_gate, state = by_gate[row], earlier[row]
         for j in range(hidden):
             out = gate[3 * hidden + j]
-            of_gate[3 * hidden + j] = of_state[j] * squash[j] * out * (_ONE - out)
+            d_gate[3 * hidden + j] = d_state[j] * squash[j] * out * (_ONE - out)
         for j in range(hidden):
-            of_cell[j] += of_state[j] * gate[3 * hidden + j] * (_ONE - squash[j] * squash[j])
+            d_cell[j] += d_state[j] * gate[3 * hidden + j] * (_ONE - squash[j] * squash[j])
         for j in range(hidden):
-            of_gate[j] = of_cell[j] * gate[2 * hidden + j] * gate[j] * (_ONE - gate[j])
+            d_gate[j] = d_cell[j] * gate[2 * hidden + j] * gate[j] * (_ONE - gate[j])
         for j in range(hidden):
             new = gate[2 * hidden + j]
-            of_gate[2 * hidden + j] = of_cell[j] * gate[j] * (_ONE - new * new)
+            d_gate[2 * hidden + j] = d_cell[j] * gate[j] * (_ONE - new * new)
         if row - start < m:
             one = before + row - start
-            last, of_last, last_state = cells[one], by_cell[one], states[one]
+            last, d_last, last_state = cells[one], by_cell[one], states[one]
             for j in range(hidden):
                 forget = gate[hidden + j]
-                of_gate[hidden + j] = of_cell[j] * last[j] * forget * (_ONE - forget)
+                d_gate[hidden + j] = d_cell[j] * last[j] * forget * (_ONE - forget)
             for j in range(hidden):
-                of_last[j] = of_cell[j] * gate[hidden + j]
+                d_last[j] = d_cell[j] * gate[hidden + j]
             for j in range(hidden):
                 state[j] = last_state[j]
         else:
-            of_gate[hidden : 2 * hidden] = 0
+            d_gate[hidden : 2 * hidden] = 0
             state[:] = 0

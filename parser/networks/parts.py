@@ -1,7 +1,7 @@
-"""How the parts of a word are read in training, in torch; inference/parts.py has what parsing makes of them.
+"""How the parts of a word are read in training, in torch; inference/parts.py reads them in parsing.
 
-``module_of`` has a function for each kind of part, made with ``module_of.register``; ``reader_of`` one for each kind that is
-read of whole sentences.
+``module_of`` has a function for each kind of part, added with ``module_of.register``; ``reader_of`` has one for each kind that
+reads whole sentences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.characters import Characters
 from parser.data.parts.part import WordPart
-from parser.data.parts.pretrained import Pieces
+from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
 from parser.data.vocabulary import ABSENT
 from parser.network_spec import CharacterSpec, ClassifierSpec
@@ -28,12 +28,12 @@ from parser.networks.representation import Embeddings
 
 
 class PartReading(NamedTuple):
-    """What makes the vectors of a part.
+    """The module that makes the vectors of a part.
 
     Attributes:
-        read: from its values (int32[tokens, rows], sentence by sentence), the lengths of the sentences, and whether dropout is
-            in force, to arrays float32[tokens, size] that go in side by side. Of each, whole vectors may be dropped.
-        module: its own parameters; None: it has none.
+        read: takes the part's values (int32[tokens, rows], sentence by sentence), the lengths of the sentences, and whether
+            dropout is in force. Returns arrays float32[tokens, size], the encoder's input; whole vectors may be dropped.
+        module: its own parameters; None if it has none.
     """
 
     read: Callable[[Tensor, np.ndarray, bool], list[Tensor]]
@@ -42,21 +42,21 @@ class PartReading(NamedTuple):
 
 @singledispatch
 def module_of(part: WordPart, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
-    """What makes the vectors of a part, with fresh weights, drawn from torch's global generator.
+    """Return what makes the vectors of a part, with fresh weights, drawn from torch's global generator.
 
     Args:
         part: the part.
-        spec: of the network.
-        inputs: the tables of vectors; it finds those of its ``tables`` there.
-        reader: what reads whole sentences, where the part is ``in_sentences``.
+        spec: the spec of the network.
+        inputs: the tables of vectors, including the part's ``tables``.
+        reader: the part's reader of whole sentences, if it is ``in_sentences``.
     """
-    raise TypeError(f"nobody knows how to read {part.name}: it needs a function registered at parser.networks.parts.module_of")
+    raise TypeError(f"{part.name} has no module: register a function with parser.networks.parts.module_of.register")
 
 
 @singledispatch
 def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
-    """What reads whole sentences for a part."""
-    raise TypeError(f"nobody reads {part.name}: it needs a function registered at parser.networks.parts.reader_of")
+    """Return a part's reader of whole sentences."""
+    raise TypeError(f"{part.name} has no reader: register a function with parser.networks.parts.reader_of.register")
 
 
 @module_of.register(Attributes)
@@ -81,32 +81,32 @@ def _(part: Subwords, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> 
 @module_of.register(Characters)
 def _(part: Characters, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     assert spec.encoder is not None, "an encoder reads characters"
-    assert spec.encoder.characters is not None, "there is a part of them"
+    assert spec.encoder.characters is not None, "the spec has this part"
     encoder = CharacterEncoder(spec.encoder.characters, len(part))
     return PartReading(lambda characters, lengths, dropping: [encoder(characters)], encoder)
 
 
-@module_of.register(Pieces)
-def _(part: Pieces, spec: ClassifierSpec, inputs: Embeddings, reader: PretrainedEncoder) -> PartReading:
-    assert spec.pretrained is not None, "there is a part of it"
+@module_of.register(PretrainedTokenizer)
+def _(part: PretrainedTokenizer, spec: ClassifierSpec, inputs: Embeddings, reader: PretrainedEncoder) -> PartReading:
+    assert spec.pretrained is not None, "the spec has this part"
     module = PretrainedInput(spec.pretrained, reader)
     return PartReading(lambda pieces, lengths, dropping: [module(pieces, lengths, dropping)], module)
 
 
-@reader_of.register(Pieces)
-def _(part: Pieces, spec: ClassifierSpec) -> PretrainedEncoder:
-    assert spec.pretrained is not None, "there is a part of it"
+@reader_of.register(PretrainedTokenizer)
+def _(part: PretrainedTokenizer, spec: ClassifierSpec) -> PretrainedEncoder:
+    assert spec.pretrained is not None, "the spec has this part"
     return PretrainedEncoder(part, spec.pretrained.layers)
 
 
 class CharacterEncoder(nn.Module):
-    """From characters to vectors of forms: the final states of both directions (Ling et al. 2015, Section 3).
+    """Makes vectors of forms from characters: the final states of both directions (Ling et al. 2015, Section 3).
 
     A form is read once in a batch, however often it occurs there.
 
     Args:
-        spec: its layers.
-        n_characters: characters that have a vector, reserved ones included.
+        spec: the sizes of its layers.
+        n_characters: how many characters have a vector, including reserved ones.
     """
 
     def __init__(self, spec: CharacterSpec, n_characters: int) -> None:
@@ -117,7 +117,7 @@ class CharacterEncoder(nn.Module):
         self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
 
     def forward(self, characters: Tensor) -> Tensor:
-        """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
+        """Return float32[tokens, size] for int32[tokens, longest], the transposed output of Characters.encode."""
         forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
         lengths = (forms != ABSENT).sum(axis=1)
         packing = Packing.of(lengths, characters.device)
@@ -129,5 +129,5 @@ class CharacterEncoder(nn.Module):
             read_sequences(self.forwards, read, packing, False),
             read_sequences(self.backwards, read, packing, True),
         )
-        of_forms = torch.cat([forwards[last], backwards[first]], dim=1)
-        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
+        vectors = torch.cat([forwards[last], backwards[first]], dim=1)
+        return vectors[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]

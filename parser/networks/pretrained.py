@@ -1,12 +1,12 @@
-"""A pretrained encoder as input of another one: its layers mixed by learned weights (Peters et al. 2018, Section 3.2).
+"""A pretrained encoder as input of the parser's encoder: its layers mixed by learned weights (Peters et al. 2018, Section 3.2).
 
-The vector of a word in a layer is the mean of those of its pieces, without its mean over the numbers and with a variance of 1,
-so that layers of any scale can be mixed and kept in 16 bits. The root has that of the special token that a sentence begins
-with. A sentence that is longer than the encoder's window is read in windows that overlap by half, and the vector of a word is
-from the one in which it stands further from the ends.
+The vector of a word in a layer is the mean over its pieces, normalized to mean 0 and variance 1, so that layers of any scale
+can be mixed and kept in 16 bits. The root has the vector of the special token at the start of a sentence. A sentence that is
+longer than the encoder's window is read in windows that overlap by half; the vector of a word is from the window in which the
+word is further from the ends.
 
-On a CPU each sentence is read by itself and by one thread, unless gradients are needed: what torch computes depends in its last
-digits on what is computed along and on the number of threads, and a parse should not.
+On a CPU each sentence is read by itself and by one thread, unless gradients are needed: the last digits of torch's results
+depend on the batch and on the number of threads, and a parse should not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from parser import batch_sizes
-from parser.data.parts.pretrained import CONFIG, Pieces, PretrainedError, files_of, package, sums_of
+from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, files_of, package, sums_of
 from parser.data.parts.subwords import TOKENIZER
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
@@ -38,11 +38,11 @@ from parser.network_spec import PretrainedSpec
 from parser.storage import remove_old_temporaries, replacing
 
 TRANSFORMER = "tokens.pretrained.transformer."
-"""What the names of the encoder's weights in a classifier begin with, where they are trained."""
+"""The prefix of the encoder's weights in a classifier that trains them."""
 
-# Of encoders that know places relative to one another alone, pieces that are read at a time.
+# How many pieces are read at a time by encoders with relative positions only.
 _USUAL_WINDOW = 512
-# Counts up when the same encoder, asked for the same layers, gives other vectors, so that none of before are read.
+# Cache version: increase it when vectors change.
 _VECTORS = 1
 
 
@@ -50,8 +50,8 @@ class _Window(NamedTuple):
     """Words of a sentence that are read together.
 
     Attributes:
-        first, last: the words, up to before the last.
-        kept, end: those whose vectors are from here.
+        first, last: the first word, and the end.
+        kept, end: the first word whose vector is from this window, and the end.
     """
 
     first: int
@@ -61,11 +61,11 @@ class _Window(NamedTuple):
 
 
 def windows(sizes: np.ndarray, room: int) -> list[_Window]:
-    """Windows over the words of a sentence.
+    """Return windows over the words of a sentence.
 
     Args:
-        sizes: int[words], their pieces, each at most ``room``.
-        room: pieces of a window.
+        sizes: int[words], how many pieces each has, at most ``room``.
+        room: how many pieces a window has.
     """
     ends, n = np.cumsum(sizes), len(sizes)
     spans: list[tuple[int, int]] = []
@@ -84,22 +84,22 @@ def windows(sizes: np.ndarray, room: int) -> list[_Window]:
 
 
 class PretrainedEncoder:
-    """Reads sentences with a pretrained encoder; threads may do so side by side unless it is being trained.
+    """Reads sentences with a pretrained encoder; threads may share it unless it is being trained.
 
     Args:
         pieces: how forms are segmented, and where the encoder is.
-        layers: how many of its layers are asked for.
+        layers: how many of its last layers are read.
 
     Attributes:
-        pieces, layers: as given.
+        pieces, layers: as passed.
         transformer: the encoder, a module of transformers.
-        known: by what is read of a sentence, float16[tokens, layers, width], vectors that need not be computed; see key().
+        known: cached vectors by key() of a sentence, float16[tokens, layers, width].
 
     Raises:
-        PretrainedError: it cannot be loaded, or does not fit.
+        PretrainedError: the encoder cannot be loaded, or does not fit.
     """
 
-    def __init__(self, pieces: Pieces, layers: int) -> None:
+    def __init__(self, pieces: PretrainedTokenizer, layers: int) -> None:
         self.pieces, self.layers = pieces, layers
         self.known: dict[bytes, np.ndarray] = {}
         self.transformer, room = _load(pieces)
@@ -109,23 +109,23 @@ class PretrainedEncoder:
             raise PretrainedError(f"{pieces.folder}: it reads only {room} pieces at a time; take another pretrained encoder")
         if len(pieces) - N_RESERVED > self.transformer.get_input_embeddings().weight.shape[0]:
             raise PretrainedError(
-                f"{pieces.folder}: {TOKENIZER} has more pieces than there are vectors; do they belong together?"
+                f"{pieces.folder}: {TOKENIZER} has more pieces than the encoder has vectors; are both from the same model?"
             )
         if (most := 1 + config.num_hidden_layers) < layers:
             raise PretrainedError(
-                f"{pieces.folder}: it has {most} layers, with that of the pieces, and the model reads {layers}"
+                f"{pieces.folder}: it has {most} layers, including the embeddings, and the model reads {layers}"
             )
 
     @property
     def width(self) -> int:
-        """Length of its vectors."""
+        """The length of the vectors."""
         return int(self.transformer.config.hidden_size)
 
     def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """float16[tokens, layers, width], known or computed now.
+        """Return float16[tokens, layers, width], cached or computed now.
 
         Args:
-            pieces: int32[longest, tokens], see Pieces.encode().
+            pieces: int32[longest, tokens], see PretrainedTokenizer.encode().
             offsets: int64[sentences + 1], where sentences begin among the tokens.
         """
         found = np.empty((pieces.shape[1], self.layers, self.width), np.float16)
@@ -136,14 +136,14 @@ class PretrainedEncoder:
                 new.append(number)
             else:
                 found[start:end] = known
-        for some in self._together(new):
+        for some in self._batches(new):
             places = np.concatenate([np.arange(offsets[number], offsets[number + 1]) for number in some])
             lengths = np.diff(offsets)[some]
             with torch.no_grad(), one_thread(self._device):
                 found[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
         return found
 
-    def _together(self, numbers: list[int]) -> list[list[int]]:
+    def _batches(self, numbers: list[int]) -> list[list[int]]:
         size = 1 if self._device.type == "cpu" else batch_sizes.WINDOWS_PER_BATCH
         return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
@@ -152,29 +152,29 @@ class PretrainedEncoder:
         return cast(torch.device, self.transformer.device)
 
     def compute(self, pieces: Tensor, lengths: np.ndarray) -> Tensor:
-        """float32[tokens, layers, width], on the device of the encoder.
+        """Return float32[tokens, layers, width], on the device of the encoder.
 
         Args:
             pieces: int32[longest, tokens].
-            lengths: int[sentences], tokens of each, the root counted.
+            lengths: int[sentences], how many tokens each has, including the root.
         """
         columns = pieces.t().cpu().numpy()
         is_piece = columns >= N_RESERVED
         numbers, sizes = columns[is_piece] - N_RESERVED, is_piece.sum(axis=1)
         before, after = self.pieces.before, self.pieces.after
         read: list[list[int]] = []
-        # Of all that is read, which places count, and whose they are.
+        # For each window: the places whose vectors count, and their tokens.
         taken: list[np.ndarray] = []
         tokens: list[np.ndarray] = []
         ends = np.cumsum(sizes)
         for root, length in zip(np.cumsum(lengths) - lengths, lengths, strict=True):
-            of_words = sizes[root + 1 : root + length]
-            bounds = ends[root] + np.concatenate([[0], np.cumsum(of_words)])
-            for number, window in enumerate(windows(of_words, self._room)):
+            word_sizes = sizes[root + 1 : root + length]
+            bounds = ends[root] + np.concatenate([[0], np.cumsum(word_sizes)])
+            for number, window in enumerate(windows(word_sizes, self._room)):
                 begin, end = int(bounds[window.first]), int(bounds[window.last])
                 kept, kept_end = int(bounds[window.kept]), int(bounds[window.end])
                 places = len(before) + np.arange(kept - begin, kept_end - begin)
-                words = np.repeat(np.arange(window.kept, window.end), of_words[window.kept : window.end])
+                words = np.repeat(np.arange(window.kept, window.end), word_sizes[window.kept : window.end])
                 if number == 0 and before:
                     places, words = np.concatenate([[0], places]), np.concatenate([[-1], words])
                 read.append([*before, *numbers[begin:end].tolist(), *after])
@@ -191,22 +191,22 @@ class PretrainedEncoder:
         return nn.functional.layer_norm(means, means.shape[-1:])
 
     def _hidden(self, read: Sequence[list[int]]) -> Tensor:
-        """float32[windows, longest, layers, width]: what the layers make of some windows."""
+        """Return float32[windows, longest, layers, width], the outputs of the layers for some windows."""
         longest = max(1, *map(len, read)) if read else 1
         ids = torch.zeros(len(read), longest, dtype=torch.int64)
         mask = torch.zeros(len(read), longest, dtype=torch.int64)
-        for row, of_window in enumerate(read):
-            ids[row, : len(of_window)] = torch.tensor(of_window, dtype=torch.int64)
-            mask[row, : len(of_window)] = 1
+        for row, window in enumerate(read):
+            ids[row, : len(window)] = torch.tensor(window, dtype=torch.int64)
+            mask[row, : len(window)] = 1
         parts = (one.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for one in (ids, mask))
         found = []
-        for some, of_some in zip(*parts, strict=True):
-            made = self.transformer(input_ids=some, attention_mask=of_some, output_hidden_states=True)
+        for some_ids, some_mask in zip(*parts, strict=True):
+            made = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=True)
             found.append(torch.stack(made.hidden_states[-self.layers :], dim=2).float())
         return torch.cat(found)
 
     def save(self, folder: Path) -> dict[str, str]:
-        """Writes the encoder, with its weights as they are now; the sums of its files."""
+        """Write the encoder with its current weights; return the checksums of its files."""
         folder.mkdir()
         for name in (CONFIG, TOKENIZER):
             (folder / name).write_bytes((self.pieces.folder / name).read_bytes())
@@ -217,15 +217,15 @@ class PretrainedEncoder:
 
 
 class PretrainedInput(nn.Module):
-    """What goes into an encoder of the vectors of a pretrained one: a mixture of its layers, in a smaller space.
+    """The parser's input from a pretrained encoder: a mixture of its layers, projected to a smaller space.
 
     Args:
-        spec: of the mixture.
+        spec: the sizes of the mixture.
         encoder: the pretrained encoder.
 
     Attributes:
-        spec, encoder: as given.
-        transformer: its module, where it is trained.
+        spec, encoder: as passed.
+        transformer: the pretrained encoder's module, if it is trained; else None.
     """
 
     def __init__(self, spec: PretrainedSpec, encoder: PretrainedEncoder) -> None:
@@ -237,13 +237,13 @@ class PretrainedInput(nn.Module):
         self.transformer = encoder.transformer if spec.tuned else None
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> PretrainedInput:
-        """What ``to(device)`` comes to: the pretrained encoder moves along, also where it is not trained, and so no part."""
+        """Apply ``to(device)`` also to a pretrained encoder that is not trained, and so not part of this module."""
         if self.transformer is None:
             self.encoder.transformer._apply(function, recurse)
         return super()._apply(function, recurse)
 
     def forward(self, pieces: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
-        """float32[tokens, size] from int32[tokens, longest]; see PretrainedEncoder.compute()."""
+        """Return float32[tokens, size] for int32[tokens, longest]; see PretrainedEncoder.compute()."""
         if self.transformer is not None and torch.is_grad_enabled():
             self.transformer.train(dropping)
             found = self.encoder.compute(pieces.t(), lengths)
@@ -257,24 +257,24 @@ class PretrainedInput(nn.Module):
 
 
 def vector_cache() -> Path:
-    """Return the folder of the vectors of training sentences, for all runs of the user; its files can always be deleted."""
+    """Return the folder with vectors of training sentences, shared by all runs of the user; its files can always be deleted."""
     return fetched_models("the cache of vectors, without pretrained.cache=FOLDER,").with_name("optimal-step-pretrained")
 
 
 def key(pieces: np.ndarray) -> bytes:
-    """What tells sentences (int32[longest, tokens]) from one another."""
+    """Return the key of a sentence (int32[longest, tokens]) in ``PretrainedEncoder.known``."""
     return hashlib.sha256(np.ascontiguousarray(pieces).tobytes()).digest()
 
 
 def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Path) -> None:
-    """Makes the vectors of the sentences known, which are computed unless a file of the folder has them.
+    """Add the vectors of the sentences to ``encoder.known``; compute those that no file of the folder has.
 
-    A file is called by the sums of the encoder, the layers and the sentences, and by what else decides on the last digits.
+    The name of a file is a hash of the encoder, the layers, the sentences, and all else that vectors depend on.
 
     Args:
         encoder: the encoder.
-        parts: sentences, of whose values only the pieces are there; each has a file of its own.
-        folder: of the files; made if it is not there.
+        parts: sentences with the values of the pieces only; each part has its own file.
+        folder: the folder of the files, created if needed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_old_temporaries(folder)
@@ -293,16 +293,16 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
                 with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
                     for first, last in part.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
                         some = part.span(first, last)
-                        of_some = encoder.vectors(some.values, some.offsets)
-                        file.write(of_some.astype("<f2").tobytes())
-                        bar.update(len(of_some))
+                        vectors = encoder.vectors(some.values, some.offsets)
+                        file.write(vectors.astype("<f2").tobytes())
+                        bar.update(len(vectors))
             found = _read(path, shape)
             assert found is not None, "it has just been written"
         encoder.known |= {one: found[start:end] for one, (start, end) in zip(keys, spans, strict=True)}
 
 
 def _read(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
-    """What a file holds; None if it is not there, or is no such file."""
+    """Return the vectors in a file; None if the file is missing or has another format."""
     if not math.prod(shape):
         return np.empty(shape, np.float16)
     try:
@@ -312,13 +312,13 @@ def _read(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
     return found if found.dtype == np.float16 and found.shape == shape else None
 
 
-def _load(pieces: Pieces) -> tuple[Any, int]:
-    """The module, and how many pieces it reads at a time."""
+def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
+    """Return the module of transformers, and how many pieces it reads at a time."""
     transformers, folder = package(), pieces.folder
     _check_config(folder)
     said, shown = transformers.logging, transformers.logging.is_progress_bar_enabled()
     verbosity = said.get_verbosity()
-    with torch.random.fork_rng(devices=[]):  # weights that are not there would be drawn
+    with torch.random.fork_rng(devices=[]):  # transformers draws missing weights
         try:
             said.set_verbosity_error()
             said.disable_progress_bar()
@@ -329,9 +329,9 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
                 trust_remote_code=False,
                 local_files_only=True,
                 output_loading_info=True,
-                ignore_mismatched_sizes=True,  # they are told, too
+                ignore_mismatched_sizes=True,  # reported in info
             )
-        except Exception as error:  # of any model that transformers knows
+        except Exception as error:  # any model of transformers may raise any error
             raise PretrainedError(f"{folder}: transformers cannot load this encoder ({error})") from error
         finally:
             said.set_verbosity(verbosity)
@@ -343,9 +343,9 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
     wrong = [f"{name} is missing" for name in missing]
     wrong += [f"{name} has another size" for name, *_ in info["mismatched_keys"]]
     if wrong:
-        raise PretrainedError(f"{folder}: {wrong[0]} in the weights; is {CONFIG} that of another model?")
+        raise PretrainedError(f"{folder}: {wrong[0]} in the weights; is {CONFIG} from another model?")
     if getattr(model, "pooler", None) is not None:
-        model.pooler = None  # of the whole sentence
+        model.pooler = None  # unused: it makes a vector of the whole sentence
     if config.is_encoder_decoder:
         model = model.get_encoder()
     room = getattr(config, "max_position_embeddings", None) or 0
@@ -357,7 +357,7 @@ def _load(pieces: Pieces) -> tuple[Any, int]:
 
 
 def _check_config(folder: Path) -> None:
-    """Refuses sizes that the weights cannot have: what is made of them would not fit into memory."""
+    """Refuse sizes that do not fit the weights: a model of such sizes may not fit into memory."""
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         tensors = numbers = 0
@@ -370,25 +370,25 @@ def _check_config(folder: Path) -> None:
             if isinstance(value, int) and value > (tensors if field.endswith("layers") else numbers):
                 raise ValueError(f"{CONFIG}: {field}={value:,} is more than the weights have")
         if "quantization_config" in config:
-            raise ValueError(f"{CONFIG}: its weights are quantized; take one whose are not")
+            raise ValueError(f"{CONFIG}: its weights are quantized; choose an encoder without quantization")
     except (OSError, ValueError, AttributeError, SafetensorError) as error:
         raise PretrainedError(f"{folder}: this pretrained encoder cannot be read ({error})") from error
 
 
 _computing = Lock()
-_threads: list[int] = []  # for each of those who compute with one thread, how many there were before the first of them
+_threads: list[int] = []  # one entry for each caller inside one_thread(): torch's number of threads before the first entered
 
 
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
-    """Lets torch compute on a CPU with one thread, and afterwards with as many as the first of those who compute so had."""
+    """Let torch compute on a CPU with one thread; the last caller to leave restores the number of threads."""
     if device.type != "cpu":
         yield
         return
     with _computing:
         _threads.append(_threads[0] if _threads else torch.get_num_threads())
         torch.set_num_threads(1)
-        torch.get_num_threads()  # a new thread takes over what others have set at its first question, which would be within
+        torch.get_num_threads()  # at its first question, a new thread takes over the number that others have set: ask now
     try:
         yield
     finally:

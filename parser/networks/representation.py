@@ -1,9 +1,9 @@
-"""Token representations: what a token is to the classifier, as vectors that feature slots read at a position.
+"""Token representations: the vectors of tokens that feature slots read.
 
-A slot (transitions/features.py) reads a number at a node, and a representation says which vector the number stands for. There
-are two kinds. *Static*: slots read the values of attributes, and a value has the same vector in every sentence
-(AttributeEmbeddings, below). *Contextual*: slots read the token itself (the attribute ``token``), and its vector depends on its
-whole sentence (bilstm.py). The relations that the parser gives to nodes are embedded the same way in both.
+A slot (transitions/features.py) reads a number at a node, and a representation has a vector for the number. There are two
+kinds. *Static*: slots read the values of attributes, and a value has the same vector in every sentence (AttributeEmbeddings).
+*Contextual*: slots read the token itself (the attribute ``token``), and its vector depends on its whole sentence (bilstm.py).
+Both embed the relations that the parser gives to nodes in the same way.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from parser.networks.layers import draw_vectors
 
 
 class Embeddings(nn.Module):
-    """The vectors of the values of some attributes: one for each value, or, where values are sets, for each element of one.
+    """The vectors of the values of some attributes: one for each value or, if values are sets, for each element.
 
     Args:
         embeddings: by attribute, how it is embedded.
-        n_values: by attribute, how many values there are (reserved ones included); other attributes may be there too.
-        elements: by attribute, the elements of its values, for those attributes whose values are sets (SetVocabulary).
+        n_values: by attribute, how many values there are, including reserved ones; may have further attributes.
+        elements: by attribute whose values are sets (SetVocabulary), their elements.
 
     Attributes:
-        vectors: by attribute, float32[values, size], or float32[elements, size] where the values are sets.
-        sizes: by attribute in the given order, the length of a vector.
+        vectors: by attribute, float32[values, size], or float32[elements, size] if the values are sets.
+        sizes: by attribute, in the order of ``embeddings``, the length of a vector.
     """
 
     def __init__(
@@ -50,27 +50,27 @@ class Embeddings(nn.Module):
             self.vectors[name] = nn.Parameter(torch.empty(n_vectors, embedding.size), requires_grad=embedding.trained)
 
     def initialize(self, order: Iterable[str]) -> None:
-        """Draws the vectors of the attributes, in this order; see draw_vectors."""
+        """Draw the vectors of the attributes, in this order; see draw_vectors()."""
         for attribute in order:
             draw_vectors(self.vectors[attribute])
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
-        """Fills in pre-trained vectors: float32[values of the attribute, size]."""
+        """Fill in pretrained vectors: float32[values of the attribute, size]."""
         with torch.no_grad():
             self.vectors[attribute].copy_(torch.from_numpy(matrix))
 
     def matrix(self, attribute: str) -> Tensor:
-        """float32[values, size]: the vectors of the values of an attribute."""
+        """Return float32[values, size], the vectors of the values of an attribute."""
         vectors = self.vectors[attribute]
         return self.set_sums[attribute](vectors) if attribute in self.set_sums else vectors
 
     def matrices(self) -> dict[str, Tensor]:
-        """matrix() of every attribute."""
+        """Return matrix() of every attribute."""
         return {name: self.matrix(name) for name in self.sizes}
 
 
 class SetSums(nn.Module):
-    """From vectors of elements to vectors of values, each the sum of those of its elements."""
+    """Sums the vectors of elements into vectors of values, which are sets of elements."""
 
     values: Tensor
     elements: Tensor
@@ -82,7 +82,7 @@ class SetSums(nn.Module):
         self.register_buffer("elements", torch.from_numpy(elements.elements), persistent=False)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """float32[values, size] from float32[elements, size]."""
+        """Return float32[values, size] for float32[elements, size]."""
         return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(0, self.values, vectors[self.elements])
 
 
@@ -90,12 +90,12 @@ class TokenRepresentation(nn.Module, ABC):
     """The vectors that slots read.
 
     Args:
-        attributes: what slots can read of a token, as FeatureTable needs it.
-        embeddings: the vectors that are the same in every sentence, those of relations too where they are embedded.
+        attributes: what slots can read of a token, for FeatureTable.
+        embeddings: the vectors that are the same in every sentence, including those of embedded relations.
 
     Attributes:
         contextual: whether the vector of a token depends on its sentence.
-        sizes: by attribute that slots read as a vector, its length. Other attributes are one-hot.
+        sizes: the length of the vectors of each attribute that slots read as a vector. Other attributes are one-hot.
     """
 
     contextual: ClassVar[bool]
@@ -107,43 +107,42 @@ class TokenRepresentation(nn.Module, ABC):
         self.sizes = dict(embeddings.sizes)
 
     def initialize(self) -> None:
-        """Draws new vectors, from torch's global generator."""
+        """Draw new vectors, from torch's global generator."""
         self.embeddings.initialize(sorted(self.embeddings.sizes))
 
     @abstractmethod
     def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
-        """By attribute in ``sizes``, float32[values, size]: the vectors of the numbers that slots read, without dropout.
+        """Return the vectors of the numbers that slots read, without dropout: by attribute, float32[values, size].
 
         Args:
-            sentences: those that the slots are read in; only a contextual representation needs them.
+            sentences: the sentences in which slots are read; only a contextual representation needs them.
         """
 
     def fixed_vectors(self) -> dict[str, Tensor]:
-        """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
+        """Return the first rows of vectors_of(): the vectors that do not depend on sentences."""
         return self.embeddings.matrices()
 
     def frozen(self, int8: bool = False) -> SentenceEncoder | None:
-        """What makes the vectors of tokens with the weights as they are now; None for a static representation.
+        """Return an encoder of tokens with the current weights; None for a static representation.
 
         Args:
-            int8: whether they are stored and multiplied in 8 bits.
+            int8: whether vectors are stored and multiplied in 8 bits.
 
         Raises:
-            Int8Error: they cannot be.
+            Int8Error: the device does not support 8-bit products.
         """
         return None
 
     def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        """By column that is predicted, int32[total]: the number of each token's most probable value, of roots too.
+        """Return the most probable tags, and a function that scores the rules for lemmas; None if lemmas are not predicted.
 
-        The value with number i is ``symbols[i]`` of its vocabulary. Besides, what scores the rules for the lemmas of the
-        tokens; None where they are not predicted.
+        Tags are, by predicted column, int32[total], roots included; number i is ``symbols[i]`` of the column's vocabulary.
         """
         return {}, None
 
     @abstractmethod
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
-        """Fills in pre-trained vectors: float32[values of the attribute, size]."""
+        """Fill in pretrained vectors: float32[values of the attribute, size]."""
 
 
 class AttributeEmbeddings(TokenRepresentation):

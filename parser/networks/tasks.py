@@ -1,23 +1,22 @@
-"""Auxiliary tasks of an encoder: tags, which the layers above may read, lemmas, and heads, in training and for reranking.
+"""Auxiliary tasks of an encoder: tags, which the layers above may read, lemmas, and heads.
 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
-values is a softmax over the products of the token's vector with a vector for each value. What the layers above read is the
-tag's expected vector, under the distribution, of a second table. Where values are sets, as those of feats are, the vectors of
-both tables have a part that is the sum of vectors of the elements, so that what is learned of ``Case=Nom`` serves every value
-that has it.
+values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected
+vector of the tag, under this distribution, from a second table. If values are sets, as in feats, the vectors of both tables
+include the sum of vectors of the elements: what is learned of ``Case=Nom`` serves every value that contains it.
 
-*Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py), after a hidden layer, the sum of a vector of
-each affix of the form, of trigrams within it, and of the expected vectors of its tags. A rule's vector has a part that is the
-sum of those of its casing, of what it does at the front, and at the end. They are learned after the parser
-(training/lemma_training.py), and change nothing else of it: learned along with it (Straka 2018, Section 3.2), in one run, they
-cost 0.5 LAS on UD 2.2 hu.
+*Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer is the sum of the vectors
+of the form's affixes and trigrams, and of the expected vectors of its tags. A rule's vector includes the sum of the vectors of
+its casing, its edit at the front, and its edit at the end. Lemmas are learned after the parser (training/lemma_training.py),
+and change nothing else: learned at the same time (Straka 2018, Section 3.2), in one run, they cost 0.5 LAS on UD 2.2 hu.
 
-*Heads* (Dozat and Manning 2017, Section 2.2). A biaffine classifier finds each word's head, another the relation to it, both
-from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
-only from the configurations that the parser visits. Parsing asks them where transitions point to heads (system=pointer); else
-only a beam may, to choose among its trees (inference/biaffine.py).
+*Heads* (Dozat and Manning 2017, Section 2.2). One biaffine classifier finds each word's head, another the relation, both from
+the vectors of two tokens. They need the same knowledge about words as the parser, and learn it from all pairs of words, not
+only from the configurations that the parser visits. Parsing uses them if transitions point to heads (system=pointer); they may
+also choose among the trees of a beam (inference/biaffine.py).
 
-By name of a parameter, ``labels`` says what its rows belong to; these rows are kept as values grow (model/extension.py).
+``labels`` says, by name of a parameter, which value each row belongs to; rows are kept when values are added
+(model/extension.py).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear
 from parser.networks.representation import SetSums
 
-# Of the vectors that lemmas are learned with, at the beginning.
+# The standard deviation of the lemma scorer's vectors at the beginning.
 _LEMMA_DEVIATION = 0.1
 
 
@@ -43,7 +42,7 @@ class Tagger(nn.Module):
     """Distributions over tags, and expected vectors.
 
     Args:
-        spec: its sizes.
+        spec: the sizes of the tagger.
         width: the length of the vectors of tokens.
         tags: by task, its values.
     """
@@ -63,16 +62,16 @@ class Tagger(nn.Module):
         return self.spec.size * len(self.inputs)
 
     def scores(self, tokens: Tensor) -> dict[str, Tensor]:
-        """By task, float32[..., values]: scores (logits) of the values, from float32[..., width]."""
+        """Return scores (logits) for tokens (float32[..., width]): by task, float32[..., values]."""
         return {task: tokens @ output().t() + self.biases[task] for task, output in self.outputs.items()}
 
     def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
-        """float32[..., size]: the expected vectors under the distributions with these scores."""
+        """Return float32[..., size], the expected vectors under the distributions with these scores."""
         return torch.cat([scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1)
 
 
 class _ValueVectors(nn.Module):
-    """float32[values, size]: a vector for each value of a vocabulary; of sets, their elements' vectors are added."""
+    """A vector for each value of a vocabulary, float32[values, size]; for sets, their elements' vectors are added."""
 
     def __init__(self, shapes: Shapes, name: str, values: Vocabulary, drawn: bool = True) -> None:
         super().__init__()
@@ -96,7 +95,7 @@ class LemmaScorer(nn.Module):
     """Scores of rules for lemmas.
 
     Args:
-        spec: its sizes.
+        spec: the sizes of the scorer.
         tags: by task of the tagger, its values.
         rules: the rules.
     """
@@ -112,9 +111,9 @@ class LemmaScorer(nn.Module):
         self.requires_grad_(False)  # until it learns, after the parser
 
     def initialize(self, anew: bool = True) -> None:
-        """Draws its vectors, from torch's global generator, and lets them be learned.
+        """Draw the vectors, from torch's global generator, and make them trainable.
 
-        ``anew``: whether all of them are drawn; else those that are zero, as what is new to a model is.
+        ``anew``: whether all of them are drawn; else only those that are zero, because they are new to the model.
         """
         self.requires_grad_(True)
         with torch.no_grad():
@@ -124,7 +123,7 @@ class LemmaScorer(nn.Module):
                     parameter.copy_(drawn if anew else torch.where(parameter == 0, drawn, parameter))
 
     def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
-        """float32[forms, rules] (logits).
+        """Return float32[forms, rules], scores (logits).
 
         Args:
             forms: the forms.
@@ -143,12 +142,12 @@ class LemmaScorer(nn.Module):
 
 
 class BiaffineScorer(nn.Module):
-    """Scores of heads, and of relations to given heads.
+    """Scores of heads, and of relations to known heads.
 
     Args:
-        spec: its sizes.
+        spec: the sizes of the scorer.
         width: the length of the vectors of tokens.
-        relations: those that are told apart.
+        relations: the relations.
     """
 
     def __init__(self, spec: BiaffineSpec, width: int, relations: Sequence[str]) -> None:
@@ -164,13 +163,13 @@ class BiaffineScorer(nn.Module):
         self.labels: dict[str, Labels] = {f"relation_product.{kind}": relations for kind in ("weight", "bias")}
 
     def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
-        """Minus the logarithms of the probabilities of the gold head and of the gold relation to it, mean over the words.
+        """Return the sum of the mean losses of heads and relations: minus the log probabilities of the gold ones.
 
         Args:
-            tokens: float32[tokens, width], the vectors, sentence by sentence; the artificial root is the first of each.
-            grid: where the tokens are in their sentences.
-            heads: int64[tokens], the positions of the heads in the sentences; negative where there is none.
-            relations: int64[tokens], relations; negative where there is none to learn.
+            tokens: float32[tokens, width], vectors, sentence by sentence; the artificial root is the first of each.
+            grid: the places of the tokens.
+            heads: int64[tokens], the positions of the heads in the sentences; negative for the root and unknown heads.
+            relations: int64[tokens], relations; negative for unknown ones.
             dropping: whether dropout is in force.
         """
         read = self._dropped(tokens[grid.elements], dropping)
@@ -190,7 +189,7 @@ class BiaffineScorer(nn.Module):
         return arc_loss + nn.functional.cross_entropy(relation_scores, relations[known])
 
     def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
-        """float32[longest, sentences, longest]: of each token the scores of the tokens of its sentence as its head."""
+        """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of its sentence as its head."""
         dependents = self._vectors(self.arc_dependent, read, dropping).transpose(0, 1)
         heads = self._vectors(self.arc_head, read, dropping).transpose(0, 1)
         scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
@@ -198,21 +197,19 @@ class BiaffineScorer(nn.Module):
         return scores.masked_fill(outside.view(read.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
 
     def _relation_scores(self, dependents: Tensor, heads: Tensor) -> Tensor:
-        """float32[m, relations], as relation_product gives them, in two matrix products, which take a fifth of the time."""
-        of_dependents = (dependents @ self.relation_product.weight.transpose(0, 1).flatten(1)).view(
-            len(heads), -1, heads.shape[1]
-        )
-        return (of_dependents @ heads[:, :, None]).squeeze(2) + self.relation_product.bias
+        """Return float32[m, relations], as relation_product does, by two matrix products, in a fifth of the time."""
+        by_head = (dependents @ self.relation_product.weight.transpose(0, 1).flatten(1)).view(len(heads), -1, heads.shape[1])
+        return (by_head @ heads[:, :, None]).squeeze(2) + self.relation_product.bias
 
     def _vectors(self, layer: nn.Module, read: Tensor, dropping: bool) -> Tensor:
-        """float32[longest, sentences, size]."""
+        """Return float32[longest, sentences, size], the vectors that a layer makes."""
         return self._dropped(nn.functional.leaky_relu(layer(read), SLOPE), dropping)
 
     def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
-        """With the same numbers dropped all through a sentence."""
+        """Return the vectors with dropout; the same numbers are dropped at all tokens of a sentence."""
         return read * bernoulli_mask(read[:1], self.spec.dropout) if dropping and self.spec.dropout else read
 
 
 def _with_one(vectors: Tensor) -> Tensor:
-    """float32[m, size + 1]: a 1 at the end, so that the bilinear form has linear terms, too."""
+    """Return float32[m, size + 1], with a 1 at the end, so that the bilinear form has linear terms."""
     return torch.cat([vectors, vectors.new_ones(len(vectors), 1)], dim=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from parser.data.parts.pretrained import Pieces
+from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.sentences import Sentences
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
@@ -123,7 +123,7 @@ def _cache_vectors(model: Model, network: NetworkPlan, context: RunContext) -> N
     parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
     with context.stopwatch("pretrained"):
         for part, rows in corpus.vocabularies.placed:
-            if isinstance(part, Pieces):
+            if isinstance(part, PretrainedTokenizer):
                 encoded = [Sentences(some.values[rows], some.offsets) for some in parts]
                 cache_vectors(model.readers()[part.name], encoded, folder)
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from parser.data.parts.characters import Characters
-from parser.data.parts.pretrained import CONFIG, HELD, Pieces, PretrainedError, find_encoder, sums_of
+from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, PretrainedTokenizer, find_encoder, sums_of
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def encoder(folder) -> PretrainedEncoder:
-    return PretrainedEncoder(Pieces.of(str(folder)), 3)
+    return PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 3)
 
 
 def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
@@ -68,7 +68,7 @@ def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
 
 def expected(encoder: PretrainedEncoder, forms: list[str]) -> np.ndarray:
     """float32[tokens, layers, width], word by word from what transformers makes of the whole sentence."""
-    pieces = [encoder.pieces.pieces(form)[0][: Pieces.rows] if form else [] for form in forms]
+    pieces = [encoder.pieces.pieces(form)[0][: PretrainedTokenizer.rows] if form else [] for form in forms]
     read = [*encoder.pieces.before, *(one for some in pieces for one in some), *encoder.pieces.after]
     with torch.no_grad():
         layers = encoder.transformer(torch.tensor([read]), output_hidden_states=True).hidden_states
@@ -129,16 +129,16 @@ def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, t
     config = getattr(package, f"{kind}Config")(vocab_size=60, d_model=SIZE, pad_token_id=1, **sizes[kind.lower()])
     shutil.copytree(folder, tmp_path / "both")
     getattr(package, f"{kind}Model")(config).save_pretrained(tmp_path / "both")
-    encoder = PretrainedEncoder(Pieces.of(str(tmp_path / "both")), 3)
+    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "both")), 3)
     sums = encoder.save(tmp_path / "saved")
-    saved = PretrainedEncoder(Pieces(tmp_path / "saved", "saved", sums), 3)
+    saved = PretrainedEncoder(PretrainedTokenizer(tmp_path / "saved", "saved", sums), 3)
     sentences = encoded(encoder, SENTENCES)
     found, again = (one.vectors(sentences.values, sentences.offsets) for one in (encoder, saved))
     assert again.tobytes() == found.tobytes()
     tensors = load_file(tmp_path / "saved" / WEIGHTS)
     save_file({name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}, tmp_path / "saved" / WEIGHTS)
     with pytest.raises(PretrainedError, match="is missing in the weights"):
-        PretrainedEncoder(Pieces.of(str(tmp_path / "saved")), 3)
+        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "saved")), 3)
 
 
 @extras
@@ -147,7 +147,7 @@ def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp
     shutil.copytree(folder, tmp_path / "xlnet")
     config = package.XLNetConfig(vocab_size=60, d_model=SIZE, n_layer=2, n_head=2, d_inner=16)
     package.XLNetModel(config).save_pretrained(tmp_path / "xlnet")
-    encoder = PretrainedEncoder(Pieces.of(str(tmp_path / "xlnet")), 3)
+    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "xlnet")), 3)
     sentences = encoded(encoder, [["the"] * 1000])
     assert np.isfinite(encoder.vectors(sentences.values, sentences.offsets)).all()
 
@@ -182,12 +182,12 @@ def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_
     cache_vectors(encoder, parts, tmp_path / "cache")
     files = {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()}
     assert len(files) == 2
-    other = PretrainedEncoder(Pieces.of(str(folder)), 3)
+    other = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 3)
     monkeypatch.setattr(other, "compute", None)
     cache_vectors(other, parts, tmp_path / "cache")
     assert other.vectors(parts[0].values, parts[0].offsets).tobytes() == without.tobytes()
     assert {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()} == files
-    fewer = PretrainedEncoder(Pieces.of(str(folder)), 2)
+    fewer = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 2)
     cache_vectors(fewer, parts, tmp_path / "cache")
     assert len([*(tmp_path / "cache").iterdir()]) == 4
 
@@ -269,7 +269,7 @@ def test_pieces_stand_after_all_other_values(encoder):
     words.forms = ["the", "w1"]
     both = Vocabularies({"form": Vocabulary(["w1"])}, [encoder.pieces, Characters(["a"], 3)])
     values = both.encode([words]).values
-    assert both.n_rows == len(values) == 1 + 3 + Pieces.rows
+    assert both.n_rows == len(values) == 1 + 3 + PretrainedTokenizer.rows
     np.testing.assert_array_equal(values[4:], encoder.pieces.encode_forms([words.forms]))
 
 
@@ -280,7 +280,7 @@ def test_a_byte_level_tokenizer_reads_the_blank_before_a_word(folder, tmp_path):
     made = package.Tokenizer(package.models.BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))
     made.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.save(str(tmp_path / "bytes" / TOKENIZER))
-    pieces = Pieces.of(str(tmp_path / "bytes"))
+    pieces = PretrainedTokenizer.of(str(tmp_path / "bytes"))
     assert pieces.encode_forms([["a"]])[0, 1] == N_RESERVED + 2
     assert (pieces.before, pieces.after) == ([], [])
 
@@ -330,13 +330,13 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
     change, message = FAULTS[fault]
     change(write_transformer(tmp_path / "encoder"))
     with pytest.raises(PretrainedError, match=message):
-        PretrainedEncoder(Pieces.of(str(tmp_path / "encoder")), 2)
+        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "encoder")), 2)
 
 
 @extras
 def test_more_layers_than_there_are(folder):
     with pytest.raises(PretrainedError, match="it has 3 layers"):
-        PretrainedEncoder(Pieces.of(str(folder)), 4)
+        PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 4)
 
 
 @extras
@@ -346,11 +346,11 @@ def test_an_encoder_that_is_not_there(tmp_path, folder):
     with pytest.raises(PretrainedError, match=r"it has not been fetched \(hf download no-such/model\)"):
         find_encoder("no-such/model")
     sums = sums_of(folder)
-    assert Pieces.needed_by(tmp_path, str(folder), sums).folder == folder
+    assert PretrainedTokenizer.needed_by(tmp_path, str(folder), sums).folder == folder
     with pytest.raises(PretrainedError, match=rf"is not there .* make a link to it, as .*{HELD}"):
-        Pieces.needed_by(tmp_path, str(tmp_path / "no"), sums)
+        PretrainedTokenizer.needed_by(tmp_path, str(tmp_path / "no"), sums)
     with pytest.raises(PretrainedError, match=rf"the SHA-256 sum of {WEIGHTS} differs"):
-        Pieces.needed_by(tmp_path, str(folder), sums | {WEIGHTS: "0"})
+        PretrainedTokenizer.needed_by(tmp_path, str(folder), sums | {WEIGHTS: "0"})
 
 
 @extras
@@ -364,13 +364,13 @@ def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkey
 
     transformers()
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    pieces = Pieces.of("some/model", download=True)
+    pieces = PretrainedTokenizer.of("some/model", download=True)
     assert (pieces.source, pieces.folder) == ("some/model", folder)
-    assert Pieces.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
+    assert PretrainedTokenizer.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
     assert asked == [("some/model", False), ("some/model", True)]
 
 
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
-        Pieces.of(str(tmp_path))
+        PretrainedTokenizer.of(str(tmp_path))

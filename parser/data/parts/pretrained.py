@@ -116,7 +116,7 @@ def sums_of(folder: Path) -> dict[str, str]:
     return {name: sha256_of(folder / name) for name in files_of(folder)}
 
 
-class Pieces(PieceReader):
+class PretrainedTokenizer(PieceReader):
     """How a pretrained encoder segments forms.
 
     Args:
@@ -151,7 +151,7 @@ class Pieces(PieceReader):
         self.before, self.after = whole.special_tokens()
 
     @classmethod
-    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Pieces | None:
+    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> PretrainedTokenizer | None:
         """Return the pieces of the encoder that a plan names.
 
         Raises:
@@ -166,7 +166,9 @@ class Pieces(PieceReader):
         made.held, made._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
         return made
 
-    def extended(self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]) -> Pieces:
+    def extended(
+        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+    ) -> PretrainedTokenizer:
         same = copy(self)
         same.held |= wanted.pretrained is not None and wanted.pretrained.save
         return same
@@ -201,7 +203,7 @@ class Pieces(PieceReader):
         return {self.name: {"name": self.source, "sha256": sums}}
 
     @classmethod
-    def read(cls, contents: Contents) -> Pieces | None:
+    def read(cls, contents: Contents) -> PretrainedTokenizer | None:
         """Return the pieces of the encoder that a folder names.
 
         Raises:
@@ -230,14 +232,14 @@ class Pieces(PieceReader):
             raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
 
     @classmethod
-    def of(cls, name: str, *, download: bool = False) -> Pieces:
+    def of(cls, name: str, *, download: bool = False) -> PretrainedTokenizer:
         """Those of an encoder; see find_encoder()."""
         package()
         folder = find_encoder(name, download=download)
         return cls(folder, str(folder.absolute()) if Path(name).is_dir() else name, sums_of(folder))
 
     @classmethod
-    def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> Pieces:
+    def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> PretrainedTokenizer:
         """Those of the encoder that a model needs: the one that it holds, or else the one that it was trained with.
 
         Args:
