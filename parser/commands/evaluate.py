@@ -4,7 +4,7 @@ The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the 
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
 input. Where HEAD or DEPREL is _ in GOLD, it is not known and does not count; --by and --confusion need all.
 
-With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
+With --by, LAS also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
 arc; for precision, words are grouped by the system's own tree. With --confusion, the most frequent wrong relations.
 """
 

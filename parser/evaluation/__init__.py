@@ -1,4 +1,4 @@
-"""Evaluation of parsers: attachment scores, and two files compared as by the official script of CoNLL 2018."""
+"""Evaluation of parsers: attachment scores, and the comparison of two files, as by the official script of CoNLL 2018."""
 
 from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal

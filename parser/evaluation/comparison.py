@@ -1,8 +1,8 @@
 """Word-by-word error analysis: accuracy by relation, length, distance, depth and projectivity,
 confusion of relations, and intervals and tests over sentences.
 
-Counts are those of scores.py: a group's recall is over the gold words of the group, its precision over the system's, where the
-system's own tree says which group a word of it is in; so the groups of ``by`` sum up to the LAS of evaluate_files.
+Words count as in scores.py. A group's recall is over its gold words, its precision over its system words; the system's own tree
+assigns system words to groups. So the groups of ``by`` sum up to the LAS of evaluate_files.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from parser.conllu.checks import EMPTY, ConlluError
 from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align, read_text
 from parser.evaluation.scores import NOT_ALIGNED, Score, nonprojective_edges, text_difference
 
-SAMPLES = 2000  # of the bootstrap, and swaps of the test
-_NOTHING = "(none)"  # in place of the relation of a word that the system's file does not have
-_MAX_BIN = 7  # distances and depths from here on are one group
+SAMPLES = 2000  # samples of the bootstrap, and swaps of the randomization test
+_NOTHING = "(none)"  # the relation of a gold word without an aligned system word
+_MAX_BIN = 7  # longer distances and depths are in the same group
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A system's file against the gold one. Words are numbered over the whole file, arrays have an entry for each gold word.
+    """A comparison of a system's file with the gold one. Words are numbered over the whole file.
 
     Attributes:
         gold, system: the files.
-        aligned: int64[gold words], the word of the system's file, or NOT_ALIGNED.
-        attached: bool[gold words], whether that word's head is the right one.
-        labelled: bool[gold words], whether its relation is right, too, subtypes included.
-        sentences: int64[gold words], the number of the gold word's sentence, from 0.
-        system_sentences: int64[system words], the same of the gold sentence in which a word of the system's file begins.
+        aligned: int64[gold words], the aligned system word, or NOT_ALIGNED.
+        attached: bool[gold words], whether the aligned word has the right head.
+        labelled: bool[gold words], whether it has the right head and relation, subtypes included.
+        sentences: int64[gold words], the number of the word's sentence, from 0.
+        system_sentences: int64[system words], the number of the gold sentence in which the word begins.
     """
 
     gold: EvaluatedText
@@ -46,19 +46,19 @@ class Comparison:
     system_sentences: np.ndarray
 
     def las_counts(self) -> np.ndarray:
-        """int64[sentences, 3]: of each gold sentence the right words, the gold words and the system's words."""
+        """Return int64[sentences, 3]: for each gold sentence the number of right words, gold words and system words."""
         n = len(self.gold.sentences)
         right = np.bincount(self.sentences[self.labelled], minlength=n)
         return np.stack([right, self.sentence_sizes(), np.bincount(self.system_sentences, minlength=n)], axis=1)
 
     def uas_counts(self) -> np.ndarray:
-        """The same with the words whose head is right."""
+        """Return the same as las_counts(), but words with the right head count as right."""
         counts = self.las_counts()
         counts[:, 0] = np.bincount(self.sentences[self.attached], minlength=len(counts))
         return counts
 
     def by(self, what: str) -> dict[str, Score]:
-        """LAS by group of words; the groups in their natural order, relations with the most frequent first.
+        """Return LAS by group of words, in the groups' natural order, or the most frequent relation first.
 
         Args:
             what: one of GROUPINGS.
@@ -69,32 +69,32 @@ class Comparison:
         if what not in GROUPINGS:
             raise ValueError(f"words cannot be grouped by {what!r}, only by {', '.join(GROUPINGS)}")
         gold, system = GROUPINGS[what](self.gold), GROUPINGS[what](self.system)
-        of_gold, of_system = Counter(gold), Counter(system)
+        gold_counts, system_counts = Counter(gold), Counter(system)
         right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)
         is_aligned = Counter(group for group, word in zip(gold, self.aligned.tolist(), strict=True) if word >= 0)
-        groups = sorted(of_gold.keys() | of_system.keys())
+        groups = sorted(gold_counts.keys() | system_counts.keys())
         if what == "relation":
-            groups.sort(key=lambda group: -of_gold[group])
+            groups.sort(key=lambda group: -gold_counts[group])
         return {
             str(group[-1] if isinstance(group, tuple) else group): Score(
-                right[group], of_gold[group], of_system[group], is_aligned[group]
+                right[group], gold_counts[group], system_counts[group], is_aligned[group]
             )
             for group in groups
         }
 
     def confusion(self) -> Counter[tuple[str, str]]:
-        """How often a gold relation met a relation of the system, whether or not the head is right."""
+        """Count the pairs of a gold relation and the system's relation, whether or not the head is right."""
         found: Counter[tuple[str, str]] = Counter()
         for g, s in enumerate(self.aligned.tolist()):
             found[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
         return found
 
     def sentence_sizes(self) -> np.ndarray:
-        """int64[sentences]: the words of each gold sentence."""
+        """Return int64[sentences], the number of words of each gold sentence."""
         return np.bincount(self.sentences, minlength=len(self.gold.sentences))
 
     def worst(self, most: int) -> list[int]:
-        """The numbers, from 0, of the gold sentences with the most wrong words, the worst first; those with none left out."""
+        """Return the numbers, from 0, of the gold sentences with the most wrong words, at least one each, the worst first."""
         counts = self.las_counts()
         wrong = counts[:, 1] - counts[:, 0]
         order = np.argsort(-wrong, kind="stable")[:most]
@@ -102,11 +102,11 @@ class Comparison:
 
 
 def compare(gold: str | Path, system: str | Path) -> Comparison:
-    """Compares a file of trees with the gold ones; raises what evaluate_files raises."""
+    """Compare a file of trees with the gold file; raise as evaluate_files() does."""
     gold_text, system_text = read_text(gold, partial=True), read_text(system)
     if UNKNOWN in gold_text.parents or EMPTY in gold_text.relations:
-        fix = "give a gold file of whole trees; evaluate without --by and --confusion takes this one"
-        raise ConlluError(f"{gold}: some HEAD or DEPREL is _, and only whole trees are compared word by word; {fix}")
+        fix = "give a gold file of complete trees, or omit --by and --confusion"
+        raise ConlluError(f"{gold}: some HEAD or DEPREL is _, but a comparison word by word needs complete trees; {fix}")
     if gold_text.characters != system_text.characters:
         raise ConlluError(text_difference(gold_text, system_text))
     pairs = align(gold_text.spans, system_text.spans)
@@ -127,12 +127,12 @@ def compare(gold: str | Path, system: str | Path) -> Comparison:
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
-    """float64[...]: the percentage of sums of las_counts() (int64[..., 3])."""
+    """Return float64[...], the F1 in percent for sums of las_counts() (int64[..., 3])."""
     return 200.0 * counts[..., 0] / np.maximum(1, counts[..., 1] + counts[..., 2])
 
 
 def interval(counts: np.ndarray) -> tuple[float, float]:
-    """The middle 95% of the F1 of samples of the sentences, drawn with replacement (percentile bootstrap, Efron 1979)."""
+    """Return the middle 95% of the F1 of samples of sentences, drawn with replacement (percentile bootstrap, Efron 1979)."""
     n = len(counts)
     draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=SAMPLES)
     low, high = np.percentile(f1(draws @ counts), (2.5, 97.5))
@@ -140,10 +140,10 @@ def interval(counts: np.ndarray) -> tuple[float, float]:
 
 
 def randomization_test(one: np.ndarray, other: np.ndarray) -> float:
-    """The two-sided p of paired approximate randomization (Noreen 1989; Yeh 2000).
+    """Return the two-sided p of paired approximate randomization (Noreen 1989; Yeh 2000).
 
-    It is the share of the swaps, in which the systems exchange their outputs of random sentences, after which their F1 differ
-    at least as much as before; the swap of nothing counts, too.
+    In a swap, the systems exchange their outputs for random sentences. p is the share of swaps after which their F1 differ at
+    least as much as before; the swap of nothing is one of them.
 
     Args:
         one, other: las_counts() or uas_counts() of two systems against the same gold file.
@@ -156,7 +156,7 @@ def randomization_test(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _lengths(text: EvaluatedText) -> list[Any]:
-    """Of a word, the length of its sentence in words, ten to a group."""
+    """Return, for each word, the length of its sentence in words, in groups of ten lengths."""
     bounds = np.searchsorted(text.spans.starts, [start for start, _ in text.sentences])
     sizes = np.diff([*bounds, len(text.spans)])
     groups: list[Any] = []
@@ -167,12 +167,12 @@ def _lengths(text: EvaluatedText) -> list[Any]:
 
 
 def _distances(text: EvaluatedText) -> list[Any]:
-    """How far a word's head is."""
+    """Return how far each word's head is."""
     return [(0, "root") if head == ROOT else _binned(abs(head - word)) for word, head in enumerate(text.parents)]
 
 
 def _depths(text: EvaluatedText) -> list[Any]:
-    """How many arcs a word is below the artificial root."""
+    """Return how many arcs each word is below the artificial root."""
     depths: list[int] = [0] * len(text.parents)
     for word in range(len(depths)):
         path = []
@@ -187,7 +187,7 @@ def _depths(text: EvaluatedText) -> list[Any]:
 
 
 def _projectivities(text: EvaluatedText) -> list[Any]:
-    """Whether an arc is projective. O(words times their distance)."""
+    """Return whether each word's arc is projective, in O(words times their distance)."""
     others = set(nonprojective_edges([1 + head for head in text.parents]))  # words from 1 on, ROOT as 0
     return ["not projective" if word in others else "projective" for word in range(1, 1 + len(text.parents))]
 
@@ -196,7 +196,7 @@ def _binned(number: int) -> tuple[int, str]:
     return (number, str(number)) if number < _MAX_BIN else (_MAX_BIN, f"{_MAX_BIN} or more")
 
 
-# By name, the group of each word of a file, which may be a tuple (order, name).
+# By name of a grouping: a function that returns each word's group, a name or a tuple (order, name).
 GROUPINGS: dict[str, Callable[[EvaluatedText], Sequence[Any]]] = {
     "relation": lambda text: text.relations,
     "length": _lengths,

@@ -1,18 +1,18 @@
-"""Files of trees as their evaluation needs them: every word a span of the text; and which word of one is which of another.
+"""Files of trees for evaluation: every word is a span of the text; and the alignment of the words of two files.
 
-Two files may be tokenized and segmented differently. The definition is that of the CoNLL 2018 shared task
+Two files may be tokenized and segmented differently. Words are aligned as in the CoNLL 2018 shared task
 (https://universaldependencies.org/conll18/evaluation.html, and the notes "Description of word matching" of the official
-script). Both files must have the same characters, white space left out; a token is a span of them. A word that is a token is
-aligned with the word of the same span. Around multiword tokens there are regions: spans, as small as possible, that no
-multiword token of either file sticks out of; the words of a region are aligned by a longest common subsequence of their forms
-in lower case.
+script). Both files must have the same characters, except white space; a token is a span of characters. A word that is a token
+is aligned with the word of the same span. Around multiword tokens there are regions: spans, as small as possible, so that no
+multiword token of either file crosses their borders. The words of a region are aligned by a longest common subsequence of
+their forms in lower case.
 
 Where the official script departs from that description, so does this module, to give the same numbers:
 
-* when a multiword token is met, the region opens at the next word of the other file that is not aligned yet, or at the one
-  after it if that word begins earlier than the multiword token. Further words before the multiword token belong to the region.
-* a region grows by whichever word begins first, and ends when the next word of either file does not lie within it; a word met
-  before that may stick out of it.
+* at a multiword token, the region opens at the next word of the other file that is not aligned yet, or at the word after it if
+  that word begins earlier than the multiword token. Further words before the multiword token belong to the region.
+* a region grows by the word that begins first, and ends when the next word of neither file lies within it; a word met before
+  that may end outside.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UNKNOWN_HEAD, UPOS,
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 
-ROOT, UNKNOWN = -1, -3  # in place of a parent's number
+ROOT, UNKNOWN = -1, -3  # special parents
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# As the shared task lists them. CLAS, MLAS and BLEX count the words that have a relation of content words.
+# The lists of the shared task. CLAS, MLAS and BLEX count words with a relation of content words.
 CONTENT_RELATIONS = _names("""
     nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse nmod appos nummod acl amod conj fixed
     flat compound list parataxis orphan goeswith reparandum root dep
@@ -47,16 +47,16 @@ UNIVERSAL_FEATURES = _names("""
     Evident Polarity Person Polite
 """)
 
-# The spaces of Unicode, which a file may have within tokens and another between them. There is none beyond U+3000.
+# The spaces of Unicode, none of which is beyond U+3000. One file may have them within tokens, another file between tokens.
 _NO_SPACES = dict.fromkeys(code for code in range(0x3001) if category(chr(code)) == "Zs")
 
 
 @dataclass(slots=True)
 class Spans:
-    """The words of a file as spans of its characters, white space left out; one entry per word of the whole file.
+    """The words of a file as spans of its characters without white space; one entry per word of the whole file.
 
     Attributes:
-        starts, ends: the first character of the word's token and the one after its last; shared in a multiword token.
+        starts, ends: the first character of the word's token, and its end; the words of a multiword token share both.
         in_multiword: whether the word is part of a multiword token.
         forms: the forms in lower case.
     """
@@ -70,33 +70,33 @@ class Spans:
         return len(self.starts)
 
     def append(self, start: int, end: int, in_multiword: bool, form: str) -> None:
-        """Adds a word."""
+        """Add a word."""
         self.starts.append(start)
         self.ends.append(end)
         self.in_multiword.append(in_multiword)
         self.forms.append(form.lower())
 
     def within(self, word: int, end: int) -> bool:
-        """Whether there is such a word and it lies in a region that ends before the character ``end``."""
+        """Return whether the word exists and lies in a region that ends before the character ``end``."""
         if word >= len(self):
             return False
         return self.starts[word] < end if self.in_multiword[word] else self.ends[word] <= end
 
 
 def universal(relation: str) -> str:
-    """The relation without its subtype."""
+    """Return a relation without its subtype."""
     return relation.partition(":")[0]
 
 
 @dataclass(slots=True)
 class EvaluatedText:
-    """A file of trees; lists with one entry per word, per token or per sentence of the whole file."""
+    """A file of trees; the lists have one entry per word, per token or per sentence of the whole file."""
 
     path: str
-    characters: str = ""  # of all tokens
-    tokens: list[tuple[int, int]] = field(default_factory=list)  # as spans of the characters
+    characters: str = ""  # the characters of all tokens
+    tokens: list[tuple[int, int]] = field(default_factory=list)  # spans of the characters
     sentences: list[tuple[int, int]] = field(default_factory=list)
-    token_lines: list[int] = field(default_factory=list)  # where the tokens stand in the file, from 1
+    token_lines: list[int] = field(default_factory=list)  # the line of each token in the file, from 1
     sentence_names: list[tuple[int, str]] = field(default_factory=list)  # number from 1 and sent_id
     spans: Spans = field(default_factory=Spans)
     parents: list[int] = field(default_factory=list)  # numbers of words in the file, or ROOT, or UNKNOWN
@@ -110,22 +110,22 @@ class EvaluatedText:
 
     @property
     def content(self) -> list[bool]:
-        """bool[words]: whether the word has the relation of a content word."""
+        """Return bool[words], whether the word has the relation of a content word."""
         return [relation in CONTENT_RELATIONS for relation in self.universal]
 
     def place(self, character: int) -> str:
-        """The words with which to begin an error message about the token of that character, or the last one before it."""
+        """Return the beginning of an error message about the token at a character, or the last token before it."""
         token = bisect_right(self.tokens, character, key=itemgetter(0)) - 1
         sentence = bisect_right(self.sentences, character, key=itemgetter(0)) - 1
         return describe_place(self.path, self.token_lines[token], *self.sentence_names[sentence])
 
 
 def read_text(path: str | Path, partial: bool = False) -> EvaluatedText:
-    """Reads a file of trees in linear time; sentences without words are passed over.
+    """Read a file of trees in linear time; skip sentences without words.
 
     Args:
-        path: of the file.
-        partial: whether heads may be ``_``, where they are not known; not all of them.
+        path: the file.
+        partial: whether some heads may be ``_``, which means unknown.
 
     Raises:
         ConlluError: the file cannot be read as CoNLL-U, or has no sentence, an empty token, or a sentence that is not a tree
@@ -136,7 +136,7 @@ def read_text(path: str | Path, partial: bool = False) -> EvaluatedText:
 
 
 def text_of_stream(stream: Iterable[bytes], path: str, partial: bool = False) -> EvaluatedText:
-    """The same of a stream of lines, which errors call ``path``."""
+    """Read the same from a stream of lines, which errors call ``path``."""
     file = EvaluatedText(path)
     pieces: list[str] = []
     at = 0
@@ -146,13 +146,13 @@ def text_of_stream(stream: Iterable[bytes], path: str, partial: bool = False) ->
     if not file.sentences:
         raise ConlluError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
     if all(parent == UNKNOWN for parent in file.parents):
-        raise ConlluError(f"{path}: no head is known, so there is nothing to compare with; give HEAD of some words")
+        raise ConlluError(f"{path}: no head is known, so there is nothing to compare with; annotate HEAD of some words")
     file.characters = "".join(pieces)
     return file
 
 
 def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: int, partial: bool) -> int:
-    """Adds a sentence whose first character is number ``at``; returns the number of the character after its last."""
+    """Add a sentence whose first character is number ``at``; return the number of the character after its last."""
     first_word, first_character = len(file.spans), at
     multiwords = {first: (line, last) for line, first, last in sentence.multiwords}
     last, in_multiword = 0, False  # of the current token
@@ -167,7 +167,7 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
             file.tokens.append((at, at + len(token)))
             file.token_lines.append(sentence.first_line + line)
             at += len(token)
-        # As in the official script, the form of a word that is a token has lost its spaces, that of any other has not.
+        # As in the official script: the form of a word that is a token has no spaces, the form of another word may have some.
         file.spans.append(*file.tokens[-1], in_multiword, form if in_multiword else token)
     file.sentences.append((first_character, at))
     file.sentence_names.append((sentence.number, sent_id(sentence.lines)))
@@ -190,14 +190,14 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
 
 @lru_cache(maxsize=100_000)
 def universal_features(feats: str) -> str:
-    """The column FEATS without the features of single languages, sorted."""
+    """Return the universal features of FEATS, sorted, without language-specific ones."""
     return "|".join(sorted(feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES))
 
 
 def align(gold: Spans, system: Spans) -> list[tuple[int, int]]:
-    """The pairs (gold word, system word), numbered from 0 over the whole files, in order; every word is in at most one.
+    """Return the pairs (gold word, system word), numbered from 0 over the whole files, in order; a word is in at most one pair.
 
-    Linear in the number of words, but for regions of multiword tokens: g gold and s system words of one take O(g s).
+    Linear in the number of words, except in regions of multiword tokens: g gold and s system words of a region take O(g s).
     """
     if gold == system:
         return [(word, word) for word in range(len(gold))]
@@ -220,7 +220,7 @@ def align(gold: Spans, system: Spans) -> list[tuple[int, int]]:
 
 
 def _region(gold: Spans, system: Spans, g: int, s: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The first gold and system word of the region at ``g``, ``s`` (one is of a multiword token), and those after it."""
+    """Return the first gold and system word of the region at ``g``, ``s`` (one is in a multiword token), and its ends."""
     files = gold, system
     at = [g, s]
     opener = 0 if gold.in_multiword[g] else 1
@@ -239,8 +239,8 @@ def _region(gold: Spans, system: Spans, g: int, s: int) -> tuple[tuple[int, int]
 
 
 def _common_subsequence(gold: list[str], system: list[str]) -> list[tuple[int, int]]:
-    """The longest common subsequence that takes equal forms as soon as it meets them and passes over gold words first."""
-    longest = [[0] * (len(system) + 1) for _ in range(len(gold) + 1)]  # of the words from g and from s on
+    """Return the longest common subsequence that takes equal forms as soon as it meets them and skips gold words first."""
+    longest = [[0] * (len(system) + 1) for _ in range(len(gold) + 1)]  # its length for the words from g and from s on
     for g in range(len(gold) - 1, -1, -1):
         for s in range(len(system) - 1, -1, -1):
             taken = longest[g + 1][s + 1] + 1 if gold[g] == system[s] else 0

@@ -1,4 +1,4 @@
-"""A part of a treebank that parses are compared with, while a parser trains and at the end."""
+"""A gold part of a treebank, which parses are compared with during training and at its end."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.evaluation import attachment_scores, universal
 from parser.evaluation.evaluated_text import universal_features
 
-# What of the values of a column is compared, where not all is: of features the universal ones, as in the official evaluation.
+# Columns whose values are compared only in part: the universal features, as in the official evaluation.
 _COMPARED: dict[str, Callable[[str], str]] = {"feats": universal_features}
 
 
-# The number of words whose head is known, among the scores.
+# The key of the number of words whose head is known.
 KNOWN_HEADS = "known_heads"
 
 
 def counted_by(score: str) -> str:
-    """Which words a score is of; see GoldPart.counted_words()."""
-    name, of_treebank, _ = score.rpartition("/")
-    if of_treebank:
+    """Return which words a score counts; see GoldPart.counted_words()."""
+    name, slash, _ = score.rpartition("/")
+    if slash:
         return f"{name}/labelled"
     kind = {"las": "labelled", "uas": "known"}.get(score.partition("_")[0], "words")
     return f"{kind}_nopunct" if score.endswith("_nopunct") else kind
@@ -39,14 +39,14 @@ class GoldPart:
 
     Attributes:
         sentences: the encoded sentences.
-        heads: int32[words]; UNKNOWN_HEAD where it is not known: such a word does not count.
-        relations: int64[words]; the parser's relations have its numbers, those that it does not know follow.
-        universal: int64[relations], the number of the universal relation of each.
+        heads: int32[words]; a word with UNKNOWN_HEAD does not count.
+        relations: int64[words]; relations that the parser does not know are numbered after its own.
+        universal: int64[relations], the number of each relation's universal relation.
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words].
         source: the sentences as they were read.
-        tags: by column that a tagger predicts, int64[words] and int64[values]: numbers of what is compared, of the words and of
-            the values that it predicts.
+        tags: by column that a tagger predicts, int64[words] and int64[values]: the compared part of the values, as numbers, of
+            the words and of the tagger's values.
     """
 
     sentences: Sentences
@@ -60,7 +60,7 @@ class GoldPart:
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
-        """Encodes gold sentences for a parser with these vocabularies and relations."""
+        """Encode gold sentences for a parser with these vocabularies and relations."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
         numbering = Vocabulary([*relations.symbols, *unseen])
@@ -81,26 +81,26 @@ class GoldPart:
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:
-        """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores).
+        """Compare parses of the sentences; return percentages under the keys of metrics.json (see attachment_scores).
 
-        UAS counts the words whose head is known; ``known_heads`` is their number, if it is not all. LAS counts the words whose
-        head and relation are known. A score of no words is left out.
+        UAS counts words whose head is known; ``known_heads`` is their number, unless all are known. LAS counts words whose
+        head and relation are known. A score without words is left out.
         """
         found = self.word_arcs(parses)
 
-        def of_some(words: np.ndarray | slice) -> dict[str, float]:
+        def scored(words: np.ndarray | slice) -> dict[str, float]:
             gold, own = (self.heads[words], self.relations[words]), (found[0][words], found[1][words])
             return attachment_scores(*gold, *own, self.punctuation[words], self.universal)
 
         if self.labelled.all():
-            return of_some(slice(None))
+            return scored(slice(None))
         known = self.heads != UNKNOWN_HEAD
-        labelled = {key: score for key, score in of_some(self.labelled).items() if key.startswith("las")}
-        counts, scores = self.counted_words(), of_some(known) | labelled | {KNOWN_HEADS: int(known.sum())}
+        labelled = {key: score for key, score in scored(self.labelled).items() if key.startswith("las")}
+        counts, scores = self.counted_words(), scored(known) | labelled | {KNOWN_HEADS: int(known.sum())}
         return {key: score for key, score in scores.items() if key == KNOWN_HEADS or counts[counted_by(key)]}
 
     def counted_words(self) -> dict[str, int]:
-        """How many words scores are of, by counted_by()."""
+        """Return how many words scores count, under the keys of counted_by()."""
         found: dict[str, int] = {}
         for kind, words in ("words", slice(None)), ("known", self.heads != UNKNOWN_HEAD), ("labelled", self.labelled):
             found |= {kind: len(self.heads[words]), f"{kind}_nopunct": int((~self.punctuation[words]).sum())}
@@ -108,20 +108,20 @@ class GoldPart:
         return found | {f"{name}/labelled": int(count) for name, count in zip(names, counts, strict=True) if name}
 
     def scores_by_treebank(self, parses: Parses) -> dict[str, float]:
-        """UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, where the sentences are from several."""
+        """Return UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, if the sentences are from several."""
         names = self._treebanks
-        of_words = dict(zip(("uas", "las"), self.correct(parses), strict=True))
+        right = dict(zip(("uas", "las"), self.correct(parses), strict=True))
         known = np.unique(names[self.labelled]).tolist()
-        of_each = {f"{name}/{key}": right[(names == name) & self.labelled] for name in known for key, right in of_words.items()}
-        return {key: 100 * float(right.mean()) for key, right in of_each.items()} if len(known) > 1 else {}
+        by_key = {f"{name}/{key}": some[(names == name) & self.labelled] for name in known for key, some in right.items()}
+        return {key: 100 * float(some.mean()) for key, some in by_key.items()} if len(known) > 1 else {}
 
     @property
     def _treebanks(self) -> np.ndarray:
-        """str[words], the name of the treebank of each; empty where there are no several."""
+        """str[words], the name of each word's treebank; empty if there is only one treebank."""
         return np.repeat([sentence.treebank or "" for sentence in self.source], [len(sentence) for sentence in self.source])
 
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
+        """Return, by predicted column, the percentage of words whose value is right; for feats, the universal features.
 
         Args:
             predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_and_rules.
@@ -133,14 +133,14 @@ class GoldPart:
         return scores
 
     def lemma_score(self, predicted: Sequence[str]) -> float:
-        """The percentage of words whose lemma is right; one without a gold lemma takes any, as in the official evaluation."""
+        """Return the percentage of right lemmas; without a gold lemma any is right, as in the official evaluation."""
         gold = _column(self.source, "lemmas")
         return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
-        """int64[words], 1 where the head of a parse is right, and 1 where head and relation are.
+        """Return int64[words], 1 where the head is right, and int64[words], 1 where head and relation are.
 
-        Those that are not ``labelled`` do not count.
+        Words that are not ``labelled`` do not count.
         """
         heads, relations = self.word_arcs(parses)
         attached = heads == self.heads
@@ -153,11 +153,11 @@ class GoldPart:
 
 
 def _column(sentences: list[Sentence], name: str) -> list[str]:
-    """A column of all sentences, one after the other."""
+    """Return a column of all sentences, one after the other."""
     return [value for sentence in sentences for value in getattr(sentence, name)]
 
 
 def _compared(gold: list[str], values: list[str], what: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of what is compared, of the gold values of words, and of values."""
+    """Return the compared parts, as numbers, of the words' gold values and of the tagger's values."""
     _, numbers = np.unique([what(value) for value in [*gold, *values]], return_inverse=True)
     return numbers[: len(gold)], numbers[len(gold) :]

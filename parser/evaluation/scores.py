@@ -1,19 +1,19 @@
-"""How well a system's trees agree with the gold ones: attachment scores, by files and by arrays.
+"""How well a system's trees agree with the gold ones: attachment scores, for files and for arrays.
 
-The metrics called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
+LAS (official), UAS, CLAS, MLAS, BLEX, Words, Sentences, ... are the metrics of the CoNLL 2018 shared task
 (https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
-correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.evaluated_text`` says. Added to them are
+correct / gold words, F1 their harmonic mean, over words aligned by ``parser.evaluation.evaluated_text``. There are two more:
 
-* LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here and
-  in the tables of experiments/; the official one is ``las_universal``;
+* LAS over full relations, subtypes included, where the official LAS cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here and
+  in the tables of experiments/; the official LAS is ``las_universal``.
 * UAS and LAS without punctuation: words with gold UPOS PUNCT are left out, and system words aligned with them. A system word
-  aligned with none is left out if its own UPOS is PUNCT.
+  that is not aligned is left out if its own UPOS is PUNCT.
 
-Where heads of the gold file are ``_``, not known, all scores of trees leave these words out, and the system words aligned with
-them; and where relations are ``_``, all but UAS do. MLAS, which compares the children of words, is then too low.
+If heads of the gold file are ``_`` (unknown), all scores of trees leave these words out, and the system words aligned with
+them. If relations are ``_``, all scores but UAS do so. MLAS, which compares the children of words, is then too low.
 
 An edge is non-projective if a node between head and child does not descend from the head (the artificial root, at the left, is
-a node, and every node descends from it). Whether an edge is so depends on the rest of its tree.
+a node, and every node descends from it). So it depends on the rest of the tree whether an edge is projective.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align
 
 PUNCTUATION = "PUNCT"
 
-NOT_ALIGNED = -2  # in place of the number of an aligned word
+NOT_ALIGNED = -2  # the number of a word that is not aligned
 
-# What people read in place of the keys of evaluate_files(), in the order of tables.
+# The names of scores in tables, in their order, by their keys in evaluate_files().
 NAMES = {
     "tokens": "Tokens",
     "sentences": "Sentences",
@@ -43,8 +43,8 @@ NAMES = {
     "alltags": "AllTags",
     "lemmas": "Lemmas",
     "uas": "UAS",
-    "las": "LAS, subtypes count",
-    "las_universal": "LAS, official",
+    "las": "LAS",
+    "las_universal": "LAS (official)",
     "uas_nopunct": "UAS, no punctuation",
     "las_nopunct": "LAS, no punctuation",
     "clas": "CLAS",
@@ -56,12 +56,12 @@ TREE_SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "cla
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts of words (or tokens, or sentences), and the percentages that follow from them, 0 where nothing is counted.
+    """Counts of words (or tokens, or sentences), and their percentages, which are 0 if nothing is counted.
 
     Attributes:
-        correct: those of the gold file that the system has right.
-        gold, system: those that count in either file.
-        aligned: those gold ones that are aligned with any word of the system; None for tokens, sentences and words themselves.
+        correct: how many gold words the system has right.
+        gold, system: how many words count in either file.
+        aligned: how many counted gold words are aligned; None for scores of tokens, sentences and words.
     """
 
     correct: int
@@ -71,12 +71,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Percentage of the system's words."""
+        """Percentage of system words that are right."""
         return _percent(self.correct, self.system)
 
     @property
     def recall(self) -> float:
-        """Percentage of the gold words."""
+        """Percentage of gold words that are right."""
         return _percent(self.correct, self.gold)
 
     @property
@@ -86,12 +86,12 @@ class Score:
 
     @property
     def aligned_accuracy(self) -> float | None:
-        """Percentage of the aligned words."""
+        """Percentage of aligned words that are right."""
         return None if self.aligned is None else _percent(self.correct, self.aligned)
 
 
 def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
-    """Compares a file of trees with the gold ones.
+    """Compare a file of trees with the gold file.
 
     Returns:
         ``uas``, ``las``, ``las_universal``, ``uas_nopunct``, ``las_nopunct``, ``clas``, ``mlas``, ``blex``, and ``tokens``,
@@ -99,28 +99,28 @@ def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
 
     Raises:
         ConlluError: a file cannot be read as CoNLL-U, has no sentence or a sentence that is not a tree with exactly one root,
-            or the two have different texts.
+            or the files have different texts.
     """
     return evaluate_texts(read_text(gold, partial=True), read_text(system))
 
 
 def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
-    """The same of files that have been read."""
+    """Compare files that have been read; see evaluate_files()."""
     if gold.characters != system.characters:
         raise ConlluError(text_difference(gold, system))
     pairs = align(gold.spans, system.spans)
     gold_of = {s: g for g, s in pairs}
     gold_of[ROOT] = ROOT
 
-    # Every property as a pair of lists, so that word g is right if its entry is that of the system word aligned with it. What
-    # speaks of another word names the gold word.
+    # Each property is a pair of lists: a gold word is right if its entry equals that of the aligned system word. Heads and
+    # children of system words are replaced by the gold words aligned with them.
     heads = gold.parents, [gold_of.get(parent, NOT_ALIGNED) for parent in system.parents]
     relations = gold.relations, system.relations
     universal = gold.universal, system.universal
     upos, xpos, feats = (gold.upos, system.upos), (gold.xpos, system.xpos), (gold.feats, system.feats)
     lemmas = gold.lemmas, system.lemmas.copy()
     for g, s in pairs:
-        if gold.lemmas[g] == "_":  # a treebank without lemmas takes any
+        if gold.lemmas[g] == "_":  # without a gold lemma, any is right
             lemmas[1][s] = "_"
 
     def described(text: EvaluatedText, number: Mapping[int, int]) -> list[list[tuple[int, str, str, str]]]:
@@ -139,19 +139,19 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     known = [parent != UNKNOWN for parent in gold.parents]
     labelled = [one and relation != EMPTY for one, relation in zip(known, gold.relations, strict=True)]
 
-    def of_some(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
-        """Without those that are not among some gold words."""
-        of_system = counted[1].copy()
+    def restricted(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
+        """Return the counted words without all other gold words, and without the system words aligned with those."""
+        system_words = counted[1].copy()
         for g, s in pairs:
-            of_system[s] = of_system[s] and words[g]
-        return [one and among for one, among in zip(counted[0], words, strict=True)], of_system
+            system_words[s] = system_words[s] and words[g]
+        return [one and among for one, among in zip(counted[0], words, strict=True)], system_words
 
-    with_heads, with_relations = of_some(known, everything), of_some(labelled, everything)
-    content = of_some(labelled, content)
+    with_heads, with_relations = restricted(known, everything), restricted(labelled, everything)
+    content = restricted(labelled, content)
 
     def score(*properties: tuple[Sequence, Sequence], counted: tuple[list[bool], list[bool]] = everything) -> Score:
         aligned = [(g, s) for g, s in pairs if counted[0][g]]
-        correct = sum(all(of_gold[g] == of_system[s] for of_gold, of_system in properties) for g, s in aligned)
+        correct = sum(all(own[g] == other[s] for own, other in properties) for g, s in aligned)
         return Score(correct, sum(counted[0]), sum(counted[1]), len(aligned))
 
     def same_spans(gold_spans: list[tuple[int, int]], system_spans: list[tuple[int, int]]) -> Score:
@@ -161,8 +161,8 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
         "uas": score(heads, counted=with_heads),
         "las": score(heads, relations, counted=with_relations),
         "las_universal": score(heads, universal, counted=with_relations),
-        "uas_nopunct": score(heads, counted=of_some(known, no_punctuation)),
-        "las_nopunct": score(heads, relations, counted=of_some(labelled, no_punctuation)),
+        "uas_nopunct": score(heads, counted=restricted(known, no_punctuation)),
+        "las_nopunct": score(heads, relations, counted=restricted(labelled, no_punctuation)),
         "clas": score(heads, universal, counted=content),
         "mlas": score(heads, universal, upos, feats, function_words, counted=content),
         "blex": score(heads, universal, lemmas, counted=content),
@@ -178,7 +178,7 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
 
 
 def text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
-    """Where two files have other characters, for a message."""
+    """Return a message that says where two files have different characters."""
     texts = gold.characters, system.characters
     at = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
 
@@ -198,15 +198,15 @@ def attachment_scores(
     punctuation: np.ndarray,
     universal_numbers: np.ndarray,
 ) -> dict[str, float]:
-    """The scores of trees over the very words of the gold trees, all sentences one after the other.
+    """Return the scores of trees over gold words, all sentences one after the other.
 
-    Equal to ``evaluate_files`` on the same trees, to the last digit.
+    Equal to evaluate_files() on the same trees, to the last digit.
 
     Args:
         gold_heads, heads: int[words], within each sentence 0..n.
         gold_relations, relations: int[words], relations with their subtypes, by one numbering for both.
         punctuation: bool[words], whether the gold UPOS is PUNCT.
-        universal_numbers: int[relations], the number of the universal relation of each.
+        universal_numbers: int[relations], the number of each relation's universal relation.
 
     Returns:
         ``uas``, ``las`` (subtypes count), ``las_universal`` (they do not), ``uas_nopunct``, ``las_nopunct``: percentages; 0 if
@@ -230,7 +230,7 @@ def _percent(correct: int | np.integer, total: int | np.integer) -> float:
 
 
 def nonprojective_edges(heads: Sequence[int]) -> list[int]:
-    """The children, counted from 1, of the non-projective edges of a tree [h_1, ..., h_n]."""
+    """Return the children, counted from 1, of the non-projective edges of a tree [h_1, ..., h_n]."""
     return [
         child
         for child, head in enumerate(heads, 1)

@@ -1,1 +1,1 @@
-"""A linear model: templates of features, hashed weights, and the averaged perceptron that learns them online."""
+"""The linear model: templates of features, hashed weights, and the averaged perceptron that learns them online."""

@@ -1,4 +1,4 @@
-"""A linear model, and the folder that holds it.
+"""The linear model and its folder.
 
 The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as for any model, and
 ``weights.safetensors``: the averaged weights in compressed rows (keys, starts, outputs, values; see weights.py).
@@ -46,11 +46,11 @@ _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 class LinearModel:
     """A linear parser: vocabularies of the attributes, a transition system, templates of features, and their weights.
 
-    Relation number i is ``relations.symbols[i]``. With ``beam`` the parser searches unless told otherwise; None: greedily.
+    Relation number i is ``relations.symbols[i]``. The parser searches with ``beam`` by default; None: greedily.
     """
 
     kind: ClassVar[str] = "linear"
-    contextual: ClassVar[bool] = False  # scores depend on no other sentence that is parsed along
+    contextual: ClassVar[bool] = False  # scores do not depend on the batch
 
     vocabularies: Vocabularies
     relations: Vocabulary
@@ -71,13 +71,13 @@ class LinearModel:
         system: str = "arc_standard",
         options: Mapping[str, int] | None = None,
     ) -> LinearModel:
-        """A model whose weights are all 0.
+        """Return a model whose weights are all 0.
 
         Args:
             vocabularies, relations: see the class.
-            templates: their texts; see templates.py.
+            templates: the texts of the templates; see templates.py.
             system: the name of the transition system.
-            options: of the transition system, such as its degree.
+            options: options of the transition system, such as its degree.
         """
         parses_with = transitions.create_for(relations, system, options or {})
         features = Templates(templates, vocabularies.attributes, type(parses_with))
@@ -85,11 +85,11 @@ class LinearModel:
         return cls(vocabularies, relations, parses_with, features, HashedWeights(*nothing, parses_with.n_outputs))
 
     def frozen(self) -> LinearModel:
-        """Return the model itself: the weights are used as they are."""
+        """Return the model itself: its weights need no preparation."""
         return self
 
     def save(self, folder: Path) -> None:
-        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+        """Write the model's folder, whole or not at all; replace an older model there."""
         settings: dict[str, Any] = {
             "format": FORMAT,
             "model": self.kind,
@@ -105,10 +105,10 @@ class LinearModel:
 
     @classmethod
     def load(cls, folder: Path) -> LinearModel:
-        """Reads a model's folder, or that within a run's folder.
+        """Read a model's folder, or the one within a run's folder.
 
         Raises:
-            ModelError: a part is missing or damaged, or it is another kind of model.
+            ModelError: a part is missing or damaged, or the model is of another kind.
         """
         folder = find_model(folder)
         settings, header = read_settings(folder), read_header(folder, WEIGHTS)

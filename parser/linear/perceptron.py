@@ -2,17 +2,17 @@
 
     w = 0; in each iteration, for each sentence, until the configuration c is final:
         P = the applicable transition and relation that w scores highest
-        O = the same among the optimal transitions, with the gold relation where the arc is gold (any relation where it is not)
-        if P is not such a one: w += phi(O) - phi(P)
-        c goes on by P while exploring, else by O
+        O = the highest-scoring optimal transition; its relation is the gold one if the arc is gold, else any
+        if P is not optimal in this sense: w += phi(O) - phi(P)
+        c takes P while exploring, else O
 
-The average of w over all steps is what parses. It is kept in O(1) per update: u += steps * delta beside w += delta; the
-average is w - u / steps. w is float32, u float64; whole numbers, so that they are exact.
+The parser uses the average of w over all steps. It costs O(1) per update: u += steps * delta beside w += delta; the average is
+w - u / steps. w is float32, u float64; both hold whole numbers, so they are exact.
 
-A step is one compiled function, which finds the features, scores, compares, updates and goes on; but for the oracle, which says
-what is optimal. For Attardi's system, of which arc-standard is one, and LR-spine, it finds and takes the transitions, too
-(attardi_step, lr_spine_step); for others the caller does both, and calls learn() between. training/passes/online.py drives it;
-training/fitting/beam_perceptron.py learns from whole computations, by scores() and change().
+The oracle says what is optimal; all else in a step is one compiled function, which finds the features, scores, compares and
+updates. For Attardi's system, which includes arc-standard, and for LR-spine it also finds and takes the transitions
+(attardi_step, lr_spine_step); for other systems the caller does both, and calls learn() between. training/passes/online.py
+calls step(); training/fitting/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Perceptron:
         templates: the features.
 
     Attributes:
-        steps: how many steps the average is over; step() counts, whoever calls change() counts its own.
+        steps: the number of steps in the average; step() counts itself, callers of change() do the counting.
     """
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
@@ -60,7 +60,7 @@ class Perceptron:
         self._system = system
         self._templates = templates
         self.steps = 0
-        # What a feature row can take: its features, the entries of each moved once.
+        # The room that a feature row may need: its features, with the entries of each moved once.
         self._features_of_row = len(templates)
         self._entries_of_row = len(templates) * max(2, 2 * system.n_outputs)
         self._used = np.zeros(2, np.int64)
@@ -80,20 +80,20 @@ class Perceptron:
         canonical: bool,
         follows: bool,
     ) -> tuple[int, int, int, int, int]:
-        """Predicts the transition P of one configuration, learns from it, and takes it, or the best optimal transition O.
+        """Predict the transition P of one configuration, learn from it, and take it, or the best optimal transition O.
 
         Args:
             now: a batch of one configuration.
-            transition_scores: int[width], the oracle's.
-            values: int32[attributes, total], those of the sentences.
-            start: where the sentence begins there.
+            transition_scores: int[width], the oracle's scores.
+            values: int32[attributes, total], the values of the sentences.
+            start: where the sentence begins in ``values``.
             gold: int32[n + 1] heads and relations.
             canonical: only the first optimal transition of the eager order counts as optimal.
             follows: whether the predicted transition is taken.
 
         Returns:
-            1 if P was not right, so that the weights have changed; how many transitions were optimal; the oracle's scores of O
-            and of P; how many of the configurations (there is one) are not final after the transition.
+            1 if P was wrong and the weights have changed; the number of optimal transitions; the oracle's scores of O and of
+            P; 1 if the configuration is not final after the transition.
         """
         self._grow(2)
         system, out = self._system, self._out
@@ -123,29 +123,29 @@ class Perceptron:
         return updated, optimal, highest, score, goes_on
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """float32[feature rows, outputs], by the weights as they are now; see HashedWeights.scores()."""
+        """Return float32[feature rows, outputs], by the current weights; see HashedWeights.scores()."""
         scores = np.zeros((len(keys), self._system.n_outputs), np.float32)
         add_scores_of_rows(self._weights, keys, scores)
         return scores
 
     def change(self, keys: np.ndarray, outputs: np.ndarray, delta: int) -> None:
-        """Adds to the weights of features, and counts no step.
+        """Add to the weights of features; count no step.
 
         Args:
             keys: uint64[m, templates], feature rows; 0 = none.
-            outputs: int[m], the output that each row is to speak for.
-            delta: what is added.
+            outputs: int[m], the output of each row whose weights change.
+            delta: the number to add.
         """
         self._grow(len(keys))
         change_weights(self._weights, self._sums, self._used, keys, outputs, delta, self.steps)
 
     def begin_average(self) -> None:
-        """From here on the average is over the steps to come."""
+        """Restart the average: from here on, it is over the next steps only."""
         self._sums[:] = 0
         self.steps = 0
 
     def average(self) -> HashedWeights:
-        """The average of the weights over the steps; weights that are 0 on average are left out."""
+        """Return the average of the weights over the steps, without weights that are 0 on average."""
         features = int(self._used[0])
         keys, firsts, sizes = np.empty(features, np.uint64), np.empty(features, np.int64), np.empty(features, np.int64)
         list_keys(self._weights.places, keys, firsts, sizes)
@@ -162,7 +162,7 @@ class Perceptron:
         )
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that the next step depends on; keys as signed numbers of the same bits."""
+        """Return all that the next step depends on; keys as signed numbers with the same bits."""
         used = int(self._used[1])
         return {
             "places": self._weights.places.view(np.int64),
@@ -173,7 +173,7 @@ class Perceptron:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Puts back what state() of such a perceptron gave."""
+        """Put back what state() returned."""
         places, outputs, values = (state[name].copy() for name in ("places", "outputs", "values"))
         self._weights = Weights(places.view(np.uint64), outputs, values)
         self._sums = state["sums"].copy()
@@ -181,7 +181,7 @@ class Perceptron:
         self.steps = int(state["counts"][2])
 
     def _grow(self, rows: int) -> None:
-        """Grows the table to what changes of this many feature rows can add: each feature, and its entries moved once."""
+        """Grow the table to the room that this many feature rows may need: each feature, with its entries moved once."""
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):
@@ -206,19 +206,19 @@ FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 def learn(
     now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
 ):
-    """Predicts, compares and updates.
+    """Predict, compare and update.
 
     Args:
         now: a batch of one configuration.
-        transitions: its rows, blocks, heads and children, as Transitions has them.
-        candidate_nodes: those of Transitions, a row for each feature row; without any, a row of length 0.
+        transitions: its rows, blocks, heads and children; see Transitions.
+        candidate_nodes: see Transitions; a row for each feature row. Without candidate nodes, one row of length 0.
         blocks: the system's block_starts and block_sizes.
-        transition_scores: int[width], the oracle's.
-        order: columns, of which the first that is optimal alone counts as optimal; empty: all that are.
+        transition_scores: int[width], the oracle's scores.
+        order: columns; only the first optimal one counts as optimal. Empty: all optimal ones count.
         sentence: values, start, and gold heads and relations, see Perceptron.step().
-        programs: of the templates.
-        weights, sums, used, steps: of the perceptron, which change but for ``steps``.
-        out: int32[9], filled in: column and relation of P, then of O, then what step() returns. The last is the caller's.
+        programs: the templates' programs.
+        weights, sums, used, steps: the perceptron's; all but ``steps`` change.
+        out: int32[9], filled in: column and relation of P, then of O, then what step() returns; the caller fills in the last.
     """
     rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks
@@ -235,7 +235,7 @@ def learn(
     highest = NOT_APPLICABLE
     for c in range(len(transition_scores)):
         highest = max(highest, transition_scores[c])
-    only = NO_NODE  # the column that alone counts as optimal
+    only = NO_NODE  # if set, the only column that counts as optimal
     for i in range(len(order)):
         if transition_scores[order[i]] == highest:
             only = order[i]
@@ -274,7 +274,7 @@ def learn(
 
 @kernel()
 def change_weights(weights, sums, used, keys, outputs, delta, steps):
-    """Adds ``delta`` to the weights that the features of each row (uint64[rows, templates]) have for the output of that row."""
+    """Add ``delta`` to the weights of each row's features (uint64[rows, templates]) for the row's output."""
     for r in range(len(keys)):
         _change_row(weights, sums, used, keys[r], outputs[r], delta, steps)
 
@@ -290,7 +290,7 @@ def _change_row(weights, sums, used, keys, output, delta, steps):
 
 @array_kernel()
 def attardi_step(now, degree, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
-    """Learns from a configuration of Attardi's system, and takes the predicted transition, or else the right one."""
+    """Learn from a configuration of Attardi's system, and take the predicted transition P, or O if not ``follows``."""
     shape = 1, 1 + 2 * degree
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.empty(shape, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
@@ -309,7 +309,7 @@ def attardi_step(now, degree, blocks, transition_scores, order, sentence, progra
 def lr_spine_step(
     now, n_candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out
 ):
-    """As attardi_step(), for LR-spine; ``n_candidate_nodes``: how many positions of its own the system has."""
+    """As attardi_step(), for LR-spine; ``n_candidate_nodes``: the number of the system's candidate positions."""
     starts = np.zeros(2, np.int64)
     shape = 1, lr_spine.count_transitions(now, FIRST_ROW, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)

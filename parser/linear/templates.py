@@ -1,23 +1,23 @@
 """The feature templates of the linear model, and the 64-bit keys of the features that a configuration has.
 
-Goldberg, Sartorio and Satta (2014) print no templates; these are those of Zhang and Nivre (2011), merged for attachments to
-both sides. The nodes, by their positions (transitions/features.py):
+Goldberg, Sartorio and Satta (2014) print no templates. These are the templates of Zhang and Nivre (2011), merged for
+attachments to both sides. The nodes, by their positions (transitions/features.py):
 
-    X, Y          the two that an arc would connect: s1 and s0 (lr_spine: its candidate's positions c2 and c1)
+    X, Y          the two nodes that an arc would connect: s1 and s0 (lr_spine: its candidate's positions c2 and c1)
     B0, B1, C     b0 and b1 (q1 and q2), s2 (c3)
-    X.l, X.l2     the leftmost child of X and the next one; X.r, X.r2 likewise, and those of Y
-    P, G          parent and grandparent of the node that a head is looked for on a spine (lr_spine: gp, gg)
+    X.l, X.l2     the leftmost child of X and the next one; in the same way X.r, X.r2, Y.l, ...
+    P, G          parent and grandparent of the node that looks for a head on a spine (lr_spine: gp, gg)
 
-and what is read there:
+and their values:
 
-    w, p, m       form, UPOS, FEATS (m: in models of before)
-    L             the relation that the node has been given
-    vl, vr        children on the left and on the right so far, 7 or more together
+    w, p, m       form, UPOS, FEATS (m: in older models)
+    L             the relation of the node so far
+    vl, vr        the number of children on the left and on the right so far, at most 7
     sl, sr        the sets of their relations
-    d             of X alone: the distance from X to Y, at most 10
+    d             only for X: the distance from X to Y, at most 10
 
-A template is a conjunction, ``X:w+Y:p``. A configuration lacks it where one of its nodes is not there, or has no relation. The
-key of a feature is a hash of the template's number and the values: among a million features two share one with a probability of
+A template is a conjunction, ``X:w+Y:p``. A configuration lacks the feature if a node is missing, or has no relation. The key of
+a feature is a hash of the template's number and the values: among a million features, two share a key with a probability of
 3e-8.
 """
 
@@ -47,15 +47,14 @@ _NODES = {
     "P": "gp",
     "G": "gg",
 }  # fmt: skip
-_OF_TOKEN = tuple(ATTRIBUTES)
-_READ = (*_OF_TOKEN, "L", "vl", "vr", "sl", "sr", "d")
-_L, _VL, _VR, _SL, _SR, _D = range(len(_OF_TOKEN), len(_READ))
+_READ = (*ATTRIBUTES, "L", "vl", "vr", "sl", "sr", "d")
+_L, _VL, _VR, _SL, _SR, _D = range(len(ATTRIBUTES), len(_READ))
 _CHILDREN = [f"{node}.{side}" for node in "XY" for side in ("l", "r", "l2", "r2")]
 
 _MOST_ATOMS = 4
 _MOST_CHILDREN = 7
 _MOST_DISTANCE = 10
-# Models from strangers list their templates.
+# A limit for untrusted models, which list their templates.
 _MOST_TEMPLATES = 1000
 
 TEMPLATES = (
@@ -79,7 +78,7 @@ class Programs(NamedTuple):
 
     Attributes:
         positions: int32[nodes, 9], see FeatureTable.
-        atoms: int32[atoms, 3]: the node, what is read there, and the row of the sentences' values, NO_NODE if it is not there.
+        atoms: int32[atoms, 3]: the node, the kind of value, and the row of the sentences' values, NO_NODE if there is none.
         templates: int32[templates, 4], atoms; NO_NODE fills up.
         first, second: the nodes X and Y, whose distance is read.
     """
@@ -92,15 +91,15 @@ class Programs(NamedTuple):
 
 
 class Templates:
-    """Finds the keys of the features that configurations have; what a FeatureTable is to the classifier.
+    """Finds the keys of the features of configurations, as a FeatureTable finds the classifier's features.
 
     Args:
         texts: the templates.
-        attributes: those of the encoded sentences.
+        attributes: the attributes of the encoded sentences.
         system: the transition system.
 
     Raises:
-        ValueError: no such template, or too many.
+        ValueError: a text is not a template, or there are too many templates.
     """
 
     def __init__(self, texts: Sequence[str], attributes: Sequence[str], system: type[TransitionSystem]) -> None:
@@ -137,7 +136,7 @@ class Templates:
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """uint64[feature rows, templates]: the keys of features, 0 where a template is lacking; see FeatureTable.extract."""
+        """Return uint64[feature rows, templates]: the keys of features, 0 if it is missing; see FeatureTable.extract."""
         rows, candidate_nodes = feature_rows(rows, transitions)
         starts = sentences.offsets[numbers[rows]]
         keys = np.empty((len(rows), len(self)), np.uint64)
@@ -146,14 +145,12 @@ class Templates:
 
 
 def _conjunction(text: str) -> list[tuple[str, str]]:
-    """The nodes of a template, each with what is read there."""
+    """Return the nodes of a template, each with the kind of its value."""
     atoms = []
     for part in text.split("+"):
         node, _, read = part.partition(":")
         if node not in _NODES or read not in _READ:
-            raise ValueError(
-                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and {', '.join(_READ)} are read there"
-            )
+            raise ValueError(f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_READ)}")
         atoms.append((node, read))
     if len(atoms) > _MOST_ATOMS:
         raise ValueError(f"{text!r} has more than {_MOST_ATOMS} parts")
@@ -170,12 +167,12 @@ def _extract(now, rows, candidate_nodes, values, starts, programs, keys):
 
 @kernel()
 def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, keys):
-    """Fills in ``keys`` (uint64[templates]) for one feature row.
+    """Fill in ``keys`` (uint64[templates]) for one feature row.
 
     Args:
-        now, row: the configurations, and which of them.
-        candidate_nodes: int32[n], the nodes at the system's own positions.
-        values, start: int32[attributes, total], those of the sentences, and where the sentence begins there.
+        now, row: the configurations, and the number of one.
+        candidate_nodes: int32[n], the nodes at the system's candidate positions.
+        values, start: int32[attributes, total], the values of the sentences, and where the sentence begins there.
         programs: the templates.
         nodes, atoms: int32[nodes] and uint64[atoms], workspace.
     """
@@ -199,7 +196,7 @@ def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, 
 
 @kernel(forceinline=True)
 def _atom(now, row, values, start, programs, nodes, a):
-    """What an atom reads, plus 1; 0 where there is nothing."""
+    """Return the value of an atom, plus 1; 0 if there is none."""
     place, read, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
     node = nodes[place] if place != NO_NODE else NO_NODE
     if node == NO_NODE:
@@ -234,7 +231,7 @@ def _atom(now, row, values, start, programs, nodes, a):
 
 @kernel(forceinline=True)
 def _mixed(key):
-    """The finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
+    """Hash by the finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
     key = (key + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
 """Sparse weights by the keys of features: a hash table with open addressing, and the outputs of each feature.
 
-A feature's entries (output, weight) lie side by side in a pool. Their capacity doubles when it is full: then they move to
-the end of the pool. Kernels take ``Weights``; the class HashedWeights is what is saved with a model, in compressed rows.
+A feature's entries (output, weight) are adjacent in a pool. If they fill their capacity, they move to the end of the pool, with
+twice the capacity. Kernels take ``Weights``; models save HashedWeights, in compressed rows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Weights(NamedTuple):
     """Weights as kernels read them.
 
     Attributes:
-        places: uint64[2^k, 2]: a key, 0 where the place is free, and where its entries are.
+        places: uint64[2^k, 2]: a key, 0 if the place is free, and where its entries are.
         outputs: int32[pool], the output of each entry.
-        values: float32[pool], its weight.
+        values: float32[pool], the weight of each entry.
     """
 
     places: np.ndarray
@@ -35,17 +35,17 @@ class Weights(NamedTuple):
 
 
 class HashedWeights:
-    """Weights that do not change any more.
+    """Weights that no longer change.
 
     Args:
         keys: uint64[features], ascending, without 0.
         starts: int64[features + 1], where the entries of each feature begin.
         outputs: int32[entries].
         values: float32[entries].
-        n_outputs: of the transition system.
+        n_outputs: how many outputs the transition system has.
 
     Raises:
-        ValueError: the arrays do not fit each other, as in a damaged file, or there are too many outputs.
+        ValueError: the arrays do not fit together, as in a damaged file, or there are too many outputs.
     """
 
     def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
@@ -69,14 +69,14 @@ class HashedWeights:
         _insert(self.weights.places, keys, starts)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """float32[feature rows, outputs]: the sums of the weights of features (uint64[feature rows, templates], 0 = none)."""
+        """Return float32[feature rows, outputs], sums of weights of features (uint64[feature rows, templates], 0 = none)."""
         scores = np.zeros((len(keys), self.n_outputs), np.float32)
         add_scores_of_rows(self.weights, keys, scores)
         return scores
 
 
 def new_places(features: int) -> np.ndarray:
-    """uint64[2^k, 2]: a free table that is half full at most with this many features."""
+    """Return uint64[2^k, 2], an empty table that this many features fill at most by half."""
     size = _LEAST_PLACES
     while size < 2 * features:
         size *= 2
@@ -85,7 +85,7 @@ def new_places(features: int) -> np.ndarray:
 
 @kernel()
 def find(places, key):
-    """The place of a key, or the free one where it would go."""
+    """Return the place of a key, or the free place where it belongs."""
     mask = np.uint64(len(places) - 1)
     place = key & mask
     while places[place, 0] != key and places[place, 0] != 0:
@@ -95,8 +95,8 @@ def find(places, key):
 
 @kernel()
 def add_scores(weights, keys, found, scores):
-    """Adds the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is workspace."""
-    for t in range(len(keys)):  # all first: the misses of the cache overlap
+    """Add the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is workspace."""
+    for t in range(len(keys)):  # find all keys first: cache misses overlap
         found[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
     for t in range(len(keys)):
         if keys[t] == 0 or weights.places[found[t], 0] == 0:
@@ -109,14 +109,14 @@ def add_scores(weights, keys, found, scores):
 
 @kernel()
 def entry_of(weights, sums, used, key, output):
-    """The entry of a feature and an output, made with weight 0 where there is none; there must be capacity for it.
+    """Return the entry of a feature and an output; add one with weight 0 if it is missing. The arrays must have room.
 
     Args:
         weights: the weights.
-        sums: float64[pool], which move with the entries.
-        used: int64[2]: features in the table and entries of the pool that are taken; both grow.
-        key: of the feature.
-        output: of the system.
+        sums: float64[pool], moved with the entries.
+        used: int64[2], the number of features in the table and of used entries in the pool; both grow.
+        key: the key of the feature.
+        output: the number of the output.
     """
     place = find(weights.places, key)
     if weights.places[place, 0] == 0:
@@ -145,7 +145,7 @@ def entry_of(weights, sums, used, key, output):
 
 @kernel()
 def move_keys(places, larger):
-    """Puts the keys of a table into a larger one that is free."""
+    """Copy the keys of a table into a larger, empty one."""
     for p in range(len(places)):
         if places[p, 0] != 0:
             place = find(larger, places[p, 0])
@@ -154,7 +154,7 @@ def move_keys(places, larger):
 
 @kernel()
 def list_keys(places, keys, firsts, sizes):
-    """Fills in the keys of a table, and where the entries of each begin and how many they are, in the order of the table."""
+    """Fill in the keys of a table in their order there, and the first entry and the number of entries of each."""
     count = 0
     for p in range(len(places)):
         if places[p, 0] != 0:
@@ -174,7 +174,7 @@ def _insert(places, keys, starts):
 
 @array_kernel()
 def add_scores_of_rows(weights, keys, scores):
-    """Adds the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
+    """Add the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
     found = np.empty(keys.shape[1], np.uint64)
     for r in range(len(keys)):
         add_scores(weights, keys[r], found, scores[r])
