@@ -1,1 +1,1 @@
-"""What a sentence is as integers: treebanks, vocabularies, word vectors."""
+"""Sentences as integers: treebanks, vocabularies, word vectors."""

@@ -1,4 +1,4 @@
-"""The attributes of words that a model can read: which column of a word each comes from, and what it takes of its value."""
+"""The attributes of words that a model can read: the column of each, and the function of its value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
 
 
 class AttributeColumns(Protocol):
-    """What is read of a sentence: the columns of its words 1..n, as far as they serve as attributes."""
+    """The columns of a sentence's words 1..n that attributes are read from."""
 
     forms: list[str]
     lemmas: list[str]
@@ -25,22 +25,22 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: ``of`` a value of one ``column`` (of AttributeColumns), or the value itself."""
+    """What a feature reads of a word: the function ``of`` of a value of one ``column`` (of AttributeColumns), or the value."""
 
     column: str
     of: Callable[[str], str] | None = None
 
 
-# The column of the nodes of a lattice that a word advances by, as text; other words have none, and advance by one.
+# The column with the number of lattice nodes that a word advances by, as text. Words outside lattices advance by one.
 LENGTHS = "lengths"
 
-# Which treebank a sentence is from, where one model is of several.
+# The treebank of a sentence, in a model of several treebanks.
 TREEBANK = "treebank"
 
-# What is embedded beside attributes, of pieces of forms; see parts/subwords.py.
+# The embedding of the pieces of forms; see parts/subwords.py.
 SUBWORDS = "subwords"
 
-# "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
+# "lower" ignores case, as word vectors often do. Affixes are from the form in lower case; a shorter form is its own affix.
 ATTRIBUTES = {
     "form": Attribute("forms"),
     "lower": Attribute("forms", str.lower),
@@ -57,19 +57,19 @@ ATTRIBUTES = {
     TREEBANK: Attribute(TREEBANK),
 }
 
-# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
-# vector for each element, so that values which differ in one element are alike.
+# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. A value is embedded as the sum of
+# its elements' vectors, so that values which differ in one element are similar.
 ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 
-# The columns that a tagger can predict, and the attribute whose values are theirs.
+# The columns that a tagger can predict, and the attribute that has the same values.
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
-# All that a model can predict of a word besides its head and relation: by name, in metrics.json too, the number of the column.
+# What a model can predict of a word besides head and relation: by name (also in metrics.json), the number of the column.
 PREDICTED = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 
 def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, treebank: str = "") -> list[list[str]]:
-    """The values of an attribute, a list per sentence; ``treebank`` is that of sentences that do not say theirs.
+    """Return the values of an attribute, a list per sentence; ``treebank`` is the default for sentences without one.
 
     Raises:
         ValueError: the attribute is not in ATTRIBUTES.

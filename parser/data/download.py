@@ -1,6 +1,6 @@
-"""A file from the network, whole or not at all: what a cut connection left is continued, and its SHA-256 is compared.
+"""Downloads of files, whole or not at all: a cut download is continued, and the SHA-256 is compared.
 
-Beside NAME.part, NAME.part.version keeps the server's ETag or date of the file; of another version no part is continued.
+Beside NAME.part, NAME.part.version keeps the server's ETag or date of the file; only a part of the same version is continued.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 from parser.storage import sha256_of
 
 _BLOCK = 1 << 16
-_TRIES = 5  # connections that may be cut, one after the other, without a byte between
-_SECONDS = 60  # without a byte
+_TRIES = 5  # connections in a row that may be cut without a new byte
+_SECONDS = 60  # how long to wait for a byte
 
 
 class DownloadError(ValueError):
     """A file could not be fetched; the message says from where, why, and what to do.
 
     Attributes:
-        status: what the server said, such as 404; None where it said nothing.
+        status: the server's status, such as 404; None if it did not answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -35,18 +35,18 @@ class DownloadError(ValueError):
 def download(
     url: str, path: Path, sha256: str | None = None, progress: Callable[[int, int | None], None] = lambda done, total: None
 ) -> None:
-    """Downloads a file beside its place, NAME.part, and renames it when it is whole and its sum is right.
+    """Download a file as NAME.part, and rename it when it is complete and its checksum is right.
 
     Args:
         url: http or https.
-        path: where to.
-        sha256: the sum that it must have, hexadecimal; None: any.
-        progress: called with the bytes that are there and those that there will be, None if the server does not say.
+        path: the target.
+        sha256: the SHA-256 that the file must have, hexadecimal; None: any.
+        progress: called with the number of bytes so far and in all; None if the server does not say.
 
     Raises:
-        DownloadError: it cannot be fetched, or its sum differs; what was fetched stays for the next time, unless the sum of
-            the whole is wrong.
-        OSError: it cannot be written.
+        DownloadError: the file cannot be fetched, or its checksum differs. The part is kept for the next time, unless the
+            checksum of the complete file is wrong.
+        OSError: the file cannot be written.
     """
     if not url.startswith(("http://", "https://")):
         raise DownloadError(f"{url}: not a URL; give one that begins with https://")
@@ -61,7 +61,7 @@ def download(
             reason = "the connection was cut"
         except urllib.error.HTTPError as error:
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and before:
-                part.unlink()  # it is not a part of what is there now
+                part.unlink()  # the file on the server has changed
                 continue
             message = f"{url}: the server says {error.code} {error.reason}; is the address right?"
             raise DownloadError(message, error.code) from error
@@ -81,7 +81,7 @@ def download(
 
 
 def shown_in(bar: Any) -> Callable[[int, int | None], None]:
-    """The progress of a download in a bar of tqdm's."""
+    """Return a function that shows the progress of a download in a bar of tqdm."""
 
     def show(done: int, total: int | None) -> None:
         bar.total = total
@@ -91,7 +91,7 @@ def shown_in(bar: Any) -> Callable[[int, int | None], None]:
 
 
 def _continue(url: str, part: Path, version: Path, progress: Callable[[int, int | None], None]) -> bool:
-    """Get what is missing of a file; return whether it is whole then."""
+    """Fetch the missing bytes of a file; return whether it is complete."""
     known = version.read_text(encoding="utf-8") if version.exists() else ""
     done = part.stat().st_size if part.exists() and known else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={done}-", "If-Range": known} if done else {})
@@ -104,7 +104,7 @@ def _continue(url: str, part: Path, version: Path, progress: Callable[[int, int 
         length = answer.headers.get("Content-Length")
         total = None if length is None else done + int(length)
         with part.open("ab" if continued else "wb") as file:
-            version.write_text(_version(answer), encoding="utf-8", newline="\n")  # now that nothing of another version is left
+            version.write_text(_version(answer), encoding="utf-8", newline="\n")  # now the part has only bytes of this version
             while block := answer.read(_BLOCK):
                 file.write(block)
                 done += len(block)
@@ -113,6 +113,6 @@ def _continue(url: str, part: Path, version: Path, progress: Callable[[int, int 
 
 
 def _version(answer: http.client.HTTPResponse) -> str:
-    """Return what tells a version of a file from others, for If-Range, which takes no weak ETag; empty if there is nothing."""
+    """Return the version of a file for If-Range, which takes no weak ETag; empty if the server gives none."""
     tag = answer.headers.get("ETag", "W/")
     return (answer.headers.get("Last-Modified") or "") if tag.startswith("W/") else tag

@@ -1,10 +1,10 @@
-"""The lemmas that training saw, with the UPOS of their words, in whatever spelling.
+"""The lemmas that training saw, with the UPOS of their words, in any spelling.
 
-Most words that are new are new forms of known lemmas. Where spelling is not settled, as in old manuscripts, a rule may make of
-such a form the known lemma, but spelled as the form is. Which characters are written for others training shows: two forms of
-one lemma with the same tags that differ in one character are the same word, as a rule. A character that often stands in such a
-pair is written for that of the other form, the more frequent one, or for nothing. Of UD 2.2, Old Church Slavonic has ten, such
-as the front jer for the back one and accents for nothing, Ancient Greek its grave accents for acute ones, most others none.
+Most new words are new forms of known lemmas. If spelling varies, as in old manuscripts, a rule may turn such a form into the
+known lemma, but in the spelling of the form. Training shows which characters replace each other: two forms of one lemma with
+the same tags that differ in one character are usually the same word. A character that often occurs in such pairs is a variant
+of the more frequent character of the pair, or of nothing. In UD 2.2, Old Church Slavonic has ten variants, such as the front
+jer for the back one and accents for nothing, Ancient Greek has grave accents for acute ones, and most treebanks have none.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
-# What a rule's score (a logit) gains if its lemma is known, and what more if it is known with the same UPOS.
+# The bonus of a rule's score (a logit) if its lemma is known, and the further bonus if it is known with the same UPOS.
 KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 
-# Of the forms with a character, what share must have a partner without it, and how many of them at least. A lemma that has more
-# forms with the same tags than this many stands for words of a kind, as numbers or what is unknown.
+# A variant: this share of the forms with the character, and at least this many, have a partner without it. A lemma with more
+# forms of the same tags than _SPELLINGS stands for a class of words, such as numbers or unknown ones.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
-# Characters: of longer beginnings of lemmas, and of longer forms, nothing is kept, as it takes the square of their length.
+# In characters: longer beginnings of lemmas, and longer forms, are not kept: memory grows with the square of the length.
 _LONGEST = 50
 
 LemmaOfUpos = tuple[str, str]
@@ -28,14 +28,14 @@ LemmaOfUpos = tuple[str, str]
 
 
 class KnownLemmas:
-    """Lemmas by which rules are preferred to others.
+    """Known lemmas: rules that lead to them get a bonus.
 
     Args:
-        by_upos: by UPOS, those of words that have it, the most frequent first; under "" those whose UPOS is not known.
-        written_for: by character, another that it is written for, or nothing.
+        by_upos: the lemmas by UPOS of their words, the most frequent first; under "" those of unknown UPOS.
+        written_for: by variant character, the character that it replaces, or "".
 
     Attributes:
-        by_upos, written_for: as given.
+        by_upos, written_for: as passed.
     """
 
     def __init__(self, by_upos: Mapping[str, Sequence[str]], written_for: Mapping[str, str]) -> None:
@@ -53,12 +53,12 @@ class KnownLemmas:
         }
 
     def _key(self, characters: str) -> str:
-        """The same for lemmas that differ in case and spelling alone; each character becomes one or none."""
+        """Return a key that is the same for lemmas that differ only in case and spelling; a character becomes one or none."""
         small = characters.lower().replace("\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}")
         return small.translate(self._settled)
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
-        """With those of other sentences, which are spelled as here, if characters are written for others here."""
+        """Return these lemmas and new ones; if this object has variants of characters, they hold for the new ones."""
         by_upos = {
             upos: [*dict.fromkeys([*self.by_upos.get(upos, ()), *new.by_upos.get(upos, ())])]
             for upos in {**self.by_upos, **new.by_upos}
@@ -66,11 +66,11 @@ class KnownLemmas:
         return KnownLemmas(by_upos, self.written_for or new.written_for)
 
     def spelled(self, lemma: str, without: Collection[LemmaOfUpos] = ()) -> str:
-        """A lemma as it is known, if only its spelling is not; else as it is.
+        """Return the known spelling of a lemma; the lemma itself if it is known, or unknown in any spelling.
 
         Args:
             lemma: the lemma.
-            without: what is taken for not known.
+            without: lemmas that count as unknown.
         """
         if not self._spelled or lemma in self._known:
             return lemma
@@ -78,7 +78,7 @@ class KnownLemmas:
         return lemma if (found, "") in without else found
 
     def beginning(self, form: str) -> int:
-        """How many of the first characters of a form a known lemma begins with, at most, in whatever case and spelling."""
+        """Return the length of the longest beginning that a form shares with a known lemma, in any case and spelling."""
         key = self._key(form)
         if len(form.lower()) == len(key) == len(form):
             for length in range(1, min(len(form), _LONGEST) + 1):
@@ -87,12 +87,12 @@ class KnownLemmas:
         return len(form)
 
     def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:
-        """What the score of a rule gains by giving a word this lemma.
+        """Return the bonus of a rule that gives a word this lemma.
 
         Args:
-            lemma: as it is known.
-            upos: the UPOS that the word is predicted to have, or "".
-            without: what is taken for not known.
+            lemma: the lemma, in its known spelling.
+            upos: the predicted UPOS of the word, or "".
+            without: lemmas that count as unknown.
         """
         if (known := self._known.get(lemma)) is None or (lemma, "") in without:
             return 0.0
@@ -100,12 +100,12 @@ class KnownLemmas:
 
 
 def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
-    """By character, in lower case, another that it is written for, or nothing.
+    """Return, by variant character in lower case, the character that it replaces, or "".
 
     Args:
-        words: of each lemma with the same tags, the forms.
+        words: the forms of each lemma with the same tags.
     """
-    times: Counter[str] = Counter({"": 1 << 60})  # nothing is everywhere
+    times: Counter[str] = Counter({"": 1 << 60})  # "" counts as the most frequent one
     pairs: Counter[tuple[str, str]] = Counter()
     for forms in words:
         small = {form.lower() for form in forms if len(form) <= _LONGEST}

@@ -1,9 +1,9 @@
 """Lemmas as rules on forms: change the case, cut characters at both ends, add others (Chrupała 2006; Straka 2018, Section 3.2).
 
-A rule is (casing; cut i characters at the front, put p there; cut k at the end, put q there). What of the form stays is a
-longest substring that the form, in one of the casings, has in common with the lemma; there may be several such rules for a
-word. Those of a treebank are chosen to be few: again and again the rule that gives the lemmas of the most words that have none
-yet (Johnson 1974, the greedy algorithm for set covers).
+A rule is (casing; cut i characters at the front, put p there; cut k at the end, put q there). It keeps a longest common
+substring of the lemma and the form in one of the casings; a word may have several such rules. A treebank gets few rules: the
+next rule is always the one that gives the lemmas of the most words without a rule (Johnson 1974, the greedy algorithm for set
+covers).
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-# The functions of casings: where several give the same lemmas, the first is taken. Capitals within a word make it a name or an
-# acronym, which keeps them; what is all in capitals may be a name that has only one.
+# The functions of casings; the first one of those that give the same lemmas is taken. A word with capitals inside is a name or
+# an acronym, which keeps them; a word all in capitals may be a name that has only one.
 CASINGS: dict[str, Callable[[str], str]] = {"keep": str, "lower": str.lower, "capitalize": str.capitalize}
 _ORDER = {casing: number for number, casing in enumerate(CASINGS)}
 
-# In longer words no substrings are sought, which takes a time that grows with the third power of the length.
+# In longer words substrings are not searched for: the time grows with the third power of the length.
 _LONG = 100
 
 
 class LemmaRule(NamedTuple):
-    """From a form to its lemma.
+    """A rule that makes a lemma of a form.
 
     Attributes:
-        casing: one of CASINGS, which the form is changed by at first.
-        front: how many characters of it are cut at the front.
-        prefix: what is put there.
-        end: how many are cut at the end.
-        suffix: what is put there.
+        casing: one of CASINGS, applied first.
+        front: how many characters are cut at the front.
+        prefix: added at the front.
+        end: how many characters are cut at the end.
+        suffix: added at the end.
     """
 
     casing: str
@@ -41,10 +41,10 @@ class LemmaRule(NamedTuple):
 
     @classmethod
     def of(cls, symbol: str) -> LemmaRule:
-        """From what ``symbol`` gives.
+        """Return the rule with this ``symbol``.
 
         Raises:
-            ValueError: it is nothing that ``symbol`` gives.
+            ValueError: no rule has this symbol.
         """
         fields = symbol.split("\t")
         if len(fields) == len(cls._fields) and fields[0] in CASINGS and fields[1].isdecimal() and fields[3].isdecimal():
@@ -59,7 +59,7 @@ class LemmaRule(NamedTuple):
         return "\t".join(map(str, self))
 
     def __call__(self, form: str) -> str | None:
-        """The lemma; None where the rule does not apply: the form is too short, or what stays cannot be a value of a column."""
+        """Return the lemma; None if the rule does not apply: the form is too short, or the result is not a valid column."""
         cased = CASINGS[self.casing](form)
         if self.front + self.end > len(cased):
             return None
@@ -71,7 +71,7 @@ IDENTITY = LemmaRule("keep", 0, "", 0, "")
 
 
 def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
-    """Return how the lemmas of forms with UPOS are cased: by UPOS, names of CASINGS, of most and of those in capitals."""
+    """Return, by UPOS, two names of CASINGS: the casing of most lemmas, and of lemmas of forms in capitals."""
     times: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for form, lemma, upos in {*words}:
         most, capitals = times.setdefault(upos, (Counter(), Counter()))
@@ -84,23 +84,23 @@ def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
 
 
 def in_capitals(form: str) -> bool:
-    """Whether all letters of a form are capitals, two or more."""
+    """Return whether all letters of a form are capitals, at least two."""
     return form.isupper() and sum(map(str.isupper, form)) > 1
 
 
 def is_lemma(value: str) -> bool:
-    """Whether something is there that does not begin or end with a blank."""
+    """Return whether a value is not empty and has no blank at its ends."""
     return value != "" and value[0] != " " != value[-1]
 
 
 def rule_elements(symbol: str) -> list[str]:
-    """The parts of a rule, given as its symbol: the casing, what happens at the front, and what at the end."""
+    """Return the parts of a rule, given by its symbol: the casing, the edit at the front, and the edit at the end."""
     casing, front, prefix, end, suffix = symbol.split("\t")
     return [casing, f"{front}\t{prefix}\t", f"\t{end}\t{suffix}"]
 
 
 def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
-    """The rules by which this is the lemma of the form and a longest common substring stays; one at least, if it is_lemma()."""
+    """Yield the rules that make this lemma of the form and keep a longest common substring; at least one, if is_lemma()."""
     for casing, change in CASINGS.items():
         cased = change(form)
         for start, place, length in _longest_common_substrings(cased, lemma):
@@ -108,7 +108,7 @@ def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
 
 
 def _longest_common_substrings(one: str, other: str) -> list[tuple[int, int, int]]:
-    """Where each begins in the one and in the other, and how long they are; without any, an empty one at the beginnings."""
+    """Return their places in both words and their length; if there is none, an empty one at the beginnings."""
     if max(len(one), len(other)) > _LONG:
         different = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
         return [(0, 0, next(different, min(len(one), len(other))))]
@@ -125,17 +125,17 @@ def _longest_common_substrings(one: str, other: str) -> list[tuple[int, int, int
 
 
 def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
-    """Few rules, so that each word has one that gives its lemma; the first that does is its own. The identity is among them.
+    """Return few rules, including the identity, so that each word has a rule that gives its lemma; the first such one counts.
 
     Args:
-        words: forms and lemmas; how often one is there, and in which order, makes no difference.
+        words: forms and lemmas; their order and number do not matter.
     """
     by_rule: dict[LemmaRule, list[tuple[str, str]]] = {}
     left = set(words)
     for word in left:
         for rule in {*rules_for(*word)}:
             by_rule.setdefault(rule, []).append(word)
-    # How many words without a rule each gives the lemmas of, negative; this may have become less by the time it is looked at.
+    # Minus the number of words without a rule whose lemmas each rule gives; an outdated number is corrected when it is popped.
     heap = [(-len(given), _ORDER[rule.casing], rule) for rule, given in by_rule.items()]
     heapq.heapify(heap)
     chosen = []
@@ -151,9 +151,9 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
 
 
 def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
-    """Return the rules that would spread an odd lemma: they give a single form its lemma, and leave little of it.
+    """Return the rules that would spread an odd lemma: they give the lemma of a single form, and keep little of the form.
 
-    Enough are two characters that are a third of the lemma; less where two other forms have this lemma.
+    To keep enough is to keep two characters and a third of the lemma, or to give a lemma that three forms have.
     """
     forms_of: dict[str, set[str]] = {}
     for form, lemma in (known := {*words}):

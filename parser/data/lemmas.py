@@ -1,8 +1,8 @@
-"""Where the lemmas of words come from: a lexicon, what training saw, and rules that an encoder chooses among.
+"""Lemmas of words: from a lexicon, from training, and by rules that an encoder chooses among.
 
-A form with its predicted tags takes the lemma that the lexicon has for it, if there is a lexicon; else the one that it always
-had in training, or had most often with these tags; else that of the best rule that applies (lemma_rules.py). A rule whose lemma
-training saw scores higher by a constant (known_lemmas.py).
+A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that it always had in training,
+or had most often with these tags; else the lemma of the best rule that applies (lemma_rules.py). A rule whose lemma training
+saw gets a bonus (known_lemmas.py).
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
 
 Seen = dict[tuple[str, ...], dict[str, str]]
-"""By tags, by form: the lemma. Those of forms that always had the same are under no tags, ()."""
+"""By tags, by form: the lemma. Forms that always had the same lemma are under (), no tags."""
 
 RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
-"""From m forms, and int[m], the places of these tokens, to float32[m, rules], the scores of the rules for each of them."""
+"""Returns float32[m, rules], the scores of the rules, for m forms and the places of their tokens (int[m])."""
 
-# What a rule's score may gain.
+# The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
 
-# So few rules are tried sooner than it is found out which of them can lead to a known lemma; more characters than a form has.
+# Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR: more characters than a form has.
 _FEW, _FAR = 4, 1 << 31
 
-# Characters of the longest prefixes and suffixes of a form that rules are chosen by.
+# The length of the longest prefix and suffix of a form that rules are chosen by.
 _PREFIX, _SUFFIX = 3, 5
 
 
 def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray:
-    """What rules are chosen by, of forms: prefixes and suffixes in lower case, where capitals are, whether all are letters, and
-    trigrams, which end 1, 2, ... characters before the end.
+    """Return the properties of forms that rules are chosen by, as numbers: prefixes and suffixes in lower case, the places of
+    capitals, whether all characters are letters, and trigrams that end 1, 2, ... characters before the end.
 
     Args:
         forms: the forms.
-        buckets: how many numbers there are; what is hashed to the same is not told apart.
-        trigrams: how many there are.
+        buckets: how many numbers there are; properties with the same hash are not distinguished.
+        trigrams: how many trigrams are read.
 
     Returns:
-        int64[forms, affixes], numbers below ``buckets``. A form that is too short for an affix has a number that says so.
+        int64[forms, affixes], numbers below ``buckets``. An affix that is longer than the form has a special number.
     """
     small = [form.lower() for form in forms]
     codes = np.frombuffer("".join(small).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
@@ -92,7 +92,7 @@ def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray
 
 
 def _mixed(hashed: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """uint64[m], a hash of what was hashed and of one more code (the finalizer of MurmurHash3)."""
+    """Return uint64[m], the hash extended by one more code (the finalizer of MurmurHash3)."""
     mixed = (hashed * np.uint64(0x9E3779B97F4A7C15)) ^ codes
     mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
@@ -103,20 +103,20 @@ class Lemmas:
     """What a model knows of lemmas.
 
     Args:
-        rules: the symbols of the rules, those of most words first.
-        columns: the columns of tags that forms with several lemmas are told apart by.
-        seen: the forms that always had the same lemma, and which; of others, by the tags in these columns, the lemma that they
-            had most often.
-        known: the lemmas that are known; None: those of ``seen``.
-        casings: of new forms with capitals, see casings_of(); None, as in older models: such a form is read as it is.
-        odd: the symbols of rules that are not for new forms, see odd_rules().
+        rules: the symbols of the rules, the rules of most words first.
+        columns: the columns of tags that decide between several lemmas of a form.
+        seen: the lemma of each form that always had the same one; for other forms, by the tags in ``columns``, the lemma that
+            they had most often.
+        known: the known lemmas; None: the lemmas in ``seen``.
+        casings: the casings of new forms with capitals, see casings_of(); None, in older models: such forms are not changed.
+        odd: the symbols of rules that do not apply to new forms, see odd_rules().
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
-        columns, seen, known, casings, odd: as given.
+        columns, seen, known, casings, odd: as passed.
 
     Raises:
-        ValueError: there are no rules, a rule is there twice, or it is none.
+        ValueError: there are no rules, a rule is listed twice, or a symbol is not a rule's.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Lemmas:
         odd: Iterable[str] = (),
     ) -> None:
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
-        # By rule, how many characters it cuts at the end, if it leaves the beginning as it is.
+        # By rule, how many characters it cuts at the end, if it does not change the beginning.
         kept = [not rule.front and not rule.prefix for rule in self._rules]
         self._ends = np.array([min(rule.end, _FAR) if same else _FAR for rule, same in zip(self._rules, kept, strict=True)])
         self.rules = SetVocabulary(rules, rule_elements)
@@ -139,18 +139,18 @@ class Lemmas:
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
         self._forms = {form for forms in self.seen.values() for form in forms} if self.odd else set()
-        self._of_upos: dict[tuple[str, str], str] = {}  # of forms that have one lemma with all tags of a UPOS
+        self._by_upos: dict[tuple[str, str], str] = {}  # the lemma of forms that have one lemma with all tags of a UPOS
         for tags, forms in self.seen.items() if casings and "upos" in columns else ():
             for form, lemma in forms.items() if tags else ():
                 key = tags[self.columns.index("upos")], form
-                self._of_upos[key] = lemma if self._of_upos.get(key, lemma) == lemma else ""
+                self._by_upos[key] = lemma if self._by_upos.get(key, lemma) == lemma else ""
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
-        """Those of a treebank; None if it has no lemmas."""
-        of_forms: dict[str, Counter[str]] = {}
-        of_words: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
-        of_lemmas: dict[tuple[str, ...], set[str]] = {}
+        """Return the lemmas of a treebank; None if it has no lemmas."""
+        by_form: dict[str, Counter[str]] = {}
+        by_tags: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
+        by_lemma: dict[tuple[str, ...], set[str]] = {}
         frequencies: Counter[LemmaOfUpos] = Counter()
         words: set[tuple[str, str]] = set()
         alike: set[tuple[str, str, str]] = set()
@@ -163,33 +163,33 @@ class Lemmas:
                 if _is_known(form, lemma) and place not in odd:
                     upos = values[columns.index("upos")] if "upos" in columns else ""
                     alike.add((form, lemma, upos))
-                    of_forms.setdefault(form, Counter())[lemma] += 1
-                    of_words.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
-                    of_lemmas.setdefault((lemma, *values), set()).add(form)
+                    by_form.setdefault(form, Counter())[lemma] += 1
+                    by_tags.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
+                    by_lemma.setdefault((lemma, *values), set()).add(form)
                     frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
         seen: Seen = {}
-        for of_tags, forms in ((), of_forms), *of_words.items():
+        for own_tags, forms in ((), by_form), *by_tags.items():
             for form, found in forms.items():
                 (lemma, times), *others = found.most_common(2)
-                rivals = 0 if not others else times if not of_tags else others[0][1]
+                rivals = 0 if not others else times if not own_tags else others[0][1]
                 if rivals < times and form not in seen.get((), {}):
-                    seen.setdefault(of_tags, {})[form] = lemma
+                    seen.setdefault(own_tags, {})[form] = lemma
         by_upos: dict[str, list[str]] = {}
         for (lemma, upos), _ in frequencies.most_common():
             by_upos.setdefault(upos, []).append(lemma)
-        known = KnownLemmas(by_upos, interchangeable(of_lemmas.values()))
+        known = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
         return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols)
 
     @classmethod
     def read(cls, found: Any, tags: Collection[str]) -> Lemmas:
-        """From what ``described`` gave, where words are told apart by some of the tags that are predicted.
+        """Read what described() returned; its columns must be among the predicted tags.
 
         Raises:
-            KeyError, TypeError, ValueError: something is missing, or cannot be.
+            KeyError, TypeError, ValueError: something is missing or invalid.
         """
         check_type(found, dict, "lemmas")
         rules, columns = (strings(found[name], f"lemmas.{name}") for name in ("rules", "columns"))
@@ -213,7 +213,7 @@ class Lemmas:
         return cls(rules, columns, seen, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
 
     def described(self) -> dict[str, Any]:
-        """What vocabularies.json says of them."""
+        """Return the lemmas' part of vocabularies.json."""
         seen = {"\t".join(tags): forms for tags, forms in self.seen.items()}
         known = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
         found = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known}
@@ -221,30 +221,30 @@ class Lemmas:
 
     def cased(self, form: str, upos: str, first: bool) -> str:
         """Return a new form as rules read it: in the case of most lemmas, if it is the first of a sentence, or in capitals."""
-        own, of_capitals = (self.casings or {}).get(upos, ("keep", "keep"))
+        own, capitals = (self.casings or {}).get(upos, ("keep", "keep"))
         if in_capitals(form):
-            return CASINGS[of_capitals](form)
+            return CASINGS[capitals](form)
         return CASINGS[own](form) if first and form == form.capitalize() else form
 
     def remembered(self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str) -> str | None:
-        """Return the lemma that training saw, of a form with these ``values`` in ``columns``, or of one with fewer capitals.
+        """Return the lemma that training saw for a form, or for the form with fewer capitals, and ``values`` in ``columns``.
 
-        Where it did not see these values, it is the only lemma that the form has with the ``given`` UPOS.
+        For unseen values, return the only lemma that the form has with the ``given`` UPOS.
         """
         forms, least = [form, cased], 0.0
         if self.casings and (in_capitals(form) or form == form.capitalize()):
-            most, of_capitals = self.casings.get(upos, ("keep", "keep"))
-            forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # of PROPN: Baker is no baker
-            least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and of_capitals == "keep" else 0.0  # WHO is not who
+            most, capitals = self.casings.get(upos, ("keep", "keep"))
+            forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # the name Baker is not a baker
+            least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
         always, own = self.seen.get((), {}), self.seen.get(values, {})
         for one in forms:
-            lemma = always.get(one) or own.get(one) or self._of_upos.get((given, one))
+            lemma = always.get(one) or own.get(one) or self._by_upos.get((given, one))
             if lemma and (one == form or self.known.gain(lemma, upos) >= least):
                 return lemma
         return None
 
     def extended(self, new: Lemmas) -> Lemmas:
-        """With what other sentences say, the tags in the same columns; where they say something else, they are right."""
+        """Return these lemmas extended by new ones with the same columns; where they differ, the new ones win."""
         seen = {tags: dict(forms) for tags, forms in self.seen.items()}
         told = {form for forms in new.seen.values() for form in forms}
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
@@ -255,7 +255,7 @@ class Lemmas:
         return Lemmas(rules, self.columns, seen, self.known.extended(new.known), casings, {*rules} - general)
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
-        """int32[total]: the numbers of the words' own rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
+        """Return int32[total]: the numbers of the words' rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
         known: dict[tuple[str, str], int] = {}
         numbers: list[int] = []
         for sentence in sentences:
@@ -268,35 +268,35 @@ class Lemmas:
         return np.array(numbers, np.int32)
 
     def by_rules(self, forms: Sequence[str], upos: Sequence[str], scores: np.ndarray) -> list[str]:
-        """The lemmas of forms, each by the best rule that applies to it; where none does, the form.
+        """Return the lemmas of forms by the best rule that applies to each; the form itself if no rule applies.
 
         Args:
             forms: the forms.
-            upos: the UPOS that they are predicted to have, or "".
-            scores: float32[forms, rules], without what known lemmas gain.
+            upos: their predicted UPOS, or "".
+            scores: float32[forms, rules], without the bonus of known lemmas.
         """
         best = scores.max(axis=1, initial=-np.inf)
-        rows, numbers = np.nonzero(scores >= (best - np.float32(_MOST))[:, None])  # what can win, if the best one applies
+        rows, numbers = np.nonzero(scores >= (best - np.float32(_MOST))[:, None])  # rules that can win, if the best one applies
         starts = np.searchsorted(rows, np.arange(len(forms) + 1)).tolist()
         found = []
-        for row, (form, of_form) in enumerate(zip(forms, scores, strict=True)):
+        for row, (form, own) in enumerate(zip(forms, scores, strict=True)):
             near = numbers[starts[row] : starts[row + 1]]
-            near = near[np.argsort(-of_form[near], kind="stable")] if len(near) > 1 else near
+            near = near[np.argsort(-own[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._made(near[0], form) is None:
-                near = np.argsort(-of_form, kind="stable")
-            elif len(near) > _FEW:  # the others must lead to known lemmas
+                near = np.argsort(-own, kind="stable")
+            elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
                 possible[0] = True
                 near = near[possible]
-            found.append(self._best(form, upos[row], of_form[near].tolist(), near.tolist()))
+            found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
 
     def _made(self, number: int, form: str) -> str | None:
-        """Return the lemma of a form by a rule; None where it does not apply, such as an odd one to a new form."""
+        """Return the lemma of a form by a rule; None if it does not apply, such as an odd rule to a new form."""
         return None if number in self._not_for_new and form not in self._forms else self._rules[number](form)
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """The lemma by the rule with the highest score, with what known lemmas gain; of equals the first."""
+        """Return the lemma by the rule with the highest score, bonus included; the first of equal ones."""
         found, highest = None, -math.inf
         for number, score in zip(ranked, scores, strict=True):
             if found is not None and score + _MOST <= highest:
@@ -313,11 +313,11 @@ class Lemmas:
         return found
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
-        """By the lemma that the form may have, the rules by which it has it.
+        """Return, by possible lemma of a form, the rules that give it.
 
         Args:
             form: the form.
-            without: lemmas that are taken for not known.
+            without: lemmas that count as unknown.
         """
         found: dict[str, list[int]] = {}
         for number, rule in enumerate(self._rules):
@@ -327,10 +327,10 @@ class Lemmas:
 
 
 def _read_known(found: Any) -> KnownLemmas:
-    """The known lemmas of a folder.
+    """Return the known lemmas of a model's folder.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing, or cannot be.
+        KeyError, TypeError, ValueError: something is missing or invalid.
     """
     check_type(found, dict, "lemmas.known")
     by_upos, written_for = found["by_upos"], found["written_for"]
@@ -348,7 +348,7 @@ def _read_known(found: Any) -> KnownLemmas:
 
 
 def _check_lemma(value: object, called: str) -> None:
-    """Raises TypeError or ValueError for what is no lemma."""
+    """Raise TypeError or ValueError if a value is not a lemma."""
     check_type(value, str, called)
     assert isinstance(value, str)
     if not is_lemma(value):
@@ -357,35 +357,35 @@ def _check_lemma(value: object, called: str) -> None:
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:
-    """The forms of the tokens of sentences of words: a root, whose form is empty, is the first of each."""
+    """Return the forms of the tokens of sentences: before the words of each, the root, whose form is empty."""
     return [form for forms in sentences for form in ("", *forms)]
 
 
 def _is_known(form: str, lemma: str) -> bool:
-    """Whether a treebank says the lemma of a word: _ means that it does not, unless that is the word."""
+    """Return whether the lemma of a word is annotated: _ means that it is not, unless the form is _."""
     return is_lemma(lemma) and (lemma != EMPTY or form == EMPTY)
 
 
 def _odd_words(sentence: AttributeColumns) -> set[int]:
-    """Return which words others are not like: those with Typo=Yes, and those that are written apart (goeswith)."""
+    """Return the words that are no model for others: words with Typo=Yes, and words that are written apart (goeswith)."""
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}
     return apart | {heads[place] - 1 for place in apart} | {n for n, feats in enumerate(sentence.feats) if "Typo=Yes" in feats}
 
 
 def _mixes(word: str) -> bool:
-    """Whether capitals stand behind other letters, or these behind more capitals than one."""
+    """Return whether a word mixes cases: it is not in lower case, not in capitals, and not capitalized."""
     return word not in (word.lower(), word.upper(), word.capitalize())
 
 
 class LemmaLexicon:
-    """Lemmas that somebody has written down.
+    """A lexicon of lemmas, from a file.
 
     Args:
-        lemmas: by UPOS and FEATS, either of them ``_`` for any, by form, the lemma.
+        lemmas: by (UPOS, FEATS), each ``_`` for any, and by form: the lemma.
 
     Attributes:
-        applied: whether a word has had an entry.
+        applied: whether some word has had an entry.
     """
 
     def __init__(self, lemmas: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
@@ -396,12 +396,12 @@ class LemmaLexicon:
 
     @classmethod
     def read(cls, path: Path) -> LemmaLexicon:
-        """A file of lines: form, UPOS or _, lemma, and FEATS if they matter, with tabs between; the first of equals counts.
+        """Read a file of lines: form, UPOS or _, lemma, and FEATS if they matter, separated by tabs; the first entry counts.
 
-        Blank lines and comments, which begin with # and have no tab, are passed over.
+        Blank lines and comments, which begin with # and have no tab, are skipped.
 
         Raises:
-            ConlluError: it cannot be read, or a line is something else.
+            ConlluError: the file cannot be read, or a line has another format.
         """
         lemmas: dict[tuple[str, str], dict[str, str]] = {}
         with open_input(path) as source:
@@ -422,7 +422,7 @@ class LemmaLexicon:
         return cls(lemmas)
 
     def lemma(self, form: str, upos: str, feats: str) -> str | None:
-        """The lemma of a word; the form as it is comes before other case, and what is said of its tags before that of any."""
+        """Return the lemma of a word; the same case comes before other case, and entries with its tags before those with _."""
         for lemmas, written in ((self._lemmas, form), (self._small, form.casefold())):
             for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):
                 if (lemma := lemmas.get(tags, {}).get(written)) is not None:
@@ -439,21 +439,21 @@ def lemmatize(
     given: Sequence[str] = (),
     lexicon: LemmaLexicon | None = None,
 ) -> list[str]:
-    """The lemmas of tokens.
+    """Return the lemmas of tokens.
 
     Args:
-        lemmas: what the model knows.
-        forms: of the tokens; one without characters, as a root is, needs no lemma.
-        tags: by column that is predicted, theirs.
-        scores: of rules, asked for those tokens that need one.
-        given: their UPOS, as far as these are not predicted, else "".
-        lexicon: comes before what the model knows.
+        lemmas: the lemmas of the model.
+        forms: the forms of the tokens; an empty one, of a root, gets no lemma.
+        tags: by predicted column, the tags of the tokens.
+        scores: scores rules for the tokens that need one.
+        given: the UPOS of tokens in the input, "" for predicted ones.
+        lexicon: its entries come first.
     """
     columns = [tags[column] for column in lemmas.columns]
     seen, nothing = lemmas.seen, dict[str, str]()
     always = seen.get((), nothing)
-    of_tokens = zip(*columns, strict=True) if columns else repeat((), len(forms))
-    found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, of_tokens, strict=True)]
+    token_tags = zip(*columns, strict=True) if columns else repeat((), len(forms))
+    found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, token_tags, strict=True)]
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)

@@ -1,10 +1,9 @@
-"""New sentences made from those of a treebank: subtrees of one kind take each other's place (Dehouck and Gómez-Rodríguez 2020).
+"""New sentences made from those of a treebank: subtrees of the same kind are swapped (Dehouck and Gómez-Rodríguez 2020).
 
-A subtree may stand where another one stood if its top has the same relation (subtypes left out), UPOS and FEATS, and if both
-are stretches of words without gaps. So the new sentences are as grammatical as agreement and word order allow, if not always
-sensible. They are text for a parser with an encoder to parse, and its trees are what another parser learns from it
-(parser/training/examples/teacher.py): of the treebank's own sentences, which it has learned by heart, the encoder has little to
-tell.
+A subtree may replace another one if both tops have the same relation (without subtypes), UPOS and FEATS, and both cover words
+without gaps. So the new sentences are as grammatical as agreement and word order allow, but not always sensible. A parser with
+an encoder parses them, and another parser learns from its trees (parser/training/examples/teacher.py). On the treebank's own
+sentences, which the encoder has memorized, it has little to teach.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any, NamedTuple
 
 from parser.data.treebank import Sentence
 
-# Of a sentence, the share of its words that a subtree may have at most.
+# The largest share of a sentence's words that a subtree may have.
 _LARGEST = 0.6
 
 
 class _Kind(NamedTuple):
-    """What the tops of subtrees that may take each other's place have in common."""
+    """What the tops of subtrees that may replace each other have in common."""
 
     relation: str
     upos: str
@@ -39,33 +38,33 @@ class _Subtree:
     last: int
 
     def meets(self, other: _Subtree) -> bool:
-        """Whether they have words in common, if they are of one sentence."""
+        """Return whether two subtrees of one sentence share words."""
         return self.first <= other.last and other.first <= self.last
 
 
 def recombine(sentences: Sequence[Sentence], copies: int, share: float, seed: int) -> Iterator[Sentence]:
-    """New sentences, ``copies`` of each; other words than those of their subtrees stay, and so do all relations to tops.
+    """Yield ``copies`` new sentences of each sentence; words outside replaced subtrees stay, and so do all relations to tops.
 
     Args:
-        sentences: those of a treebank.
-        copies: new sentences for each.
-        share: how probable it is that a subtree is replaced, if no other that it meets has been.
-        seed: of the choices.
+        sentences: the sentences of a treebank.
+        copies: how many new sentences are made of each.
+        share: the probability that a subtree is replaced, unless it shares words with a replaced one.
+        seed: the seed of the random choices.
     """
     choices = random.Random(seed)
     subtrees = [list(_subtrees(number, sentence)) for number, sentence in enumerate(sentences)]
-    of_kind: dict[_Kind, list[_Subtree]] = defaultdict(list)
-    for of_sentence, sentence in zip(subtrees, sentences, strict=True):
-        for subtree in of_sentence:
-            of_kind[_kind(sentence, subtree)].append(subtree)
+    by_kind: dict[_Kind, list[_Subtree]] = defaultdict(list)
+    for own, sentence in zip(subtrees, sentences, strict=True):
+        for subtree in own:
+            by_kind[_kind(sentence, subtree)].append(subtree)
     for _ in range(copies):
         for number, sentence in enumerate(sentences):
             order = choices.sample(subtrees[number], len(subtrees[number]))
-            replaced: dict[int, tuple[_Subtree, _Subtree]] = {}  # by first word, the subtree and what stands there instead
+            replaced: dict[int, tuple[_Subtree, _Subtree]] = {}  # by first word, the subtree and its replacement
             for subtree in order:
                 if choices.random() >= share or any(subtree.meets(other) for other, _ in replaced.values()):
                     continue
-                other = choices.choice(of_kind[_kind(sentence, subtree)])
+                other = choices.choice(by_kind[_kind(sentence, subtree)])
                 if other.sentence != number:
                     replaced[subtree.first] = subtree, other
             yield _with(sentence, replaced, sentences)
@@ -77,7 +76,7 @@ def _kind(sentence: Sentence, subtree: _Subtree) -> _Kind:
 
 
 def _subtrees(number: int, sentence: Sentence) -> Iterator[_Subtree]:
-    """Those that may be replaced: without gaps, not under the root, and not too large."""
+    """Yield the subtrees that may be replaced: without gaps, not under the root, and not too large."""
     n = len(sentence)
     first, last, size = list(range(n + 1)), list(range(n + 1)), [1] * (n + 1)
     for word in _from_below(sentence.heads):
@@ -91,7 +90,7 @@ def _subtrees(number: int, sentence: Sentence) -> Iterator[_Subtree]:
 
 
 def _from_below(heads: Sequence[int]) -> list[int]:
-    """The words, each after all that are under it."""
+    """Return the words, each after all its descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for word, head in enumerate(heads, 1):
         children[head].append(word)
@@ -102,10 +101,10 @@ def _from_below(heads: Sequence[int]) -> list[int]:
 
 
 def _with(sentence: Sentence, replaced: dict[int, tuple[_Subtree, _Subtree]], sentences: Sequence[Sentence]) -> Sentence:
-    """The sentence with other subtrees in place of some."""
-    words: list[tuple[Sentence, int]] = []  # of the new sentence: where each comes from
-    places: dict[tuple[int, int], int] = {}  # where the words of the sentence (0) and of each subtree (its first word) now are
-    instead: dict[tuple[int, int], int] = {}  # for the top of a subtree that is new, the one that stood there
+    """Return the sentence with some subtrees replaced."""
+    words: list[tuple[Sentence, int]] = []  # the source of each word of the new sentence
+    places: dict[tuple[int, int], int] = {}  # the new places of the sentence's words (0) and of each subtree's (its first word)
+    instead: dict[tuple[int, int], int] = {}  # by top of a new subtree, the top that it replaces
     word = 1
     while word <= len(sentence):
         if word not in replaced:
@@ -115,15 +114,15 @@ def _with(sentence: Sentence, replaced: dict[int, tuple[_Subtree, _Subtree]], se
             continue
         subtree, other = replaced[word]
         instead[word, other.top] = subtree.top
-        for of_other in range(other.first, other.last + 1):
-            words.append((sentences[other.sentence], of_other))
-            places[word, of_other] = len(words)
+        for new in range(other.first, other.last + 1):
+            words.append((sentences[other.sentence], new))
+            places[word, new] = len(words)
         word = subtree.last + 1
     heads, deprels = [0] * len(words), [""] * len(words)
     for (group, number), place in places.items():
         source = words[place - 1][0]
         top = instead.get((group, number))
-        if top is not None:  # what was the head of the subtree's top is the head of this one
+        if top is not None:  # the new top takes the head of the old one
             source, group, number = sentence, 0, top
         deprels[place - 1] = source.deprels[number - 1]
         head = source.heads[number - 1]

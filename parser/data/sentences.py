@@ -15,9 +15,9 @@ class Sentences:
     Attributes:
         values: int32[rows, total], total = sum of (n + 1); each part of a word has some rows, the attributes first (parts/).
         offsets: int64[sentences + 1].
-        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not run yet.
-        unseen: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
-            ``values`` has the number of another value. None where it is not needed.
+        vectors: [total, size], the encoder's vectors of the tokens, as it stores them; None if it has not run yet.
+        unseen: int32[attributes that are sets, total], 1 if the value has an element that training never saw; ``values`` then
+            has the number of a similar value. None if it is not needed.
     """
 
     values: np.ndarray
@@ -30,18 +30,18 @@ class Sentences:
 
     @property
     def lengths(self) -> np.ndarray:
-        """int32[sentences]: tokens n, the root not counted."""
+        """int32[sentences]: the tokens n of each, without the root."""
         return (np.diff(self.offsets) - 1).astype(np.int32)
 
     def span(self, first: int, last: int) -> Sentences:
-        """The sentences from number ``first`` to before ``last``, not copied."""
+        """Return the sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
         vectors = None if self.vectors is None else self.vectors[start:end]
         unseen = None if self.unseen is None else self.unseen[:, start:end]
         return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, unseen)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
-        """Consecutive sentences, from the first number up to the second, of at most this many tokens if there are several."""
+        """Yield spans (first, last) of sentences of at most this many tokens; a longer sentence is a span of its own."""
         first = 0
         while first < len(self):
             last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
@@ -49,19 +49,19 @@ class Sentences:
             first = last
 
     def take(self, numbers: np.ndarray) -> Sentences:
-        """The sentences with these numbers (int[m]), in their order."""
+        """Return the sentences with these numbers (int[m]), in their order."""
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
         places = self.places(numbers)
         vectors = None if self.vectors is None else self.vectors[places]
         return Sentences(self.values[:, places], offsets, vectors, None if self.unseen is None else self.unseen[:, places])
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""
+        """Return int64[tokens], the places of the tokens of some sentences (int[m]), one sentence after the other."""
         lengths = np.diff(self.offsets)[numbers]
         return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
 
 
-# No such node, relation, row or output: what fills integer arrays where there is nothing.
+# The number in integer arrays for no node, no relation, no row or no output.
 NO_NODE = -1
 
 
@@ -81,11 +81,11 @@ class Parses:
 
     @classmethod
     def allocate(cls, offsets: np.ndarray) -> Parses:
-        """For sentences that begin at these offsets, none of whose words has a head."""
+        """Allocate parses of sentences that begin at these offsets, without heads."""
         heads = np.full(offsets[-1], NO_NODE, np.int32)
         return cls(heads, heads.copy(), offsets)
 
     def span(self, first: int, last: int) -> Parses:
-        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        """Return the parses of sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
         return Parses(self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start)

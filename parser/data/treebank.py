@@ -1,8 +1,8 @@
 """Gold data: sentences with their trees, read from CoNLL-U as strictly as what is parsed (conllu/stream.py).
 
-Beyond what parsing asks for, gold data is text in UTF-8, its trees have exactly one root, and every sentence has words. Words
-alone are kept: multiword tokens and empty nodes are not nodes of the tree; they are counted and left out. Sentences with faults
-are, too, if that is asked for.
+Gold data must meet more conditions than input of parsing: it is text in UTF-8, its trees have exactly one root, and every
+sentence has words. Only words are kept; multiword tokens and empty nodes, which are not nodes of the tree, are counted and left
+out. On request, sentences with faults are left out as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from oracles import Trees
 
 
-# By form, deprel and head of a word; of those whose head is known.
+# Conditions on form, deprel and head of a word whose head is known.
 _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
     "FORM is empty": lambda form, deprel, head: not form,
     "DEPREL is empty": lambda form, deprel, head: deprel in ("", "_"),
@@ -44,7 +44,7 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
 }
 
 
-# An error lists as many faults.
+# How many faults an error lists.
 _LISTED = 20
 
 
@@ -59,9 +59,9 @@ class Sentence:
     Attributes:
         forms, lemmas, upos, xpos, feats, deprels: the columns as written, ``_`` included; relations with their subtypes.
         heads: the heads [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD only in a partial treebank.
-        where: file, first line, number and sent_id, with which to begin an error message about the sentence.
-        lengths: of a path through a lattice, the nodes that each word advances by, as text; None: one.
-        treebank: which it is from, where there are several.
+        where: file, first line, number and sent_id: the beginning of an error message about the sentence.
+        lengths: in a path through a lattice, how many nodes each word advances by, as text; None: one.
+        treebank: the name of its treebank, if there are several.
     """
 
     forms: list[str]
@@ -83,11 +83,11 @@ class Fault(NamedTuple):
     """Why a sentence is not gold data.
 
     Attributes:
-        message: with the place.
-        in_parsing: whether parsing refuses it, too.
-        leaves_out: whether a sentence is left out for it: for the first of its faults.
-        in_file: whether no sentence can be left out for it, as the file is damaged or in another encoding.
-        ends: whether nothing after it was read.
+        message: includes the place.
+        in_parsing: whether parsing also refuses it.
+        leaves_out: whether it is the first fault of its sentence, which is left out.
+        in_file: whether the fault is in the file, such as another encoding: leaving out sentences does not help.
+        ends: whether reading stopped there.
     """
 
     message: str
@@ -106,7 +106,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Treebank:
-    """The sentences of a file, in order, and what was left out of it."""
+    """The sentences of a file, in order, and counts of what was left out."""
 
     path: str
     sentences: list[Sentence] = field(default_factory=list)
@@ -152,7 +152,7 @@ class Treebank:
 
     @property
     def summary(self) -> dict[str, int | float]:
-        """What was read, under the keys of metrics.json and those of what was left out."""
+        """Counts of what was read and left out, under the keys of metrics.json."""
         return {
             "sentences": len(self),
             "words": self.n_words,
@@ -169,7 +169,7 @@ class Treebank:
         return sum(fault.leaves_out for fault in self.faults)
 
     def oddities(self) -> str:
-        """What is read, but is probably a mistake: how many words, and where the first one is; empty if nothing is odd."""
+        """Return the probable mistakes: how many words, and the place of the first one; empty if there are none."""
         found = []
         for kind, is_odd in _ODDITIES.items():
             words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
@@ -191,16 +191,16 @@ class Treebank:
 
 
 def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -> Treebank:
-    """Reads a file of gold trees: CoNLL-U in UTF-8, plain or compressed as its name says; BOM and CRLF are fine.
+    """Read a file of gold trees: CoNLL-U in UTF-8, plain or compressed, by the ending of its name; BOM and CRLF are fine.
 
     Args:
-        path: of the file.
+        path: the file.
         skip: whether sentences with faults are left out.
-        partial: whether HEAD and DEPREL may be ``_`` where they are not known.
+        partial: whether HEAD and DEPREL may be ``_``, which means unknown.
 
     Raises:
-        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. It lists
-            the first faults.
+        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. The
+            message lists the first faults.
     """
     treebank = with_faults(path, partial)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
@@ -211,19 +211,19 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
 
 
 def with_faults(path: str | Path, partial: bool = False) -> Treebank:
-    """What can be used of a file, perhaps nothing, with the faults of the rest; ``partial``: see read_treebank()."""
+    """Return the usable sentences of a file, possibly none, and the faults of the rest; ``partial``: see read_treebank()."""
     treebank = Treebank(str(path))
     faults = treebank.faults
     try:
         with open_input(path) as stream:
             for sentence in read_raw_sentences(_without_nul(stream, treebank.path), treebank.path, strict=False):
-                gold, of_sentence = None, _not_utf8(sentence)
+                gold, own = None, _not_utf8(sentence)
                 try:
                     gold = _gold_sentence(sentence, partial)
                 except ConlluError as error:
-                    of_sentence += [Fault(*one) for one in sentence.faults(partial) or [(str(error), False)]]
-                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(of_sentence)]
-                if gold is not None and not of_sentence:
+                    own += [Fault(*one) for one in sentence.faults(partial) or [(str(error), False)]]
+                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(own)]
+                if gold is not None and not own:
                     treebank.sentences.append(gold)
                     treebank.n_multiword_tokens += len(sentence.multiwords)
                     treebank.n_empty_nodes += len(sentence.empty_nodes)
@@ -239,7 +239,7 @@ def with_faults(path: str | Path, partial: bool = False) -> Treebank:
 
 
 def _not_utf8(sentence: RawSentence) -> list[Fault]:
-    """The lines that are not text in UTF-8; what is parsed may hold any bytes, gold data may not."""
+    """Return faults for lines that are not UTF-8; input of parsing may hold any bytes, gold data may not."""
     try:
         "".join(sentence.lines).encode()
     except UnicodeEncodeError:
@@ -257,7 +257,7 @@ def _not_utf8(sentence: RawSentence) -> list[Fault]:
 
 
 def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
-    """The first faults, a line each, and how many there are; ``can_skip``: training can do without them, if it is told to."""
+    """Return the first faults, a line each, and their number; ``can_skip``: whether training could skip these sentences."""
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
         first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
@@ -270,9 +270,9 @@ def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
 def read_treebanks(
     paths: Sequence[str | Path], skip: bool = False, names: Sequence[str] = (), partial: bool = False
 ) -> Treebank:
-    """Several files as one treebank, in their order; otherwise as read_treebank().
+    """Read several files as one treebank, in their order; otherwise as read_treebank().
 
-    ``names``: the treebank that each file belongs to; without, sentences do not say it.
+    ``names``: the name of each file's treebank; without names, sentences have none.
     """
     parts = [read_treebank(path, skip, partial) for path in paths]
     for part, name in zip(parts, names, strict=False):
@@ -291,11 +291,11 @@ def read_treebanks(
 
 @dataclass(frozen=True)
 class PartFiles:
-    """Where the sentences of a part are read.
+    """The files of a part.
 
     Attributes:
-        paths: files of CoNLL-U, one at least.
-        names: the treebank that each file belongs to; none where there are no several treebanks.
+        paths: at least one file of CoNLL-U.
+        names: the name of each file's treebank; empty if there is only one treebank.
     """
 
     paths: Sequence[str]
@@ -304,14 +304,14 @@ class PartFiles:
 
 @dataclass(frozen=True)
 class TrainingFiles:
-    """Where training sentences are read, and which of them become other parts; the same whoever reads them.
+    """The files of the training part, and the sentences in them that become other parts.
 
     Attributes:
         paths, names: see PartFiles.
         skip: whether sentences with faults are left out.
         held_out: the shares of the sentences that are the dev part and the test part.
         fold: k and n: the test part is the k-th of every n sentences, k from 1; None: there are no folds.
-        partial: whether HEAD and DEPREL may be ``_`` where they are not known, in the other parts, too.
+        partial: whether HEAD and DEPREL may be ``_``, which means unknown, in all parts.
     """
 
     paths: Sequence[str]
@@ -322,11 +322,11 @@ class TrainingFiles:
     partial: bool = False
 
     def read(self) -> Treebank:
-        """All of the sentences; see read_treebanks()."""
+        """Read all sentences; see read_treebanks()."""
         return read_treebanks(self.paths, self.skip, self.names, self.partial)
 
     def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
-        """What of the sentences is the training part, and those held out of it for dev and test, None if there are none.
+        """Return the training part, and the sentences held out for dev and for test, None if there are none.
 
         Raises:
             TreebankError: there are not enough sentences.
@@ -344,11 +344,11 @@ class TrainingFiles:
         return treebank, dev, test
 
     def as_files(self, dev: PartFiles | None, folder: Path) -> tuple[list[str], str | None]:
-        """Files of the training part and the dev part, for who reads files and knows nothing of sentences that are left out.
+        """Return files of the training part and the dev part, for tools that read whole files.
 
         Args:
             dev: the dev part, if it is not held out.
-            folder: where files are written, unless all sentences of those that there are belong to the part.
+            folder: where files are written, if a part has not all sentences of its files.
         """
         if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
             return [*self.paths], None if dev is None else dev.paths[0]
@@ -360,9 +360,9 @@ class TrainingFiles:
 
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:
-    """The treebank without a share of its sentences, and these as a treebank, None if the share is 0.
+    """Return the treebank without a share of its sentences, and these as a treebank, None if the share is 0.
 
-    They are every k-th sentence, k = 1 / share rounded, so that they come from all over the files and are always the same.
+    They are every k-th sentence, k = 1 / share rounded: from all parts of the files, and always the same.
 
     Raises:
         TreebankError: there are fewer than k sentences.
@@ -371,14 +371,14 @@ def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treeba
         return treebank, None
     every = max(2, round(1 / share))
     if len(treebank) < every:
-        fix = "raise treebank.held_out" if len(treebank) > 1 else "leave treebank.held_out= out, or give more sentences"
+        fix = "raise treebank.held_out" if len(treebank) > 1 else "omit treebank.held_out, or give more sentences"
         few = f"{treebank.path}: one sentence in {every} cannot be held out of {counted(len(treebank), 'sentence')}"
         raise TreebankError(f"{few}; {fix}")
     return _taken(treebank, every, every, f"one sentence in {every}, held out")
 
 
 def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Treebank, Treebank]:
-    """The treebank without the given one of ``every`` sentences, counted from 1, and those as a treebank with this name."""
+    """Return the treebank without one in ``every`` sentences, from ``number`` on, and these as a treebank with this name."""
     taken = treebank.sentences[number - 1 :: every]
     kept = [sentence for place, sentence in enumerate(treebank.sentences, 1) if (place - number) % every]
     train = Treebank(treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes, treebank.faults)
@@ -386,14 +386,14 @@ def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Tree
 
 
 def _copied(treebank: Treebank, paths: Sequence[str], target: Path) -> str:
-    """The name of a file to which the sentences of a treebank are written, as they stand in those that it was read from."""
+    """Write the sentences of a treebank to a file, as they stand in its own files; return the file's name."""
     with open(target, "w", encoding="utf-8", newline="") as written:
         written.writelines(text for text, _ in read_again(treebank.sentences, paths))
     return str(target)
 
 
 def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[tuple[str, RawSentence]]:
-    """Yield sentences again, each as it stands in the files that it was read from: its CoNLL-U, and what is in it."""
+    """Read sentences again from their files; yield the CoNLL-U of each, and the RawSentence."""
     wanted = {sentence.where for sentence in sentences}
     for path in paths:
         for sentence in read_sentences(path, strict=False):
@@ -402,7 +402,7 @@ def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[
 
 
 def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """The lines of a file, as far as they can be text."""
+    """Yield the lines of a file; refuse a NUL byte."""
     for number, line in enumerate(stream, 1):
         if b"\0" in line:
             raise TreebankError(f"{path}, line {number}: a NUL byte, so this is not text; name a CoNLL-U file")
@@ -414,7 +414,7 @@ def _first_line(sentence: RawSentence) -> int:
 
 
 def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:
-    """None of lines without words."""
+    """Return the sentence; None for lines without words."""
     if sentence.error is not None:
         raise sentence.error
     if not len(sentence):
@@ -424,7 +424,7 @@ def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:
         return None
 
     def column(number: int) -> list[str]:
-        # Interned, because a treebank repeats itself: 5 MB where 20 would be, for 42,000 words of Greek.
+        # Interned, because values are repeated: 5 MB instead of 20, for 42,000 words of Greek.
         return [intern(value) for value in sentence.column(number)]
 
     return Sentence(

@@ -1,4 +1,4 @@
-"""The vocabularies of a model: all that it reads of the words of sentences, as numbers, and all that it predicts of them."""
+"""The vocabularies of a model: for all that it reads and predicts of words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, ta
 from parser.model_folder import Contents, check_written, strings
 from parser.network_spec import check_type
 
-# What vocabularies.json says first.
+# The first keys of vocabularies.json.
 _ORDER = ("attributes", "relations", "characters", "tags", "lemmas")
 
 
@@ -26,14 +26,14 @@ class Vocabularies:
 
     Args:
         by_attribute: the vocabularies of attributes, in a fixed order.
-        parts: what else an encoder reads.
-        tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
-        lemmas: what is known of lemmas, where they are predicted.
-        treebank: of a model of several treebanks, that which sentences are from that do not say theirs; None: the first one.
+        parts: further parts of words that an encoder reads.
+        tags: by column that a tagger predicts (upos, xpos, feats), its values; input need not have them.
+        lemmas: the known lemmas and rules, if lemmas are predicted.
+        treebank: in a model of several treebanks, the treebank of sentences without one; None: the first.
 
     Attributes:
-        by_attribute, tags, lemmas: as given.
-        parts: all that is read, the attributes first, and last what is read of whole sentences.
+        by_attribute, tags, lemmas: as passed.
+        parts: all parts, the attributes first, and parts that read whole sentences last.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Vocabularies:
 
     @property
     def treebanks(self) -> list[str]:
-        """The treebanks that the model tells apart."""
+        """The names of the model's treebanks; empty if there is only one."""
         return self.by_attribute[TREEBANK].symbols if TREEBANK in self.by_attribute else []
 
     def for_treebank(self, name: str) -> Vocabularies:
-        """The same for sentences of another treebank."""
+        """Return the same vocabularies for sentences of another treebank."""
         return Vocabularies(self.by_attribute, self.parts[1:], self.tags, self.lemmas, name)
 
     @property
@@ -64,7 +64,7 @@ class Vocabularies:
 
     @property
     def n_rows(self) -> int:
-        """Rows of ``Sentences.values``."""
+        """The number of rows of ``Sentences.values``."""
         return sum(part.rows for part in self.parts)
 
     @property
@@ -77,7 +77,7 @@ class Vocabularies:
 
     @property
     def tables(self) -> dict[str, int]:
-        """By name, how many rows there are in each table of vectors that an encoder reads."""
+        """By name, the number of rows of each table of vectors that an encoder reads."""
         return {name: rows for part in self.parts for name, rows in part.tables().items()}
 
     @property
@@ -87,20 +87,20 @@ class Vocabularies:
 
     @property
     def predicted(self) -> list[str]:
-        """What a model predicts of words, by its name in PREDICTED: tags, and the lemma."""
+        """What the model predicts of words, by name in PREDICTED: tags, and the lemma."""
         return [*self.tags, *([] if self.lemmas is None else ["lemma"])]
 
-    def of_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
-        """Those of what is read off one column.
+    def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
+        """Return the vocabularies of the parts that read only one column.
 
         Args:
             column: an attribute of AttributeColumns.
 
         Returns:
-            The vocabularies, and int64[rows]: which rows of ``Sentences.values``, and then of ``Sentences.unseen``, theirs are
-            among those of all.
+            The vocabularies, and int64[rows]: the numbers of their rows among all rows of ``Sentences.values``, followed by
+            ``Sentences.unseen``.
         """
-        attributes = self._attributes.of_column(column)
+        attributes = self._attributes.for_column(column)
         rows = [row for row, name in enumerate(self.by_attribute) if name in attributes]
         unseen = [self.n_rows + number for number, name in enumerate(self._attributes.sets) if name in attributes]
         further = [(part, place) for part, place in [*self.placed][1:] if part.column == column]
@@ -109,7 +109,7 @@ class Vocabularies:
         return found, np.array([*rows, *places, *unseen], np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
-        """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
+        """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         offsets = _offsets(sentences)
         values = np.empty((self.n_rows + len(self._attributes.sets), offsets[-1]), np.int32)
         for part, rows in self.placed:
@@ -119,11 +119,11 @@ class Vocabularies:
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
     def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = slice(None)) -> dict[str, int]:
-        """By attribute: how many tokens have a value that training never saw; see Attributes."""
+        """Return, by attribute, how many tokens have a value that training never saw; see Attributes."""
         return self._attributes.unknown_counts(sentences, places)
 
     def encode_tags(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
+        """Return int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN if unknown."""
         numbers = [
             [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
             for column, known in self.tags.items()
@@ -131,7 +131,7 @@ class Vocabularies:
         return np.array(numbers, np.int32).reshape(len(self.tags), _offsets(sentences)[-1])
 
     def described(self, relations: Vocabulary) -> dict[str, Any]:
-        """What vocabularies.json says of them, and of the relations."""
+        """Return the content of vocabularies.json, including the relations."""
         found: dict[str, Any] = {"relations": relations.symbols}
         for part in self.parts:
             found |= part.described()
@@ -143,11 +143,11 @@ class Vocabularies:
 
     @classmethod
     def read(cls, contents: Contents) -> tuple[Vocabularies, Vocabulary]:
-        """Those of a model's folder, and the relations.
+        """Return the vocabularies of a model's folder, and the relations.
 
         Raises:
             ModelError: a part is missing or damaged.
-            SubwordError, PretrainedError: what a part needs is not there.
+            SubwordError, PretrainedError: a package or file that a part needs is missing.
         """
         encoder = None if contents.spec is None else contents.spec.encoder
         parts = [part for kind in PARTS if (part := kind.read(contents)) is not None] if encoder is not None else []
@@ -172,7 +172,7 @@ class Vocabularies:
 
 
 def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:
-    """int64[sentences + 1]: where the sentences begin, each with its root."""
+    """Return int64[sentences + 1], where the sentences begin, each with its root."""
     offsets = np.zeros(len(sentences) + 1, np.int64)
     np.cumsum(np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:])
     return offsets

@@ -1,7 +1,7 @@
-"""A vocabulary, which makes values into numbers; the numbers 0 to 2 are the same in all of them: ABSENT, ROOT, UNKNOWN.
+"""Vocabularies number values; the numbers 0 to 2 are the same in all vocabularies: ABSENT, ROOT, UNKNOWN.
 
-The value of some attributes is a set of elements, such as FEATS as a set of Attribute=Value pairs. A set is embedded as the sum
-of its elements' vectors, so that what is learned of ``Case=Nom`` serves every value that has it.
+The values of some attributes are sets of elements, such as FEATS, a set of Attribute=Value pairs. A set is embedded as the sum
+of its elements' vectors, so that what is learned of ``Case=Nom`` serves every value that contains it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from parser.network_spec import ValueCounts
 ABSENT, ROOT, UNKNOWN = range(3)
 N_RESERVED = 3
 
-# The relation that UD reserves for the child of the artificial root, and the one for relations that nobody can tell.
+# The relation that UD reserves for the child of the artificial root, and the one for unspecified relations.
 UD_ROOT, UD_UNSPECIFIED = "root", "dep"
 
 
@@ -37,18 +37,18 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Vocabulary:
-        """All distinct values, the most frequent first, ties in alphabetical order."""
+        """Return a vocabulary of all distinct values, the most frequent first, ties in alphabetical order."""
         counts = Counter(values)
         return cls(sorted(counts, key=lambda value: (-counts[value], value)))
 
     def extended(self, values: Iterable[str], min_count: int = 1) -> list[str]:
-        """The symbols, and then those of the values that are new and there so often, the most frequent first."""
+        """Return the symbols, followed by new values that occur ``min_count`` times or more, the most frequent first."""
         counts = Counter(value for value in values if value not in self)
         new = [value for value, count in counts.items() if count >= min_count]
         return [*self.symbols, *sorted(new, key=lambda value: (-counts[value], value))]
 
     def __len__(self) -> int:
-        """Reserved numbers included: the rows that a table indexed by this vocabulary must have."""
+        """Return the number of rows of a table indexed by this vocabulary, reserved ones included."""
         return N_RESERVED + len(self.symbols)
 
     def __contains__(self, symbol: object) -> bool:
@@ -56,12 +56,12 @@ class Vocabulary:
 
     @property
     def vector_labels(self) -> list[Hashable]:
-        """What the rows of a table of their vectors belong to: the reserved numbers and the symbols."""
+        """The values of the rows in a table of vectors: the reserved numbers and the symbols."""
         return [*range(N_RESERVED), *self.symbols]
 
     @property
     def n_vectors(self) -> int:
-        """Rows of a table of their vectors."""
+        """The number of rows in a table of vectors."""
         return len(self)
 
     @property
@@ -70,25 +70,25 @@ class Vocabulary:
         return ValueCounts(len(self.symbols))
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """The numbers of the values, UNKNOWN for those that the vocabulary lacks."""
+        """Return the numbers of the values, UNKNOWN for values that the vocabulary lacks."""
         return self.encode_exactly(values)
 
     def encode_exactly(self, values: Iterable[str]) -> list[int]:
-        """The same where encode() would take one value for another."""
+        """Return the same, also if encode() returns the numbers of similar values."""
         get = self._numbers.get
         return [get(value, UNKNOWN) for value in values]
 
 
-# Unknown values that a vocabulary remembers the most similar one of, and how long they are at most, in characters.
+# The cache of most similar values: its size, and the length in characters of the longest value that is cached.
 _REMEMBERED, _LONGEST = 2**13, 1_000
 
 
 class SetVocabulary(Vocabulary):
-    """A vocabulary of sets. A set that it lacks is taken for the known one that is most like it.
+    """A vocabulary of sets. An unknown set gets the number of the most similar known set.
 
     Args:
         symbols: the known values, the most frequent first.
-        elements_of: the elements of a value.
+        elements_of: returns the elements of a value.
     """
 
     def __init__(self, symbols: Iterable[str], elements_of: Callable[[str], list[str]]) -> None:
@@ -107,17 +107,17 @@ class SetVocabulary(Vocabulary):
 
     @cached_property
     def elements(self) -> Elements:
-        """Which elements the values have."""
+        """The elements of the values."""
         return Elements.of(self)
 
     @property
     def vector_labels(self) -> list[Hashable]:
-        """Of a table of vectors of elements: the reserved numbers and the elements."""
+        """The values of the rows in a table of the elements' vectors: the reserved numbers and the elements."""
         return [*range(N_RESERVED), *self.elements.symbols]
 
     @property
     def n_vectors(self) -> int:
-        """Rows of a table of their elements' vectors."""
+        """The number of rows in a table of the elements' vectors."""
         return self.elements.n_elements
 
     @property
@@ -126,17 +126,17 @@ class SetVocabulary(Vocabulary):
         return ValueCounts(len(self.symbols), self.elements.n_elements)
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """The numbers of the values; for unknown ones those of the most similar, the share of common elements deciding."""
+        """Return the numbers of the values; for unknown ones, of the known value with the largest share of common elements."""
         get = self._numbers.get
         return [number if (number := get(value)) is not None else self._most_similar(value)[0] for value in values]
 
     def have_unseen(self, values: Iterable[str]) -> list[bool]:
-        """Of each value, whether it has an element that no known value has."""
+        """Return, for each value, whether it has an element that no known value has."""
         known = self._numbers
         return [value not in known and self._most_similar(value)[1] for value in values]
 
     def _most_similar(self, value: str) -> tuple[int, bool]:
-        """The number of the most similar value; and whether this one has an element that no known value has."""
+        """Return the number of the most similar value, and whether ``value`` has an element that no known value has."""
         return self._remembered(value) if len(value) <= _LONGEST else self._closest(value)
 
     def _closest(self, value: str) -> tuple[int, bool]:
@@ -149,7 +149,7 @@ class SetVocabulary(Vocabulary):
 
 @dataclass(frozen=True)
 class Elements:
-    """Which elements the values of a vocabulary have, as pairs of numbers; each reserved value is an element of its own.
+    """The elements of the values of a vocabulary, as pairs of numbers; each reserved value is an element of its own.
 
     Attributes:
         values: int64[pairs], the number of the value.
@@ -163,12 +163,12 @@ class Elements:
 
     @property
     def n_elements(self) -> int:
-        """Elements in all."""
+        """The number of elements, reserved ones included."""
         return N_RESERVED + len(self.symbols)
 
     @classmethod
     def of(cls, vocabulary: SetVocabulary) -> Elements:
-        """The elements of the values of a vocabulary."""
+        """Return the elements of a vocabulary."""
         sets = [vocabulary.elements_of(symbol) for symbol in vocabulary.symbols]
         numbering = Vocabulary.of(chain.from_iterable(sets))
         pairs = [(reserved, reserved) for reserved in range(N_RESERVED)]
@@ -179,10 +179,10 @@ class Elements:
 
 
 def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
-    """The vocabulary of an attribute with the given values: a SetVocabulary if they are sets.
+    """Return the vocabulary of an attribute with these values: a SetVocabulary if they are sets.
 
     Raises:
-        ValueError: unknown attribute, a value that is there twice, or no sets.
+        ValueError: unknown attribute, a repeated value, or no sets.
     """
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
@@ -190,10 +190,10 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
 
 
 def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
-    """The vocabulary of a column that a tagger predicts; of feats, a SetVocabulary.
+    """Return the vocabulary of a column that a tagger predicts; for feats, a SetVocabulary.
 
     Raises:
-        ValueError: no column that is predicted, a value that is there twice, or no value.
+        ValueError: unknown column, a repeated value, or no value.
     """
     if column not in TAGS:
         raise ValueError(f"unknown column of tags {column!r}; known: {', '.join(TAGS)}")

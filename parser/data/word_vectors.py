@@ -1,16 +1,16 @@
 """Word vectors: trained on the training forms with gensim's Word2Vec, or read from a file of word2vec or fastText.
 
-Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector gets the mean vector of the rarest forms
-(those seen least often): an unknown form is a rare one, and what the classifier learned of rare ones applies.
+Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector gets the mean vector of the forms seen least
+often: an unknown form is rare, so what the classifier learned of rare forms applies.
 
-Files are word2vec's and GloVe's, as text or binary, and fastText's. Text is a line for each word: the word, then its numbers,
-with blanks between; before them, but not in GloVe's, a line says how many words there are and how many numbers each has. In
-binary files of word2vec numbers are float32. Files of either may be compressed (.gz, .xz, .bz2, or .zip with one file in it).
-A word may hold blanks. A word that comes twice keeps its first vector; entries that are no vector or no UTF-8 are left out, and
-a warning counts both. Binary files of fastText are read through gensim.
+Formats: word2vec and GloVe, as text or binary, and fastText. Text has a line for each word: the word and its numbers, separated
+by blanks. A first line, which GloVe lacks, has the number of words and of numbers per word. Binary files of word2vec have
+float32 numbers. Both may be compressed (.gz, .xz, .bz2, or .zip with a single file). A word may hold blanks. A repeated word
+keeps its first vector; entries that are no vector or no UTF-8 are left out; a warning counts both. gensim reads binary files of
+fastText.
 
-Training takes about as long as all else before the first update of a run, and needs none of it, so that a process of its own
-trains the vectors while this one loads torch and reads the treebank:
+Training takes about as long as all else before the first update of a run, and is independent of it. So another process trains
+the vectors while this one loads torch and reads the treebank:
 
     with background_vectors(plan.vector_request) as vectors:
         from parser.training.run import train  # loads torch
@@ -52,8 +52,8 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 
-# Rarest forms whose mean stands for unknown ones, when the file does not say how often a form was seen (files are sorted by
-# frequency, so the last ones are the rarest).
+# How many of the rarest forms have the mean that stands for unknown ones, if the file has no frequencies; files are sorted by
+# frequency, so the last forms are the rarest.
 _RAREST = 1000
 
 
@@ -62,10 +62,10 @@ class VectorTraining:
     """How word vectors are trained.
 
     Attributes:
-        dimensions: length of a vector.
-        window: words to either side that a word is seen with.
-        epochs: times that the sentences are gone through. Over a treebank of some 40,000 words it takes dozens.
-        min_count: rarer forms get no vector of their own. From 2 on, the classifier learns what to do about unknown forms.
+        dimensions: the length of a vector.
+        window: how many words of context a word has on either side.
+        epochs: how often the sentences are read. A treebank of some 40,000 words needs dozens.
+        min_count: rarer forms get no vector of their own. With 2 or more, the classifier learns to handle unknown forms.
         skip_gram: predict the neighbours from the word, not the word from its neighbours.
     """
 
@@ -90,7 +90,7 @@ class WordVectors:
 
     @classmethod
     def from_forms(cls, forms: list[str], vectors: np.ndarray, rare: np.ndarray) -> WordVectors:
-        """Adds the reserved rows to ``vectors`` (float32[forms, dimensions]); ``rare`` (bool[forms]) marks the rarest."""
+        """Add the reserved rows to ``vectors`` (float32[forms, dimensions]); ``rare`` (bool[forms]) marks the rarest forms."""
         matrix = np.zeros((N_RESERVED + len(forms), vectors.shape[1]), np.float32)
         matrix[N_RESERVED:] = vectors
         matrix[UNKNOWN] = vectors[rare].mean(axis=0) if rare.any() else 0.0
@@ -99,12 +99,12 @@ class WordVectors:
 
     @classmethod
     def train(cls, sentences: list[list[str]], how: VectorTraining, seed: int) -> WordVectors:
-        """Trains Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process.
+        """Train Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process.
 
         Args:
             sentences: forms by sentence.
             how: dimensions, window, epochs, and so on.
-            seed: of the first vectors and of all draws.
+            seed: the seed of the first vectors and of all draws.
         """
         most, min_count = max(Counter(chain.from_iterable(sentences)).values(), default=0), how.min_count
         if most < min_count:
@@ -127,20 +127,20 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: Path, limit: int | None = None, wanted: Collection[str] | None = None) -> WordVectors:
-        """Reads a file of vectors; see above for the formats.
+        """Read a file of vectors; the module's docstring has the formats.
 
-        Memory is that of the vectors that are read, 4 bytes per number, once more while the result is made of them; of a binary
-        file of fastText, that of its n-grams on top, and all of its vectors are read.
+        Memory: the vectors that are read, 4 bytes per number, twice while the result is made. A binary file of fastText is read
+        whole, and its n-grams take memory as well.
 
         Args:
             path: the file.
-            limit: how many vectors are read, the first ones; None for all.
-            wanted: the values that vectors are for; None for all. A binary file of fastText has vectors for all of them, made
-                of their characters where it knows none.
+            limit: how many vectors are read, from the first on; None for all.
+            wanted: the values that need vectors; None for all. A binary file of fastText has vectors for all values: it makes
+                them of characters for words that it does not know.
 
         Raises:
-            VectorFileError: the file is missing, damaged or in none of the formats.
-            ValueError: it has no vector that is wanted.
+            VectorFileError: the file is missing, damaged or in another format.
+            ValueError: the file has no wanted vector.
         """
         file = _read_file(path, limit)
         forms = file.forms
@@ -148,10 +148,10 @@ class WordVectors:
         if wanted is None:
             return cls.from_forms(forms, file.vectors, rare)
         kept = [i for i, form in enumerate(forms) if form in wanted]
-        more = sorted(set(wanted) - {forms[i] for i in kept}) if file.of_characters is not None else []
+        more = sorted(set(wanted) - {forms[i] for i in kept}) if file.from_characters is not None else []
         if not kept and not more:
             raise ValueError(f"{path}: none of its forms is in the training part; is it for this language (vectors.restrict)?")
-        made = [] if file.of_characters is None else [file.of_characters(form)[None] for form in more]
+        made = [] if file.from_characters is None else [file.from_characters(form)[None] for form in more]
         vectors = np.concatenate([file.vectors[kept], *made])
         _check_finite(vectors[len(kept) :], more, path)
         unknown = file.vectors[rare].mean(axis=0)
@@ -161,7 +161,7 @@ class WordVectors:
 
 
 def _stable_hash(word: str) -> int:
-    """Python's own hash of strings changes from process to process; gensim seeds a word's first vector with it."""
+    """Hash a word for gensim, as the seed of its first vector; Python's own hash changes from process to process."""
     value = 5381
     for character in word:
         value = (value * 33 + ord(character)) & 0xFFFFFFFF
@@ -169,47 +169,47 @@ def _stable_hash(word: str) -> int:
 
 
 class VectorFileError(ValueError):
-    """A file of word vectors cannot be read; the message names it, and the fix."""
+    """A file of word vectors cannot be read; the message names the file and says what to do."""
 
 
 class _VectorFile(NamedTuple):
-    """What a file holds.
+    """The contents of a file.
 
     Attributes:
         forms: the words, each once, in the order of the file.
         vectors: float32[forms, dimensions].
-        of_characters: float32[dimensions] of any other form, made of its characters; None where the file cannot.
+        from_characters: makes float32[dimensions] of the characters of any other form; None if the file cannot.
     """
 
     forms: list[str]
     vectors: np.ndarray
-    of_characters: Callable[[str], np.ndarray] | None = None
+    from_characters: Callable[[str], np.ndarray] | None = None
 
 
 _Entries = Iterable[tuple[str, bytes, np.ndarray | None]]
-"""Of the words of a file: where each stands, the word, and its vector; None where that is none."""
+"""The place of each word in a file, the word, and its vector; None if the entry is no vector."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-# If more than this share of the entries are no vectors, the file is taken to be something else.
+# Above this share of entries that are no vectors, the file is refused.
 _MOST_LEFT_OUT = 0.5
-_LONGEST_LINE = 2**20  # that is looked at, to know text from numbers
+_LONGEST_LINE = 2**20  # bytes of a line that are read to tell text from numbers
 
-# Bytes from which a file of something else is known.
+# Bytes by which files of other formats are recognized.
 _BEGINNING = 64
-# How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
+# The first bytes of binary files of fastText: its magic number, 793712314, in little-endian order.
 _FASTTEXT = (793712314).to_bytes(4, "little")
-# After it: the version, 12 settings, the share of frequent words that is sampled, the sizes of the dictionary; then the words.
+# Then: the version, 12 settings, the share of frequent words that is sampled, the sizes of the dictionary; then the words.
 # https://github.com/facebookresearch/fastText/blob/main/src/args.cc and dictionary.cc
 _BEFORE_WORDS = struct.Struct("<4x i 12i d 3i 2q")
 _COUNT_AND_TYPE = struct.calcsize("<qb")
 
 
 def _read_file(path: Path, limit: int | None) -> _VectorFile:
-    """The vectors of a file, the first ``limit`` of word2vec's.
+    """Return the vectors of a file; of word2vec, the first ``limit``.
 
     Raises:
-        VectorFileError: it is missing, damaged or in none of the formats, or has numbers that are not finite.
+        VectorFileError: the file is missing, damaged or in another format, or has numbers that are not finite.
     """
     if not path.is_file():
         raise VectorFileError(f"{path}: no such file of word vectors; see vectors.file")
@@ -279,7 +279,7 @@ def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
 
 
 def _beginning(line: bytes, path: Path) -> tuple[int | None, int, str]:
-    """What the first line says of a file: how many vectors there are, if it does, of how many numbers, and that in words."""
+    """Return what the first line says: the number of vectors, None if it is missing; their length; and both in words."""
     fields = line.split()
     try:
         count, dimensions = map(int, fields)
@@ -313,7 +313,7 @@ def _binary_entries(file: BinaryIO, count: int, dimensions: int) -> _Entries:
 
 
 def _vector(fields: list[bytes], dimensions: int) -> np.ndarray | None:
-    """The numbers after a word."""
+    """Return the numbers after a word; None if they are no vector."""
     if len(fields) <= dimensions:
         return None
     try:
@@ -342,7 +342,7 @@ def _warn(path: Path, twice: int, left_out: list[str]) -> None:
 
 
 def _gensim() -> Any:
-    """Return gensim.models, a slow import that parsing does not need, and that asks for a home folder without using it."""
+    """Return gensim.models: a slow import, which parsing does not need, and which asks for a home folder without using it."""
     homeless = os.path.expanduser("~") == "~"
     os.environ |= {"HOME": os.devnull} if homeless else {}
     from gensim import models
@@ -361,11 +361,11 @@ def _fasttext(path: Path, limit: int | None) -> _VectorFile:
         found = _gensim().fasttext.load_facebook_vectors(str(path))
     except (ValueError, AssertionError, NotImplementedError, MemoryError, struct.error) as error:
         raise VectorFileError(f"{path}: this file of fastText cannot be read ({error}); {fix}") from error
-    return _VectorFile(list(found.index_to_key)[:limit], found.vectors[:limit], of_characters=found.get_vector)
+    return _VectorFile(list(found.index_to_key)[:limit], found.vectors[:limit], from_characters=found.get_vector)
 
 
 def _check_words(path: Path) -> None:
-    """Walks through the words of a file of fastText: gensim waits for ever for the end of a word in a file that is cut off."""
+    """Check that all words of a file of fastText end: in a cut file, gensim waits for ever for the end of a word."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         *_, n_entries, _, _, _, _ = _BEFORE_WORDS.unpack_from(content)
         at = _BEFORE_WORDS.size
@@ -376,7 +376,7 @@ def _check_words(path: Path) -> None:
 
 
 def _check_finite(vectors: np.ndarray, forms: list[str], path: Path) -> None:
-    """Refuses vectors with NaN or infinity, and names the first form that has one."""
+    """Refuse vectors with NaN or infinity; name the first form that has one."""
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         form = forms[int(finite.argmin())]
@@ -388,11 +388,11 @@ class VectorRequest:
     """Which word vectors to train.
 
     Attributes:
-        files: of the training part.
-        subset: whether only the sentences with projective trees are read.
-        attribute: whose values get vectors.
-        training: how.
-        seed: of the run.
+        files: the files of the training part.
+        subset: whether only sentences with projective trees are read.
+        attribute: the attribute whose values get vectors.
+        training: how the vectors are trained.
+        seed: the seed of the run.
     """
 
     files: TrainingFiles
@@ -402,41 +402,41 @@ class VectorRequest:
     seed: int
 
     def trained(self) -> WordVectors:
-        """These vectors."""
+        """Train the vectors."""
         train, _, _ = self.files.split(self.files.read())
         values = attribute_values(train.projective_subset if self.subset else train.sentences, self.attribute)
         return WordVectors.train(values, self.training, self.seed)
 
 
 BackgroundVectors = Callable[[], WordVectors]
-"""Waits for word vectors, once; raises ChildProcessError, with what is wrong, if they could not be trained."""
+"""Waits for word vectors, once; raises ChildProcessError, with the reason, if they could not be trained."""
 
 
 @contextmanager
 def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVectors | None]:
-    """Begins to train the word vectors of a run in a process of its own.
+    """Begin to train the word vectors of a run in another process.
 
     Yields:
-        What waits for them; None if none are wanted, or the training part is not there.
+        A function that waits for them; None if none are wanted, or the training part is missing.
     """
     if request is None or not all(Path(file).is_file() for file in request.files.paths):
         yield None
         return
-    # -P: a file parser.py in the folder where the user stands is not ours. A terminal's Ctrl-C is for the process that waits.
+    # -P: do not import a parser.py in the current folder. A new session: Ctrl-C is for the waiting process only.
     command = [sys.executable, "-P", "-c", "from parser.data.word_vectors import answer; answer()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
         try:
             assert process.stdin is not None
-            with suppress(BrokenPipeError):  # it has died, as _result() will say
+            with suppress(BrokenPipeError):  # the process has died; _result() reports it
                 process.stdin.write(json.dumps(asdict(request)).encode() + b"\n")
                 process.stdin.flush()
             yield partial(_result, process)
         finally:
-            process.kill()  # nobody waits for it any more
+            process.kill()  # the vectors are no longer needed
 
 
 def answer() -> None:
-    """What the process does: it reads a request from standard input, and writes an .npz of vectors, or of what is wrong."""
+    """Run in the other process: read a request from standard input, and write an .npz with the vectors or the error."""
     fields = json.loads(sys.stdin.buffer.readline())
     end_with_parent()
     parts = {"files": TrainingFiles(**fields["files"]), "training": VectorTraining(**fields["training"])}

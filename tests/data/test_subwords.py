@@ -121,9 +121,9 @@ def test_vocabularies_put_them_between_attributes_and_characters(folder):
     assert both.n_rows == len(encoded) == 1 + subwords.rows + 3
     np.testing.assert_array_equal(encoded[1:-3], subwords.encode_forms([read.forms]))
     np.testing.assert_array_equal(encoded[-3:], characters.encode_forms([read.forms]))
-    of_forms, rows = both.of_column("forms")
+    of_forms, rows = both.for_column("forms")
     np.testing.assert_array_equal(of_forms.encode([read]).values, encoded[rows])
-    assert not len(both.of_column("upos")[1])
+    assert not len(both.for_column("upos")[1])
 
 
 def weights(**tensors):

@@ -1,4 +1,4 @@
-"""What an encoder reads of a word, one file a part; part.py says what a part is."""
+"""The parts of a word that an encoder reads, a file each; part.py has their interface."""
 
 from parser.data.parts.characters import Characters
 from parser.data.parts.part import WordPart
@@ -6,4 +6,4 @@ from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
 
 PARTS: list[type[WordPart]] = [Subwords, Characters, PretrainedTokenizer]
-"""All besides attributes, in the order of their rows and vectors."""
+"""All parts except attributes, in the order of their rows and vectors."""

@@ -21,7 +21,7 @@ class Attributes(WordPart):
 
     Args:
         by_attribute: their vocabularies, in a fixed order.
-        treebank: that of sentences that do not say theirs, where the model tells several apart.
+        treebank: the treebank of sentences without one, in a model of several.
     """
 
     name = "attributes"
@@ -32,7 +32,7 @@ class Attributes(WordPart):
 
     @property
     def sets(self) -> list[str]:
-        """Those whose values are sets, in the order of ``Sentences.unseen``."""
+        """The attributes whose values are sets, in the order of ``Sentences.unseen``."""
         return [name for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)]
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
@@ -46,7 +46,7 @@ class Attributes(WordPart):
         return found
 
     def unseen(self, sentences: Sequence[AttributeColumns]) -> list[list[bool]]:
-        """bool[sets, tokens]: whether the value has an element that training never saw."""
+        """Return bool[sets, tokens], whether the value has an element that training never saw."""
         found = []
         for attribute in self.sets:
             vocabulary = self.by_attribute[attribute]
@@ -56,20 +56,20 @@ class Attributes(WordPart):
         return found
 
     def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
-        """By attribute: how many tokens have a value that training never saw; of a set, an element that it never saw.
+        """Return, by attribute, how many tokens have a value that training never saw; a set counts if it has an unseen element.
 
         Args:
-            sentences: as Vocabularies.encode() makes them.
-            places: the tokens that count, by their places among all.
+            sentences: from Vocabularies.encode().
+            places: the places of the tokens that count.
         """
         assert sentences.unseen is not None
         unseen = dict(zip(self.sets, sentences.unseen[:, places], strict=True))
         values = dict(zip(self.by_attribute, sentences.values[: self.rows, places], strict=True))
         return {name: int(np.count_nonzero(unseen.get(name, values[name] == UNKNOWN))) for name in self.by_attribute}
 
-    def of_column(self, column: str) -> dict[str, Vocabulary]:
-        """Those that are read off one column."""
-        # How far a word advances is 1 where there are no lattices, and the treebank is the same, whatever the form.
+    def for_column(self, column: str) -> dict[str, Vocabulary]:
+        """Return the vocabularies of attributes that read only one column."""
+        # Outside lattices a word advances by 1, and the treebank is the same for all forms: both can go with the forms.
         columns = {column, LENGTHS, TREEBANK} if column == "forms" else {column}
         return {name: known for name, known in self.by_attribute.items() if ATTRIBUTES[name].column in columns}
 

@@ -14,7 +14,7 @@ from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.model_folder import Contents, strings
 from parser.network_spec import CharacterSpec, ClassifierSpec, Shapes, prefixed
 
-# Rarer characters are unknown ones, from which a model learns what to make of characters that training never saw.
+# Rarer characters count as unknown: so a model learns to handle characters that training never saw.
 _MIN_COUNT = 2
 
 
@@ -23,10 +23,10 @@ class Characters(FormPart):
 
     Args:
         symbols: the known characters.
-        longest: of a longer form its first and its last characters are read, this many in all; affixes are at the ends.
+        longest: how many characters of a form are read; in a longer form, the first and the last ones, which include affixes.
 
     Raises:
-        ValueError: a character is there twice, or one is not a single character.
+        ValueError: a character is repeated, or a symbol is not a single character.
     """
 
     name = "characters"
@@ -51,7 +51,7 @@ class Characters(FormPart):
         return Characters(self.vocabulary.extended(chain.from_iterable(forms), _MIN_COUNT), self.rows)
 
     def __len__(self) -> int:
-        """Reserved numbers included."""
+        """Return the number of characters, reserved numbers included."""
         return len(self.vocabulary)
 
     @property
@@ -59,11 +59,11 @@ class Characters(FormPart):
         return self.vocabulary.symbols
 
     def numbers_of(self, form: str) -> list[int]:
-        """The characters of a form; UNKNOWN for one that has none."""
+        """Return the characters of a form; UNKNOWN for an empty form."""
         return self.vocabulary.encode(self._ends(form)) or [UNKNOWN]
 
     def _ends(self, form: str) -> str:
-        """The characters that are read."""
+        """Return the characters that are read."""
         if len(form) <= self.rows:
             return form
         first = self.rows // 2

@@ -1,8 +1,8 @@
-"""What an encoder reads of a word: a list of parts, each some rows of ``Sentences.values``.
+"""The interface of parts: an encoder reads a word as a list of parts, each with some rows of ``Sentences.values``.
 
-A part knows its rows, the shapes of its parameters, what a model's folder holds of it, and what other sentences add to it. Two
-functions know what is made of its rows: ``module_of`` (networks/parts.py) in training, ``frozen`` (inference/parts.py), without
-torch, in parsing. docs/adding_an_input.md adds one.
+A part has rows, shapes of parameters, files in a model's folder, and new values from further sentences. Two functions make
+vectors of its rows: ``module_of`` (networks/parts.py) in training, and ``frozen`` (inference/parts.py) in parsing, without
+torch. docs/adding_an_input.md shows how to add a part.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from parser.model_folder import Contents
 from parser.network_spec import ClassifierSpec, Shapes
 
 Labels = Sequence[Hashable]
-"""What the rows of a tensor belong to."""
+"""The values that the rows of a tensor belong to."""
 
 
 class PretrainedWish(Protocol):
-    """How a pretrained encoder is wanted; settings.groups.PretrainedSettings."""
+    """The settings of a pretrained encoder; settings.groups.PretrainedSettings."""
 
     tune: bool
     """Whether training changes it."""
@@ -34,7 +34,7 @@ class PretrainedWish(Protocol):
 
 
 class PartWishes(Protocol):
-    """What a plan says of parts; settings.plan.NetworkPlan."""
+    """The settings of parts in a plan; settings.plan.NetworkPlan."""
 
     @property
     def spec(self) -> ClassifierSpec:
@@ -46,22 +46,22 @@ class PartWishes(Protocol):
 
     @property
     def pretrained_encoder(self) -> str | None:
-        """Where a new pretrained encoder is."""
+        """The folder or name of a new pretrained encoder."""
 
     @property
     def pretrained(self) -> PretrainedWish | None:
-        """How a pretrained encoder is wanted."""
+        """The settings of a pretrained encoder."""
 
 
 class WordPart(ABC):
-    """What is read of the words of sentences.
+    """A part of words that an encoder reads.
 
     Attributes:
-        name: of the part, and of its module of torch.
-        in_sentences: whether its vector of a word depends on the other words of the sentence.
-        column: what its rows depend on alone, of AttributeColumns.
+        name: the name of the part, and of its module of torch.
+        in_sentences: whether its vector of a word depends on the rest of the sentence.
+        column: the only column (of AttributeColumns) that its rows depend on.
         half: the names of its parameters that a model's folder holds in 16 bits.
-        rows: its rows of ``Sentences.values``.
+        rows: how many rows of ``Sentences.values`` it has.
     """
 
     name: ClassVar[str]
@@ -72,70 +72,70 @@ class WordPart(ABC):
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Self | None:
-        """That of training sentences; None if it is not wanted."""
+        """Return the part for training sentences; None if the plan does not want it."""
         return None
 
     @abstractmethod
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        """int32[rows, tokens]: the words of the sentences, a root before each."""
+        """Return int32[rows, tokens]: the words of the sentences, a root before each."""
 
     @abstractmethod
     def size(self, spec: ClassifierSpec) -> int:
-        """The length of its vectors."""
+        """Return the length of its vectors."""
 
     @abstractmethod
     def shapes(self, spec: ClassifierSpec) -> Shapes:
-        """Those of its parameters, by their names in the encoder."""
+        """Return the shapes of its parameters, by their names in the encoder."""
 
     def labels(self) -> dict[str, Labels]:
-        """By name of a parameter, what its rows belong to, where it has one for each value; these are kept as values grow."""
+        """Return, by parameter with a row for each value, the values of its rows; rows are kept when values are added."""
         return {}
 
     def tables(self) -> dict[str, int]:
-        """By name in ``ClassifierSpec.embeddings``: of tables of vectors that it reads, how many rows they have."""
+        """Return, by name in ``ClassifierSpec.embeddings``, the number of rows of each table of vectors that it reads."""
         return {}
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """By name of a table, float[rows, size], the vectors that training begins with; those of others are drawn."""
+        """Return, by name of a table, float[rows, size], the vectors that training begins with; other tables are drawn."""
         return {}
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
-        """A spec with what only the part knows, such as the size of vectors that were read."""
+        """Return a spec completed by what only the part knows, such as the size of vectors that were read."""
         return spec
 
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
     ) -> WordPart | None:
-        """With what is new in some sentences; None if the plan does not read it.
+        """Return the part extended by new values; None if the plan does not read it.
 
         Args:
-            wanted: what the plan says of the training that goes on.
-            sentences: what it learns from.
-            tensors: the weights that it begins with, by their names in the encoder.
+            wanted: the plan's settings of parts.
+            sentences: the training sentences.
+            tensors: the weights at the start, by their names in the encoder.
         """
         return self
 
     @property
     def symbols(self) -> list[str]:
-        """What it tells apart and may grow, to say how much is new."""
+        """The values that may be extended, so that a log line can say how many are new."""
         return []
 
     def described(self) -> dict[str, Any]:
-        """What vocabularies.json says of it."""
+        """Return the part's entries in vocabularies.json."""
         return {}
 
     def save(self, folder: Path, reader: Any) -> dict[str, Any]:
-        """Writes files of its own into a model's folder; returns what settings.json says of it.
+        """Write the part's files into a model's folder; return its entries in settings.json.
 
         Args:
-            folder: of the model.
-            reader: what reads sentences for it, where it is ``in_sentences``.
+            folder: the model's folder.
+            reader: the part's reader of sentences, if it is ``in_sentences``.
         """
         return {}
 
     @classmethod
     def read(cls, contents: Contents) -> Self | None:
-        """That of a model's folder; None if the model does not read it.
+        """Return the part of a model's folder; None if the model does not have it.
 
         Raises:
             ModelError: something is missing or damaged.
@@ -144,17 +144,17 @@ class WordPart(ABC):
 
 
 class FormPart(WordPart):
-    """Some numbers of parts of a form, such as its characters; after the last one is ABSENT."""
+    """A part that reads numbers of pieces of a form, such as its characters; ABSENT fills up rows."""
 
     @abstractmethod
     def numbers_of(self, form: str) -> list[int]:
-        """The numbers of a form, at least one and at most ``rows``."""
+        """Return the numbers of a form, at least one and at most ``rows``."""
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
         return self.encode_forms([sentence.forms for sentence in sentences])
 
     def encode_forms(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """int32[rows, tokens]: the numbers of forms, by sentence, each asked for once; a root has only the number ROOT."""
+        """Return int32[rows, tokens]: the numbers of forms, by sentence, each computed once; a root has only ROOT."""
         numbers: dict[str, list[int]] = {}
         found = []
         for forms in sentences:

@@ -1,8 +1,8 @@
-"""A pretrained encoder beside a model: which files it is, where they are, and how its tokenizer segments forms.
+"""The pretrained encoder of a model: its files, where they are, and how its tokenizer segments forms.
 
-It is a folder in the layout of transformers, with ``config.json``, ``tokenizer.json`` and safetensors; of the last two kinds no
-other format is read, above all no pickle. A model folder says which encoder it needs by the SHA-256 sums of these files, and
-may hold them itself. networks/pretrained.py computes vectors with it.
+It is a folder in the layout of transformers, with ``config.json``, ``tokenizer.json`` and safetensors. Other formats, such as
+pickle, are not read. A model folder records the SHA-256 checksums of these files, and may hold them itself.
+networks/pretrained.py computes vectors with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONFIG = "config.json"
 HELD = "pretrained"
 """The folder of the encoder within that of a model."""
 
-# Length of the vectors that are made of the encoder's.
+# The length of the vectors that the encoder's vectors are projected to.
 _SIZE = 256
 
 _INDEX = "model.safetensors.index.json"
@@ -41,11 +41,11 @@ _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
 class PretrainedError(ValueError):
-    """A pretrained encoder cannot be used, or not without a package that is not there; the message says why, and the fix."""
+    """A pretrained encoder cannot be used, or needs a missing package; the message says why and what to do."""
 
 
 def package() -> Any:
-    """The module ``transformers``, loaded on the first call.
+    """Return the module ``transformers``, loaded on the first call.
 
     Raises:
         PretrainedError: it, or ``tokenizers``, or torch is not installed.
@@ -63,11 +63,11 @@ def package() -> Any:
 
 
 def find_encoder(name: str, *, download: bool = False) -> Path:
-    """The folder of a pretrained encoder.
+    """Return the folder of a pretrained encoder.
 
     Args:
         name: a folder, or the name of a model on the Hugging Face hub.
-        download: whether to fetch from there what has not been fetched before.
+        download: whether to download a model that has not been fetched before.
 
     Raises:
         PretrainedError: there is no such folder, and no such model.
@@ -85,17 +85,17 @@ def find_encoder(name: str, *, download: bool = False) -> Path:
     wanted = [CONFIG, TOKENIZER, "model.safetensors", "model-*.safetensors", _INDEX]
     try:
         return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not download))
-    except Exception as error:  # of the network, of the hub, of the disk
+    except Exception as error:  # the network, the hub or the disk may raise any error
         said = (str(error) or type(error).__name__).splitlines()[0]
         tried = "the hub does not give it" if download else f"it has not been fetched (hf download {name})"
         raise PretrainedError(f"{name}: there is no such folder, and {tried}: {said}") from error
 
 
 def files_of(folder: Path) -> list[str]:
-    """The names of the files that are the encoder.
+    """Return the names of the encoder's files.
 
     Raises:
-        PretrainedError: one that is needed is not there.
+        PretrainedError: a file is missing.
     """
     weights = sorted(path.name for path in folder.iterdir() if _WEIGHTS.fullmatch(path.name)) if folder.is_dir() else []
     found = [CONFIG, TOKENIZER, *weights, *([_INDEX] if (folder / _INDEX).is_file() else [])]
@@ -104,7 +104,7 @@ def files_of(folder: Path) -> list[str]:
         what = {CONFIG: "of transformers", TOKENIZER: "of a fast tokenizer"}
         said = f"{missing[0]} {what[missing[0]]}" if missing else "model.safetensors"
         raise PretrainedError(
-            f"{folder}: this is no folder of a pretrained encoder, it lacks {said}; in Python, "
+            f"{folder}: this is not the folder of a pretrained encoder, it lacks {said}; in Python, "
             "AutoModel.from_pretrained(NAME).save_pretrained(FOLDER) and AutoTokenizer.from_pretrained(NAME)"
             ".save_pretrained(FOLDER) write one"
         )
@@ -112,21 +112,21 @@ def files_of(folder: Path) -> list[str]:
 
 
 def sums_of(folder: Path) -> dict[str, str]:
-    """By name, the SHA-256 sums of the files; see files_of()."""
+    """Return, by name, the SHA-256 checksums of the files; see files_of()."""
     return {name: sha256_of(folder / name) for name in files_of(folder)}
 
 
 class PretrainedTokenizer(PieceReader):
-    """How a pretrained encoder segments forms.
+    """Segments forms like a pretrained encoder.
 
     Args:
-        folder: of the encoder.
-        source: what settings call it, to find it again.
-        sums: of its files.
+        folder: the encoder's folder.
+        source: its name in the settings, to find it again.
+        sums: the checksums of its files.
         held: whether models hold it in their folders.
 
     Attributes:
-        folder, source, sums, held: as given.
+        folder, source, sums, held: as passed.
         before, after: the numbers of the special tokens that a sentence begins and ends with.
 
     Raises:
@@ -138,7 +138,7 @@ class PretrainedTokenizer(PieceReader):
 
     rows = 16
 
-    _spec: PretrainedSpec | None = None  # how its vectors are read
+    _spec: PretrainedSpec | None = None  # the sizes that its vectors are read with
 
     def __init__(self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False) -> None:
         package()
@@ -152,10 +152,10 @@ class PretrainedTokenizer(PieceReader):
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> PretrainedTokenizer | None:
-        """Return the pieces of the encoder that a plan names.
+        """Return the tokenizer of the encoder that a plan names.
 
         Raises:
-            PretrainedError: the encoder is not there, or cannot be used.
+            PretrainedError: the encoder is missing, or cannot be used.
         """
         source, how = wanted.pretrained_encoder, wanted.pretrained
         if source is None or how is None:
@@ -183,10 +183,10 @@ class PretrainedTokenizer(PieceReader):
         return prefixed(f"{self.name}.", _known(spec).shapes())
 
     def save(self, folder: Path, reader: Any) -> dict[str, Any]:
-        """Write the encoder where the folder holds it, and return what tells it from others.
+        """Write the encoder if the model's folder holds it; return its name and checksums.
 
         Raises:
-            PretrainedError: its files are not what they were.
+            PretrainedError: its files have changed.
         """
         sums = self.sums
         if self._spec is not None and self._spec.tuned:
@@ -197,17 +197,17 @@ class PretrainedTokenizer(PieceReader):
                 shutil.copyfile(self.folder / name, folder / HELD / name)
             if differing := [name for name, digest in sums_of(folder / HELD).items() if sums[name] != digest]:
                 raise PretrainedError(
-                    f"{self.folder / differing[0]} is not what it was when training began; put back the file of then, and "
-                    "start the run again in its folder"
+                    f"{self.folder / differing[0]} is not what it was when training began; restore the old file, and start the "
+                    "run again in its folder"
                 )
         return {self.name: {"name": self.source, "sha256": sums}}
 
     @classmethod
     def read(cls, contents: Contents) -> PretrainedTokenizer | None:
-        """Return the pieces of the encoder that a folder names.
+        """Return the tokenizer of the encoder that a model's folder names.
 
         Raises:
-            PretrainedError: the encoder that the model needs is not there.
+            PretrainedError: the encoder that the model needs is missing.
         """
         if contents.spec is None or contents.spec.pretrained is None:
             return None
@@ -224,7 +224,7 @@ class PretrainedTokenizer(PieceReader):
         return made
 
     def sizes(self) -> tuple[int, int]:
-        """Of the encoder: the length of its vectors, and how many layers it has, that of the pieces among them."""
+        """Return the length of the encoder's vectors, and the number of its layers, including the embeddings."""
         try:
             config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
             return int(config.hidden_size), int(config.num_hidden_layers) + 1
@@ -233,21 +233,21 @@ class PretrainedTokenizer(PieceReader):
 
     @classmethod
     def of(cls, name: str, *, download: bool = False) -> PretrainedTokenizer:
-        """Those of an encoder; see find_encoder()."""
+        """Return the tokenizer of an encoder; see find_encoder()."""
         package()
         folder = find_encoder(name, download=download)
         return cls(folder, str(folder.absolute()) if Path(name).is_dir() else name, sums_of(folder))
 
     @classmethod
     def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> PretrainedTokenizer:
-        """Those of the encoder that a model needs: the one that it holds, or else the one that it was trained with.
+        """Return the tokenizer of the encoder that a model holds, or else of the one that it was trained with.
 
         Args:
-            model: its folder.
-            name, sums: what that says of the encoder.
+            model: the model's folder.
+            name, sums: the name and checksums of the encoder in the folder.
 
         Raises:
-            PretrainedError: it is not there, or is another one.
+            PretrainedError: the encoder is missing, or is another one.
         """
         held = model / HELD
         try:
@@ -268,5 +268,5 @@ class PretrainedTokenizer(PieceReader):
 
 
 def _known(spec: ClassifierSpec) -> PretrainedSpec:
-    assert spec.pretrained is not None, "there is an encoder"
+    assert spec.pretrained is not None, "a spec with a pretrained encoder"
     return spec.pretrained

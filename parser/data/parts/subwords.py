@@ -1,11 +1,11 @@
-"""Vectors of subwords: the input embeddings of a pretrained encoder, with which any form has a vector.
+"""Vectors of subwords: the input embeddings of a pretrained encoder, which give any form a vector.
 
-A form is segmented into pieces by the encoder's own tokenizer, and its vector is the mean of its pieces' embeddings, centred,
-in the space of their first principal components over the forms of the training part. All of this is linear, so that each piece
-has a vector of its own once and for all. Nothing of the encoder but the table of its input embeddings is used.
+The encoder's own tokenizer segments a form into pieces. The vector of the form is the mean of its pieces' embeddings, centred,
+and projected to their first principal components over the forms of the training part. All of this is linear, so each piece has
+a fixed vector. Only the table of input embeddings of the encoder is used.
 
 The pretrained encoder is a folder in the layout of transformers, of which two files are read: ``model.safetensors`` and
-``tokenizer.json``. Neither transformers nor torch is needed, only the package ``tokenizers``, in training and in parsing.
+``tokenizer.json``. Training and parsing need the package ``tokenizers``, but neither transformers nor torch.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from parser.storage import sha256_of
 log = logging.getLogger(__name__)
 
 WEIGHTS, TOKENIZER = FILES = "model.safetensors", "tokenizer.json"
-"""What is read of the folder of a pretrained encoder."""
+"""The files that are read in the folder of a pretrained encoder."""
 
-# What transformers calls the table of input embeddings: of BERT and its kin, ModernBERT, GPT-2, T5, and decoders since Llama.
+# The names of the input embeddings in transformers: BERT and similar ones, ModernBERT, GPT-2, T5, and decoders since Llama.
 _TABLES = tuple(f"{name}.weight" for name in ("word_embeddings", "tok_embeddings", "wte", "shared", "embed_tokens"))
 
 COMPONENTS = 100
-"""Length of a vector. With 200 and 384, LAS on hu was no higher (experiments/pretrained_vectors.md)."""
+"""The length of a vector. With 200 and 384, LAS on hu was no higher (experiments/pretrained_vectors.md)."""
 
 
 class SubwordError(ValueError):
-    """Subwords cannot be read, or not without a package that is not installed; the message says why, and the fix."""
+    """Subwords cannot be read, or need a missing package; the message says why and what to do."""
 
 
 def package() -> Any:
-    """The module ``tokenizers``, loaded on the first call.
+    """Return the module ``tokenizers``, loaded on the first call.
 
     Raises:
         SubwordError: it is not installed.
@@ -65,13 +65,13 @@ def package() -> Any:
 
 
 class PieceReader(FormPart):
-    """How forms are segmented, and the numbers of their pieces, the first ones. Threads may use one side by side.
+    """Segments forms, and numbers their first pieces. Threads may share one.
 
     Args:
         description: a tokenizer, in the JSON of the package ``tokenizers``.
 
     Raises:
-        SubwordError: it is none, or the package is not installed.
+        SubwordError: the description is invalid, or the package is not installed.
     """
 
     def __init__(self, description: str) -> None:
@@ -81,44 +81,44 @@ class PieceReader(FormPart):
             self._tokenizer = tokenizers.Tokenizer.from_str(description)
             self._tokenizer.no_padding()
             self._tokenizer.no_truncation()
-            self._tokenizer.encode("\U0010ffff")  # it may know no piece for what is unknown
-        except Exception as error:  # the package knows no other class
+            self._tokenizer.encode("\U0010ffff")  # fails if it has no piece for unknown characters
+        except Exception as error:  # the package raises no other class
             raise SubwordError(f"the package tokenizers cannot use this tokenizer: {error}") from error
         self._size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
 
     def __len__(self) -> int:
-        """Rows of a table of their vectors, reserved numbers included."""
+        """Return the number of rows in a table of the pieces' vectors, reserved ones included."""
         return N_RESERVED + self._size
 
     def pieces(self, form: str) -> tuple[list[int], list[str]]:
-        """The pieces of a form, all of them: their places in the vocabulary, and what they are."""
+        """Return all pieces of a form: their places in the vocabulary, and their texts."""
         found = self._tokenizer.encode(form, add_special_tokens=False)
         return found.ids, found.tokens
 
     def special_tokens(self) -> tuple[list[int], list[int]]:
-        """The places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
+        """Return the places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
         found = self._tokenizer.encode("a", add_special_tokens=True)
         ordinary = [place for place, special in enumerate(found.special_tokens_mask) if not special]
         first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(found.ids), len(found.ids))
         return found.ids[:first], found.ids[last + 1 :]
 
     def numbers_of(self, form: str) -> list[int]:
-        """The pieces of a form; UNKNOWN for one that has none."""
-        # Half a character cannot be given to the package.
+        """Return the pieces of a form; UNKNOWN for a form without pieces."""
+        # The package does not accept lone surrogates.
         pieces, _ = self.pieces(form.encode("utf-8", "replace").decode())
         return [N_RESERVED + piece for piece in pieces[: self.rows]] or [UNKNOWN]
 
 
 class Subwords(PieceReader):
-    """Pieces with a vector each, which training does not change."""
+    """Pieces with fixed vectors, which training does not change."""
 
     name = SUBWORDS
     half = (f"inputs.vectors.{SUBWORDS}",)
 
     rows = 8
-    """Of XLM-R's pieces, 4 forms of 1,000 have more on cu, 3 on el, 1 on hu."""
+    """With XLM-R's tokenizer, 4 of 1,000 forms have more pieces on cu, 3 on el, 1 on hu."""
 
-    _vectors: np.ndarray | None = None  # that training begins with
+    _vectors: np.ndarray | None = None  # the vectors at the start of training
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Subwords | None:
@@ -138,7 +138,7 @@ class Subwords(PieceReader):
         return same
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
-        assert self._vectors is not None, "it is about to be trained with"
+        assert self._vectors is not None, "new() or extended() has set them"
         embedding = Embedding(self._vectors.shape[1], trained=False)
         return replace(spec, embeddings={**spec.embeddings, self.name: embedding})
 
@@ -181,18 +181,18 @@ class Subwords(PieceReader):
 
 
 def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPONENTS) -> tuple[Subwords, np.ndarray]:
-    """The subwords of a pretrained encoder, and their vectors.
+    """Return the subwords of a pretrained encoder, and their vectors.
 
-    Of a vocabulary that is a unigram model, pieces with letters of other scripts than those of the forms are left out.
+    From a unigram model's vocabulary, pieces with letters of scripts that no form has are left out.
 
     Args:
-        folder: of the encoder, in the layout of transformers.
-        forms: of the training part, over which the components are principal.
-        components: length of a vector, at most; the embeddings may be shorter.
+        folder: the encoder's folder, in the layout of transformers.
+        forms: the forms of the training part, for the principal components.
+        components: the largest length of a vector; the embeddings may be shorter.
 
     Returns:
-        The subwords, and float16[len(subwords), size]. The reserved rows are zero, and the mean square of the length of
-        the vectors of the forms is 1.
+        The subwords, and float16[len(subwords), size]. The reserved rows are zero; the mean squared length of the forms'
+        vectors is 1.
 
     Raises:
         SubwordError: a file is missing or cannot be read.
@@ -217,16 +217,16 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
 
 
 def _principal(centred: np.ndarray, n: int) -> np.ndarray:
-    """float64[size, n]: the first principal components of float64[vectors, size]; the largest number of each is positive."""
+    """Return float64[size, n], the first principal components of float64[vectors, size], with a positive largest number."""
     _, found = np.linalg.eigh(centred.T @ centred)
     first = found[:, ::-1][:, :n]
     return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
 
 
 def tokenizer_of_forms(path: Path) -> dict[str, Any]:
-    """The description of a tokenizer as it segments forms one by one.
+    """Return the description of a tokenizer, changed to segment single forms.
 
-    It finds no special tokens in them, and the pieces of a byte-level one begin with the blank before a word.
+    It finds no special tokens in forms; a byte-level tokenizer sees a blank before each form.
 
     Raises:
         SubwordError: the file cannot be read.
@@ -235,7 +235,7 @@ def tokenizer_of_forms(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         model = found.get("model", {})
         special = {token["content"] for token in found.get("added_tokens", []) if token["special"]}
-        if model.get("type") == "Unigram":  # whose vocabulary has them, too, but no blanks
+        if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank
             vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
             found["model"] = model | {"vocab": vocabulary}
         kinds = [found.get("pre_tokenizer") or {}]
@@ -251,13 +251,13 @@ def tokenizer_of_forms(path: Path) -> dict[str, Any]:
 
 
 def _read_table(path: Path) -> np.ndarray:
-    """float[pieces, size]: the input embeddings."""
+    """Return float[pieces, size], the input embeddings."""
     try:
         with safe_open(path, framework="np") as tensors:
             named = [name for name in tensors.keys() if name.endswith(_TABLES)]  # noqa: SIM118 - it is not a mapping
             if not named:
                 raise ValueError(f"no tensor in it ends in {', '.join(_TABLES)}")
-            if (dtype := tensors.get_slice(named[0]).get_dtype()) not in ("F16", "F32"):  # numpy knows no BF16
+            if (dtype := tensors.get_slice(named[0]).get_dtype()) not in ("F16", "F32"):  # numpy has no BF16
                 raise ValueError(f"{named[0]} is {dtype}; save the encoder in float16 or float32")
             table: np.ndarray = tensors.get_tensor(named[0])
         if table.ndim != 2 or not np.isfinite(table).all():
@@ -268,10 +268,10 @@ def _read_table(path: Path) -> np.ndarray:
 
 
 def _keep_scripts(description: dict[str, Any], text: str, n: int) -> np.ndarray:
-    """Leaves out of a tokenizer with a unigram model the pieces with letters of scripts that a text lacks.
+    """Remove pieces with letters of scripts that a text lacks from a tokenizer with a unigram model.
 
     Returns:
-        int64[pieces], of its ``n`` pieces the places of those that stay.
+        int64[pieces], the places of the kept ones among the ``n`` pieces.
     """
     model = description["model"]
     if model.get("type") != "Unigram":
@@ -290,5 +290,5 @@ def _keep_scripts(description: dict[str, Any], text: str, n: int) -> np.ndarray:
 
 
 def _script(letter: str) -> str:
-    """The first word of its name, such as LATIN."""
+    """Return the first word of a letter's name, such as LATIN."""
     return unicodedata.name(letter, "").partition(" ")[0]

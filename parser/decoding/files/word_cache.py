@@ -114,7 +114,7 @@ class _ColumnValues:
 
     def __init__(self, name: str, vocabularies: Vocabularies) -> None:
         self.place = COLUMN_NUMBERS[name] - FORM
-        self._vocabularies, self.rows = vocabularies.of_column(name)
+        self._vocabularies, self.rows = vocabularies.for_column(name)
         self._table = ByteTable()
         self._values = np.empty((len(self.rows), 0), np.int32)
 
