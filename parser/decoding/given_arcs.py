@@ -1,9 +1,9 @@
-"""Parsing with arcs that are given: all of them are kept wherever the system can have them together, else as many as possible.
+"""Parsing with given arcs: all of them are kept if the transition system can make them together, else as many as possible.
 
-The given arcs are the gold tree of an exact oracle, one that is known in part (oracles/trees.py), and of the transitions only
-those may be taken that are optimal by it: they lose none of the arcs, or the fewest. Among these the classifier chooses, with a
-beam or without. So a system that can make any tree keeps all of them, and what nobody gave goes well with them. Where all arcs
-are given, there is nothing to choose but the way: so the computations of whole trees are made again, see replay().
+An exact oracle takes the given arcs as a gold tree that is known in part (oracles/trees.py). Only transitions that the oracle
+calls optimal are allowed: they lose none of the given arcs, or the fewest. The classifier chooses among these, greedily or with
+a beam. So a system that can make any tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the
+order of the steps is left to choose: replay() uses this to make the computation of a whole tree again.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import optimal_transitions, query, required_root_relation
 from parser.transitions.system import Transitions, TransitionSystem
 
-# Of a sentence: what the oracles of all systems have memory for.
+# The longest sentence that the oracles of all systems have memory for.
 MOST_WORDS = 9000
 
 
 class GivenArcsError(ValueError):
-    """Arcs cannot be kept with this model, or with this search; the message says the fix."""
+    """The given arcs cannot be kept with this model or this search; the message says the fix."""
 
 
 class GivenArcs(NamedTuple):
-    """The arcs that are given of some sentences.
+    """The given arcs of some sentences.
 
     Attributes:
-        heads: of the words of each sentence, UNKNOWN_HEAD where none is given.
-        deprels: relations of the words, of which those of given arcs count; ``_`` where none is given. None: none counts.
+        heads: the heads of each sentence's words; UNKNOWN_HEAD where none is given.
+        deprels: the relations of each sentence's words, read where a head is given; ``_``: not given. None: no relation is.
     """
 
     heads: Sequence[Sequence[int]]
     deprels: Sequence[Sequence[str]] | None = None
 
     def span(self, first: int, last: int) -> GivenArcs:
-        """Those of the sentences from number ``first`` to before ``last``."""
+        """Return the arcs of sentences ``first`` to ``last - 1``."""
         return GivenArcs(self.heads[first:last], None if self.deprels is None else self.deprels[first:last])
 
     def numbered(self, relations: Sequence[str], offsets: np.ndarray) -> Parses:
-        """Return them in the layout of ``Sentences`` with these offsets, NO_NODE where none is given, or no known relation."""
+        """Return the arcs in the layout of ``Sentences`` with these offsets; relations not given or unknown are NO_NODE."""
         given = Parses.allocate(offsets)
         numbers = {relation: number for number, relation in enumerate(relations)}
         for start, own in zip(offsets.tolist(), self.heads, strict=False):
@@ -65,14 +65,13 @@ class GivenArcs(NamedTuple):
 
 
 def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
-    """int64[m]: the places of words that have another head than the given one."""
+    """Return int64[m], the places of words whose head differs from the given one."""
     return np.flatnonzero((given.heads != UNKNOWN_HEAD) & (given.heads != parses.heads))
 
 
 def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
-    """What allows only transitions that lose none of the given arcs, or the fewest: for sentences from the first number to
-    before the second."""
-    # Any strategy: the parser may have deferred what another one takes at once.
+    """Return a function of a span of sentences; it makes the ``Restriction`` to transitions that lose the fewest given arcs."""
+    # Strategy.ANY: the parser may take transitions later than an eager or lazy computation would.
     kind = oracles.oracle_class(system.oracles[0])
     knows_roots = "single_root" in signature(kind).parameters
     options = {**system.options, **({"single_root": single_root} if knows_roots else {})}
@@ -83,14 +82,14 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
         part = given.span(first, last)
         offsets = part.offsets
         bound = oracle.bind(oracles.Trees(part.heads, offsets))
-        roots = np.zeros(len(offsets) - 1, np.int32)  # the given child of the artificial root
+        roots = np.zeros(len(offsets) - 1, np.int32)  # the given child of the artificial root; 0: none
         places = np.flatnonzero(part.heads == 0)
-        of_places = np.searchsorted(offsets, places, side="right") - 1
-        roots[of_places] = places - offsets[of_places]
+        owners = np.searchsorted(offsets, places, side="right") - 1
+        roots[owners] = places - offsets[owners]
 
         def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
             scores = bound.score_batch(query(numbers.astype(np.int32), now, rows))
-            if single_root and not knows_roots:  # another child of the artificial root is in the way of the given one
+            if single_root and not knows_roots:  # another child of the artificial root would exclude the given one
                 own = roots[numbers]
                 waits = (own > 0) & (now.heads[rows, own] == NO_NODE)
                 scores = scores - (waits[:, None] & (transitions.heads == 0) & (transitions.children != own[:, None]))
@@ -120,19 +119,19 @@ def check_keeps_arcs(model: AnyModel, search: Beam, sentences: Sentences | None 
     system = model.system
     if not _keeps_arcs(system):
         able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
-        raise GivenArcsError(f"system={system.name} has no exact oracle, so given arcs cannot be kept; those that can: {able}")
+        raise GivenArcsError(f"given arcs cannot be kept: system={system.name} has no exact oracle; systems with one: {able}")
     if not isinstance(model, Model):
-        raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; use a model=mlp or model=bilstm")
+        raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; train with model=mlp or model=bilstm")
     if not is_greedy(search) and (search.rerank or search.merge is Merge.SIGNATURE):
         raise BeamError(
-            "given arcs are kept greedily or with a beam, not with merge=signature or with rerank; "
-            f"search with a beam of another kind, such as --beam 8 --merge {Merge.CONFIGURATION}"
+            "given arcs cannot be kept with merge=signature or with rerank; "
+            f"parse greedily, or with another beam, such as --beam 8 --merge {Merge.CONFIGURATION}"
         )
     longest = 0 if sentences is None else int(sentences.lengths.max(initial=0))
     if longest > MOST_WORDS:
         raise GivenArcsError(
             f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
-            "give no arcs"
+            "omit its arcs"
         )
 
 
@@ -144,19 +143,18 @@ def replay(
     probabilities: StepProbabilities,
     single_root: bool = True,
 ) -> None:
-    """Replay the computations of trees, and record the probabilities of their steps.
+    """Make the computations of trees again, and record the probabilities of their steps.
 
-    A beam keeps no steps, and what it merges was made in several ways. So its trees are made once more, by the highest-scoring
-    steps among those that lead to the tree, as an exact oracle says (Nederhof 2019, Section 4: those that lose none of its
-    arcs). Of a tree that was parsed greedily these are the parser's own.
+    A beam does not record steps, and it merges computations. So each tree is made again: of the steps that still lead to the
+    tree, the one with the highest score is taken. An exact oracle tells which do: those that lose none of its arcs (Nederhof
+    2019, Section 4). For a tree that was parsed greedily, these are the parser's own steps.
 
     Args:
         parses: the trees.
         sentences: their sentences.
         parser: scores the steps; None: the model is linear, and its scores are no probabilities.
         system: its transition system.
-        probabilities: filled in; NaN of a linear model, and where a sentence is longer than oracles can say how its tree is
-            made (MOST_WORDS).
+        probabilities: filled in; NaN for a linear model, and for sentences longer than MOST_WORDS.
         single_root: whether the trees have one root each.
     """
     short = np.flatnonzero(np.diff(sentences.offsets) <= MOST_WORDS + 1)

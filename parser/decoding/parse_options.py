@@ -1,8 +1,9 @@
 """How to parse: the options of the commands, of the library and of the server, each declared once.
 
-A field says which commands have its flag, its help, for which input it is, and what it needs of a model. From these come the
-options of argparse (commands/parsing_options.py) and the refusals: refuse() those of a model, ``ParseOptions`` those of options
-that exclude one another. What an option does, predictor.py does, or files/file_parsing.py if it is only about files.
+Each field names the commands that have its flag, its help text, the kinds of input it applies to, and what it needs of a model.
+The options of argparse are built from these fields (commands/parsing_options.py). ``ParseOptions`` refuses options that exclude
+each other; refuse() refuses options that a model cannot follow. predictor.py carries the options out; files/file_parsing.py
+carries out those about files alone.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from parser.model.model import Model
 
 
 class OnError(StrEnum):
-    """How a sentence that is not valid CoNLL-U is handled."""
+    """What to do with a sentence that is not valid CoNLL-U."""
 
-    STOP = "stop"  # it is an error, and nothing behind it is parsed
-    SKIP = "skip"  # it is left out
-    KEEP = "keep"  # it passes through as it is
+    STOP = "stop"  # with an error; nothing after the sentence is parsed
+    SKIP = "skip"  # leave the sentence out
+    KEEP = "keep"  # copy the sentence unchanged
 
 
 class TagUse(StrEnum):
-    """How the columns LEMMA, UPOS, XPOS and FEATS are written."""
+    """What to write into the columns LEMMA, UPOS, XPOS and FEATS."""
 
-    KEEP = "keep"  # they pass through
-    FILL = "fill"  # one that is _ in all words of a sentence is written; in FEATS a single _ is a value, no features
-    OVERWRITE = "overwrite"  # those that the model predicts are written
+    KEEP = "keep"  # copy the input's
+    FILL = "fill"  # fill a column that is _ in all words of a sentence; elsewhere a _ in FEATS means no features
+    OVERWRITE = "overwrite"  # replace every column that the model predicts
 
 
 class SentenceEnds(StrEnum):
@@ -60,27 +61,27 @@ class Input(StrEnum):
 
 
 class NoTagsError(ValueError):
-    """A model predicts no tags, or no lemmas; the message says what to do."""
+    """The model predicts no tags, or no lemmas; the message says what to do."""
 
 
 def _predicts_tags(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.vocabularies.predicted:
         raise NoTagsError(
-            "this model predicts no tags; train one with recipe=text, which does, or leave the tags alone (--tags=keep)"
+            "this model predicts no tags; parse with --tags keep, or with a model that was trained with recipe=text"
         )
 
 
 def _predicts_lemmas(model: AnyModel, options: ParseOptions) -> None:
     _predicts_tags(model, options)
     if model.vocabularies.lemmas is None:
-        raise NoTagsError("this model predicts no lemmas; train one with recipe=text on lemmas, or leave the lexicon out")
+        raise NoTagsError("this model predicts no lemmas; omit the lexicon, or train one with recipe=text and lemmas")
 
 
 def _is_calibrated(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model):
-        raise ValueError(f"the scores of model={model.kind} are no probabilities; use a model=mlp or model=bilstm")
+        raise ValueError(f"the scores of model={model.kind} are no probabilities; train with model=mlp or model=bilstm")
     if not model.calibration.shares:
-        fix = "train it with a dev part (treebank.dev), of 50 words or more, on which they are calibrated"
+        fix = "train it with a dev part of at least 50 words (treebank.dev)"
         raise ValueError(f"the probabilities of this model are not calibrated; {fix}")
 
 
@@ -90,18 +91,18 @@ def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
 
 def _has_pretrained_encoder(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.spec.pretrained:
-        cpu = "the model reads no pretrained encoder, and all else is done on the CPU"
-        raise ValueError(f"--device {options.device}: {cpu}")
+        why = "this model reads no pretrained encoder; only such encoders run on other devices than the CPU"
+        raise ValueError(f"--device {options.device}: {why}")
 
 
 class Flag(NamedTuple):
-    """What a field of ParseOptions says of its flag; the flag is named as the field is, with dashes.
+    """The command-line flag of a field of ParseOptions; its name is the field's, with dashes.
 
     Attributes:
-        help: for --help.
-        input: what it is for.
-        commands: those that have it.
-        needs: raises an error that says the fix, if a model cannot do it; called where the option is given.
+        help: text for --help.
+        input: the kinds of input that it applies to.
+        commands: the commands that have it.
+        needs: raises an error that says the fix, if the model cannot follow the option; called only where the option is given.
         metavar: the name of its value in --help.
     """
 
@@ -118,7 +119,7 @@ _WORDS, _CONLLU, _TEXT, _LATTICES = (Input.CONLLU, Input.TEXT), (Input.CONLLU,),
 
 
 def option(default: Any, help: str, *others: Any, **named: Any) -> Any:
-    """A field of ParseOptions with its flag, see Flag."""
+    """Return a field of ParseOptions with its ``Flag``."""
     return field(default=default, metadata={"flag": Flag(help, *others, **named)})
 
 
@@ -126,10 +127,10 @@ def option(default: Any, help: str, *others: Any, **named: Any) -> Any:
 class ParseOptions:
     """How to parse; the help of the flags says what each option does.
 
-    Besides, ``beam`` may be a whole beam, and ``lexicon`` what was read from a file.
+    In code, ``beam`` may also be a ``Beam``, and ``lexicon`` a ``LemmaLexicon``.
 
     Raises:
-        ValueError: two of them exclude one another.
+        ValueError: two options exclude each other.
     """
 
     treebank: str | None = option(
@@ -139,25 +140,25 @@ class ParseOptions:
         metavar="NAME",
     )
     beam: int | Beam | None = option(
-        None, "search with a beam of N items (default: the model's own, or 1)", commands=_EVERYWHERE, metavar="N"
+        None, "search with a beam of N items (default: the model's own size, or 1)", commands=_EVERYWHERE, metavar="N"
     )
     merge: Merge | None = option(None, "which items of the beam are merged (default: configuration)", commands=_EVERYWHERE)
     rerank: bool = option(
         False,
-        "choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text)",
+        "rank the trees of the beam also by the heads that the encoder predicts (models of recipe=text)",
         _WORDS,
         _EVERYWHERE,
     )
     int8: bool = option(
         False,
-        "with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI (default: as the "
+        "with an encoder: multiply in 8 bits: nearly as accurate, and faster on processors with VNNI (default: what the "
         "model's folder says)",
         commands=_EVERYWHERE,
     )
     float32: bool = option(False, "with an encoder: multiply in single precision", commands=_EVERYWHERE)
     device: str = option(
         "cpu",
-        "where a pretrained encoder reads, cpu (default) or cuda; all else is done on the CPU",
+        "where a pretrained encoder runs: cpu (default) or cuda; everything else runs on the CPU",
         commands=_PARSE,
         needs=_has_pretrained_encoder,
     )
@@ -166,15 +167,14 @@ class ParseOptions:
     allow_missing_columns: bool = option(False, "parse input without the tags that the model reads", _WORDS, _EVERYWHERE)
     tags: TagUse = option(
         TagUse.KEEP,
-        "what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that "
-        "are _ throughout a sentence, or overwrite",
+        "what to do with LEMMA, UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill columns "
+        "that are _ throughout a sentence, or overwrite all",
         _WORDS,
         needs=_predicts_tags,
     )
     lexicon: Path | LemmaLexicon | None = option(
         None,
-        "lemmas that come before predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, with tabs between "
-        "them",
+        "lemmas to prefer to predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, separated by tabs",
         _WORDS,
         _EVERYWHERE,
         _predicts_lemmas,
@@ -182,43 +182,43 @@ class ParseOptions:
     )
     text: bool = option(
         False,
-        "the input is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
+        "the input is plain text, not CoNLL-U: split it into sentences and words first, and write all predicted tags",
         _WORDS,
     )
     tokenizer: Path | None = option(
         None,
-        "with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
+        "with --text: a model file of UDPipe 1 (default: the tokenizer that was trained with the model by tokenizer=udpipe)",
         _TEXT,
         metavar="FILE",
     )
     sentences: SentenceEnds | None = option(
-        None, "with --text: where sentences end, as the model finds them (default) or at each line", _TEXT
+        None, "with --text: where sentences end: where the model finds an end (default) or at each line end", _TEXT
     )
     tokens: TokenEnds | None = option(
         None,
-        "with --text: where words end, as the tokenizer finds them (default) or at spaces, which needs no tokenizer",
+        "with --text: where words end: where the tokenizer finds an end (default) or at spaces, which needs no tokenizer",
         _TEXT,
     )
-    ranges: bool = option(False, "with --text: write where each token stands in the text (TokenRange in MISC)", _TEXT)
+    ranges: bool = option(False, "with --text: write the position of each token in the text (TokenRange in MISC)", _TEXT)
     k_best: int | None = option(None, "write the K best trees of each sentence", commands=_PARSE, metavar="K")
-    keep_heads: bool = option(False, "keep the input's arcs, where HEAD is not _", _CONLLU, _PARSE, _keeps_arcs)
-    keep_relations: bool = option(False, "keep the relations of these arcs, too", _CONLLU, _PARSE)
+    keep_heads: bool = option(False, "keep the arcs of the input, where HEAD is not _", _CONLLU, _PARSE, _keeps_arcs)
+    keep_relations: bool = option(False, "with --keep-heads: keep also the relations of these arcs", _CONLLU, _PARSE)
     probabilities: bool = option(
         False, "write into MISC how probable each arc is to be right (Prob=0.87)", _WORDS, needs=_is_calibrated
     )
-    lattice: bool = option(False, "INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)", _LATTICES, _PARSE)
+    lattice: bool = option(False, "INPUT holds word lattices in CoNLL-UL (implied by the name .conllul)", _LATTICES, _PARSE)
     max_arcs: int | None = option(None, "with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")
 
     def __post_init__(self) -> None:
         if self.keep_relations and not self.keep_heads:
-            raise ValueError("--keep-relations keeps the relations of arcs that are kept; add --keep-heads")
+            raise ValueError("--keep-relations needs --keep-heads")
         for flag, given in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
             if given and self.k_best is not None:
-                raise ValueError(f"--k-best {self.k_best} is not supported with {flag}; leave one of them out")
+                raise ValueError(f"--k-best {self.k_best} is not supported with {flag}; omit one of them")
         if self.tokens == TokenEnds.SPACE and self.tokenizer is not None:
-            raise ValueError(f"--tokenizer {self.tokenizer} would not be read with --tokens space; leave one of them out")
+            raise ValueError(f"--tokens space uses no tokenizer; omit it, or omit --tokenizer {self.tokenizer}")
         if self.int8 and self.float32:
-            raise ValueError("--int8 and --float32 exclude one another; leave one of them out")
+            raise ValueError("--int8 and --float32 exclude each other; omit one of them")
 
     @property
     def input(self) -> Input:
@@ -227,19 +227,19 @@ class ParseOptions:
 
     @property
     def single_root(self) -> bool:
-        """Whether trees are valid UD trees, with exactly one child of the root."""
+        """Whether exactly one word of a tree is a child of the artificial root, as UD requires."""
         return not self.several_roots
 
     @property
     def arithmetic(self) -> bool | None:
-        """Whether encoders multiply in 8 bits; None: as the model's folder says."""
+        """Whether encoders multiply in 8 bits; None: what the model's folder says."""
         return True if self.int8 else False if self.float32 else None
 
     def search(self, model: AnyModel) -> Beam:
-        """Return the beam to search with; one of a single item is greedy parsing.
+        """Return the beam to search with; a beam of one item is greedy parsing.
 
         Raises:
-            BeamError: there is no such beam.
+            BeamError: the options describe no valid beam.
         """
         if isinstance(self.beam, Beam):
             return self.beam
@@ -248,12 +248,12 @@ class ParseOptions:
 
 
 def predicted_tags(model: AnyModel) -> TagUse:
-    """Return the use of tags that writes all which a model predicts: OVERWRITE, or KEEP if it predicts none."""
+    """Return the ``TagUse`` that writes all tags of a model: OVERWRITE, or KEEP if it predicts none."""
     return TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
 
 
 def flags() -> dict[str, tuple[type, Flag]]:
-    """Return, by name of an option, the first type that its value may have, and its flag."""
+    """Return, by name of an option, its flag and the first type that its value may have."""
     hints = get_type_hints(ParseOptions)
     return {
         one.name: ((get_args(hints[one.name]) or (hints[one.name],))[0], one.metadata["flag"]) for one in fields(ParseOptions)
@@ -261,17 +261,17 @@ def flags() -> dict[str, tuple[type, Flag]]:
 
 
 def changed(options: ParseOptions) -> dict[str, Any]:
-    """Return the options that are not as they are by default, by name."""
+    """Return, by name, the options that differ from their defaults."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
 def refuse(model: AnyModel, options: ParseOptions) -> None:
-    """Refuse what a model cannot do, before anything is computed.
+    """Refuse options that a model cannot follow, before anything is computed.
 
     Raises:
-        BeamError: the model cannot be searched so, or the beam cannot yield that many trees.
-        NoTagsError, GivenArcsError, ValueError: see the functions above.
+        BeamError: the model cannot be searched with this beam, or the beam cannot yield ``k_best`` trees.
+        NoTagsError, GivenArcsError, ValueError: the model lacks what an option needs (``Flag.needs``).
     """
     search = options.search(model)
     check_search(model, search)

@@ -1,7 +1,7 @@
-"""The parser of a model: the fastest that its kind and its transition system have.
+"""The fastest parser for a model, by its kind and its transition system.
 
-All but the most common one are imported when a model asks for them: each module with compiled loops adds to the time that a
-command needs to start.
+All but the most common parser are imported only when a model needs them: each module with compiled loops makes commands start
+later.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from parser.transitions.system import behaves_as
 
 
 def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
-    """Return a greedy parser with the weights as they are now; ``threads`` parse side by side where it can."""
+    """Return a greedy parser with the model's present weights; it uses up to ``threads`` threads."""
     if isinstance(model, LinearModel):
         from parser.decoding.greedy.batched import LinearParser
 
         return LinearParser(model, threads)
-    assert isinstance(model, Model), "there is no third kind"
+    assert isinstance(model, Model), "a model is linear or a network"
     if behaves_as(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
     from parser.decoding.greedy.spine import SpineParser
@@ -50,7 +50,7 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 
 
 def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> SentenceParser:
-    """Return a parser that searches with a beam, or is greedy: see beam_parser_of() and parser_of()."""
+    """Return beam_parser_of() for a beam of several items, else parser_of()."""
     return parser_of(model, threads) if beam is None or is_greedy(beam) else beam_parser_of(model, beam, threads)
 
 
@@ -58,14 +58,14 @@ def check_search(model: AnyModel, beam: Beam) -> None:
     """Refuse a beam that a model cannot be searched with.
 
     Raises:
-        BeamError: the beam merges by signature, and the model is linear, or the transition system another than arc-standard;
-            or its trees are to be reranked, and the model predicts no heads.
+        BeamError: the beam merges by signature, and the model is linear or its transition system is not arc-standard; or the
+            beam reranks, and the model predicts no heads.
     """
     if is_greedy(beam):
         return
     if beam.rerank and not (isinstance(model, Model) and model.biaffine_scorer() is not None):
         raise BeamError(
-            "reranking needs an encoder that predicts heads (recipe=text), and this model has none; parse without --rerank"
+            "this model has no encoder that predicts heads (recipe=text), which reranking needs; parse without --rerank"
         )
     if beam.merge is Merge.SIGNATURE:
         if not isinstance(model, Model):
@@ -80,7 +80,7 @@ def check_search(model: AnyModel, beam: Beam) -> None:
 
 
 def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
-    """Return a parser that searches with a beam of any size, with the weights as they are now; ``threads``: see parser_of().
+    """Return a parser that searches with a beam of any size, with the model's present weights and up to ``threads`` threads.
 
     Raises:
         BeamError: see check_search().
@@ -91,22 +91,22 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
 
         weights = model.weights
         return BatchedBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
-    assert isinstance(model, Model), "there is no third kind"
+    assert isinstance(model, Model), "a model is linear or a network"
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
     heads, classifier = model.biaffine_scorer(), model.weights()
-    assert heads is not None, "which is checked"
+    assert heads is not None, "check_search has refused such models"
     assert classifier.encoder is not None, "only an encoder predicts heads"
     return RerankingParser(_search(model, beam, 1, classifier), classifier.encoder, heads, beam, threads)
 
 
 def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:
-    """A parser that searches with a beam, and with weights of the model's classifier."""
+    """Return a parser that searches with a beam and these weights of the model's classifier."""
     if beam.merge is Merge.SIGNATURE:
         from parser.decoding.beam.signature import merges_by_signature
         from parser.decoding.beam.signature_beam import SignatureBeamParser
 
-        assert merges_by_signature(model.system), "which is checked"
+        assert merges_by_signature(model.system), "check_search has refused other systems"
         return SignatureBeamParser(weights, model.system, model.table, beam, threads)
     if behaves_as(model.system, Attardi):
         from parser.decoding.beam.compiled import BeamParser
@@ -114,23 +114,23 @@ def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) 
         return BeamParser(weights, model.system, model.table, beam, threads)
     from parser.decoding.beam.batched import BatchedBeamParser
 
-    return BatchedBeamParser.of_weights(weights, model.system, model.table, beam)
+    return BatchedBeamParser.with_weights(weights, model.system, model.table, beam)
 
 
 class RerankingParser:
-    """Searches with a beam, and ranks its trees by the beam's scores and by the heads that the encoder predicts, added up.
+    """Ranks the trees of a beam by the beam's scores plus the encoder's log probabilities of their arcs.
 
-    The encoder of recipe=text learns to predict heads and relations, each word's by itself (networks/tasks.py). It errs
-    elsewhere than the parser does, which sees one configuration at a time, but its heads need not be trees. So the parser makes
-    trees, and the sum of the logarithms of both probabilities says which is best; k-best lists of parsers have long been
-    reranked so (Collins 2000; Charniak and Johnson 2005). See KBestParser.
+    The encoder of recipe=text learns to predict the head and relation of each word separately (networks/tasks.py). Its errors
+    differ from the parser's, which sees one configuration at a time, but its heads need not form a tree. So the beam finds
+    trees, and the sum of both log probabilities chooses among them. Such reranking of k-best lists is long established (Collins
+    2000; Charniak and Johnson 2005).
 
     Args:
         search: the parser that finds trees.
         encoder: the encoder of its classifier.
-        heads: how probable trees are by the heads that the encoder predicts.
-        beam: the beam of that parser, of which all trees are compared.
-        threads: how many sentences are parsed side by side.
+        heads: scores trees by the heads that the encoder predicts.
+        beam: the beam of ``search``; all of its trees are compared.
+        threads: how many sentences are parsed at the same time.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class RerankingParser:
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """The tree of each sentence that both scores together prefer."""
+        """Return the best tree of each sentence by both scores."""
 
         def parse(part: Sentences, parses: Parses) -> None:
             write_trees((best for best, *_ in self._ranked(part, 1, single_root)), parses)
@@ -156,13 +156,13 @@ class RerankingParser:
         return parse_spans(sentences, batch_sizes.TOKENS_PER_SEARCH, self._threads, parse)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """Return the k best trees of each sentence, with the scores that they are ranked by."""
+        """Return the k best trees of each sentence, with the summed scores."""
         self.beam.check_k_best(k)
         spans = sentences.spans(batch_sizes.TOKENS_PER_SEARCH)
         return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]
 
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:
-        """The trees of each sentence, best first, k or more where there are as many; of equal ones, the beam's order stays."""
+        """Yield the trees of each sentence, best first, k or more if found; trees of equal score keep the beam's order."""
         sentences = replace(sentences, vectors=self._encoder.encode(sentences))
         found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
@@ -174,5 +174,5 @@ class RerankingParser:
 
 
 def parse(model: AnyModel, sentences: Sequence[AttributeColumns], *, single_root: bool = True, threads: int = 1) -> Parses:
-    """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
+    """Parse sentences greedily into valid UD trees; without ``single_root``, the root may have several children."""
     return parser_of(model, threads).parse(model.vocabularies.encode(sentences), single_root=single_root)

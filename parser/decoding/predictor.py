@@ -1,8 +1,8 @@
-"""One way to predict: a model and how to parse, made into what takes encoded sentences to trees, tags and probabilities.
+"""The ``Predictor``: from a model, its options and encoded sentences to trees, tags and probabilities.
 
-Files, the library, the server, processes of many files and training's own evaluation hold a ``Predictor`` each. It refuses
-once, by name, what the model cannot do (parse_options.py); then it tags, if tags are wanted, and parses with the vectors that
-tagging has made.
+Commands, the library, the server and training's evaluation all parse with a ``Predictor``. When it is made, it refuses options
+that the model cannot follow (parse_options.py). Then it predicts tags, if wanted, and parses with the vectors of the tagger's
+encoder.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from parser.model.model import Model
 from parser.model_folder import ModelError
 
 GivenTags = Mapping[str, Sequence[str]]
-"""By column (upos, xpos, feats, lemma), the values of the words of a sentence that are given; ``_`` for none."""
+"""The given tags of a sentence's words, by column (upos, xpos, feats, lemma); ``_``: not given."""
 
 
 def load_model(folder: Path, options: ParseOptions) -> AnyModel:
     """Read a model to parse with.
 
     Raises:
-        ModelError: see load(); or the model is not of this treebank.
+        ModelError: see load(); or the model was not trained on this treebank.
         Int8Error: see load().
     """
     model = load(folder, options.device, options.arithmetic)
     if (treebank := options.treebank) is not None:
         if treebank not in (known := model.vocabularies.treebanks):
-            of = f"its treebanks are {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
-            raise ModelError(f"{folder}: the model knows no treebank {treebank!r}; {of}")
+            fix = f"choose one of {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
+            raise ModelError(f"{folder}: the model was not trained on a treebank {treebank!r}; {fix}")
         return for_treebank(model, treebank)
     return model
 
 
 class Tags(NamedTuple):
-    """What a model predicts of words, in the layout of ``Sentences``; of roots it means nothing.
+    """Predicted tags and lemmas, in the layout of ``Sentences``; the values of roots mean nothing.
 
     Attributes:
-        numbers: by column that is predicted but for lemmas, int32[total], the numbers of the values.
-        values: by column, lemmas among them, the values.
+        numbers: by predicted column except lemmas, int32[total], the numbers of the values.
+        values: by predicted column, lemmas included, the values.
     """
 
     numbers: dict[str, np.ndarray]
@@ -67,17 +67,17 @@ class Tags(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is predicted of encoded sentences.
+    """Predictions for encoded sentences.
 
     Attributes:
         parses: the trees.
-        tags: the tags; none where they are not wanted.
+        tags: the tags; empty if not requested.
         symbols: the relations, in the order of their numbers.
-        given: the arcs that were given, if any.
+        given: the given arcs, if any.
         lost: int64[m], the places of words whose given arc is lost.
-        steps: the probabilities of the steps that made the trees, if they are wanted.
-        probabilities: float64[total], 0 to 1, how probable it is that arcs are right, head and relation, as far as the model is
-            calibrated; NaN where that is not known. Empty where it is not wanted.
+        steps: the probabilities of the steps that made the trees, if requested.
+        probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are right; NaN where not known.
+            Empty if not requested.
     """
 
     parses: Parses
@@ -90,7 +90,7 @@ class Prediction:
 
     @cached_property
     def deprels(self) -> list[str]:
-        """The relations in the layout of ``Sentences``; with a given arc, the given one, also if the model does not know it."""
+        """The relations in the layout of ``Sentences``; a given relation stays, even if the model does not know it."""
         found = [self.symbols[relation] for relation in self.parses.relations.tolist()]
         if self.given is not None and self.given.deprels is not None:
             made = self.parses.heads.tolist()
@@ -102,7 +102,7 @@ class Prediction:
 
 
 class _Parts(NamedTuple):
-    """What a Predictor is made of, all with the same weights."""
+    """The parts of a ``Predictor``, all with the same weights."""
 
     model: AnyModel
     parser: SentenceParser
@@ -110,16 +110,16 @@ class _Parts(NamedTuple):
 
 
 class Predictor:
-    """A model at work, with its weights as they are when it first predicts. Threads may share it.
+    """Predicts trees, tags and probabilities, with the model's weights at the first prediction. Threads may share it.
 
     Args:
         model: the model.
         options: how to parse.
-        steps: whether predictions have the probabilities of steps, also of a model that is not calibrated.
+        steps: whether to return the probabilities of steps; this needs no calibrated model.
 
     Raises:
-        ValueError: the model cannot do it, see refuse().
-        Int8Error: 8-bit products are requested of the model, and not available.
+        ValueError: the model cannot follow an option, see refuse().
+        Int8Error: 8-bit products are requested, and not available.
         ConlluError: the lexicon cannot be read.
     """
 
@@ -155,7 +155,7 @@ class Predictor:
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
     def prepare(self) -> _Parts:
-        """Lay the weights out now, which predict() would do; once, by the thread that comes first.
+        """Lay the weights out now rather than at the first prediction; only the first call does this.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.
@@ -178,26 +178,26 @@ class Predictor:
 
         Args:
             sentences: encoded sentences.
-            forms: their words; () where no lemmas are wanted.
-            given: arcs that are kept, as many as the transition system can make together.
-            given_tags: of each sentence, tags that lemmas follow in place of predicted ones.
+            forms: their words, which lemmas are predicted from; (): predict no lemmas.
+            given: arcs to keep, as many as the transition system can make together.
+            given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
 
         Raises:
-            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with how it searches.
+            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with this search.
         """
         sentences, tags = self.tag(sentences, forms, given_tags)
         symbols = self.model.relations.symbols
-        of_given = None if given is None else given.numbered(symbols, sentences.offsets)
+        numbered_arcs = None if given is None else given.numbered(symbols, sentences.offsets)
         steps = StepProbabilities.allocate(sentences) if self._steps else None
-        parses = self._parses(sentences, of_given, steps, single_root)
-        lost = np.empty(0, np.int64) if of_given is None else lost_arcs(of_given, parses)
+        parses = self._parses(sentences, numbered_arcs, steps, single_root)
+        lost = np.empty(0, np.int64) if numbered_arcs is None else lost_arcs(numbered_arcs, parses)
         arcs = np.empty(0) if steps is None else steps.arcs
         probabilities = self.model.calibration(arcs) if isinstance(self.model, Model) else arcs
         return Prediction(parses, tags, symbols, given, lost, steps, probabilities)
 
     def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
-        """The trees, with the given arcs; the probabilities of their steps are filled in."""
+        """Return trees that keep the given arcs; fill in the probabilities of their steps."""
         model, parser, _ = self.prepare()
         if given is not None:
             check_keeps_arcs(model, self._beam, sentences)
@@ -210,8 +210,8 @@ class Predictor:
         if kept is None:
             parses = parser.parse(sentences, single_root=single_root)
         else:
-            assert isinstance(model, Model), "which is checked"
-            searching = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, self._beam)
+            assert isinstance(model, Model), "check_keeps_arcs has refused linear models"
+            searching = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, self._beam)
             parses = searching.parse(sentences, single_root=single_root, restriction_of=kept)
         if steps is not None:
             replay(parses, sentences, batched, model.system, steps, single_root)
@@ -220,32 +220,32 @@ class Predictor:
     def tag(
         self, sentences: Sentences, forms: Sequence[Sequence[str]] = (), given_tags: Sequence[GivenTags] = ()
     ) -> tuple[Sentences, Tags]:
-        """Return the sentences, with the vectors that parsing reads where tagging makes them, and their tags; see predict()."""
+        """Return the sentences, with the encoder's vectors if tags are predicted, and their tags; see predict()."""
         tagger = self.prepare().tagger
         return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags)
 
     def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
-        """Return the ``k_best`` best trees of each sentence, or as many as there are, the best first."""
-        assert self.options.k_best is not None, "they were asked for"
+        """Return the best trees of each sentence, up to ``options.k_best``, the best first."""
+        assert self.options.k_best is not None, "k_best() needs the option k_best"
         parser = cast(KBestParser, self.prepare().parser)
         return parser.k_best(sentences, self.options.k_best, single_root=single_root)
 
 
 def _step_by_step(model: Model) -> BatchedParser:
-    """What parses greedily with probabilities of steps, and with given arcs."""
+    """Return a greedy parser that records the probabilities of steps and can keep given arcs."""
     return BatchedParser(model.weights(), model.system, model.table)
 
 
 class TagPredictor:
-    """The tags and lemmas of a model with its weights as they are now.
+    """Predicts tags and lemmas, with the model's present weights.
 
     Args:
-        model: the model, which predicts tags.
-        lexicon: of lemmas, which comes before what the model knows.
+        model: a model that predicts tags.
+        lexicon: lemmas to prefer to predicted ones.
     """
 
     def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
-        assert isinstance(model, Model), "no other predicts tags"
+        assert isinstance(model, Model), "linear models predict no tags"
         self._lemmas, self._lexicon = model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
@@ -253,12 +253,12 @@ class TagPredictor:
     def __call__(
         self, sentences: Sentences, forms: Iterable[Sequence[str]] = (), given: Sequence[GivenTags] = ()
     ) -> tuple[Sentences, Tags]:
-        """The sentences, now with the vectors that the parser will read, too; and their tags.
+        """Return the sentences with the vectors that the parser will read, and their tags.
 
         Args:
             sentences: the sentences.
-            forms: their words; () where no lemmas are wanted.
-            given: of each sentence, tags that lemmas follow in place of predicted ones.
+            forms: their words, which lemmas are predicted from; (): predict no lemmas.
+            given: for each sentence, tags to predict lemmas from, instead of predicted tags.
         """
         own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
@@ -268,7 +268,7 @@ class TagPredictor:
         tokens = [] if self._lemmas is None else tokens_of(forms)
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
-        # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
+        # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
             made.append(vectors)
@@ -285,5 +285,5 @@ class TagPredictor:
                 found[column] += values
         if not made:
             return sentences, Tags({}, {})
-        of_tokens = {column: np.concatenate([of_span[column] for of_span in numbers]) for column in self._symbols}
-        return replace(sentences, vectors=np.concatenate(made)), Tags(of_tokens, dict(found))
+        joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
+        return replace(sentences, vectors=np.concatenate(made)), Tags(joined, dict(found))

@@ -1,4 +1,4 @@
-"""The interface of all parsers of encoded sentences, and their results: trees with scores."""
+"""The interface of all parsers of encoded sentences, and their result: trees with scores."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Tree:
     """A tree that a search has found.
 
     Attributes:
-        score: of the best computation that makes it, as the beam counts.
-        heads: int32[n], of the tokens 1..n.
-        relations: int32[n].
+        score: the beam's score of the best computation that makes the tree.
+        heads: int32[n], the heads of tokens 1..n.
+        relations: int32[n], the relations of these arcs.
     """
 
     score: float
@@ -28,7 +28,7 @@ class Tree:
 
 
 def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
-    """The first k trees that differ from all before them."""
+    """Return the first k trees that differ from all before them."""
     found: dict[tuple[bytes, bytes], Tree] = {}
     for tree in trees:
         found.setdefault((tree.heads.tobytes(), tree.relations.tobytes()), tree)
@@ -38,7 +38,7 @@ def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
 
 
 def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
-    """Writes a tree of each sentence into ``parses``."""
+    """Write one tree for each sentence into ``parses``."""
     for start, tree in zip(parses.offsets, trees, strict=False):
         inside = slice(start + 1, start + 1 + len(tree.heads))
         parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
@@ -47,35 +47,35 @@ def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
-    A tree depends only on its sentence. (On another device than the CPU, the last digits of scores depend on the sentences that
-    an encoder reads together.)
+    A tree depends only on its sentence. On other devices than the CPU, the last digits of scores also depend on which sentences
+    the encoder reads together.
     """
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences into valid UD trees, or, without ``single_root``, into any trees."""
+        """Parse sentences into valid UD trees; without ``single_root``, the artificial root may have several children."""
         ...
 
 
 class KBestParser(SentenceParser, Protocol):
-    """Can also say which trees come next."""
+    """Finds several trees for each sentence."""
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """For each sentence, the k best distinct trees that were found, or as many as there are, best first.
+        """Return, for each sentence, the k best distinct trees that were found, best first; fewer where fewer were found.
 
         Raises:
-            BeamError: there cannot be that many.
+            BeamError: the beam is too small for k trees.
         """
         ...
 
 
 def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable[[Sentences, Parses], None]) -> Parses:
-    """Parses sentences.
+    """Parse sentences in spans, several at the same time.
 
     Args:
         sentences: encoded sentences.
-        tokens: of a span, unless a single sentence has more.
-        threads: how many spans are parsed side by side.
-        parse: parses the sentences of a span into ``Parses`` that are theirs; called by several threads at the same time.
+        tokens: the most tokens of a span, unless a single sentence has more.
+        threads: how many spans are parsed at the same time.
+        parse: parses the sentences of a span and fills in their ``Parses``; called by several threads.
     """
     parses = Parses.allocate(sentences.offsets)
 

@@ -109,7 +109,7 @@ class Parser:
             merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
                 single precision; None: as the folder says.
-            rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
+            rerank: rank the trees of the beam also by the heads that the encoder predicts (recipe=text).
             treebank: of a model of several treebanks, that which the input is like; None: the first one.
             lexicon: a file of lemmas that come before predicted ones: lines of form, UPOS or ``_``, lemma and, if they matter,
                 FEATS, with tabs between them.

@@ -109,7 +109,7 @@ class OptimalStep(Pipe):
         name: the component's in its pipeline; the others are the keys of ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam to search with; None: as the model remembers.
-        rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
+        rerank: rank the trees of the beam also by the heads that the encoder predicts (models of recipe=text).
         tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
             token of a document has yet, ``overwrite`` all.
         allow_missing_columns: parse also without the tags that the model reads, but far worse.

@@ -50,7 +50,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root, activation):
         found = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         np.testing.assert_array_equal(found.heads, greedy.heads)
         np.testing.assert_array_equal(found.relations, greedy.relations)
-    slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(1))
+    slow = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
 
 
@@ -76,7 +76,7 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
     for size in (2, 5):
         beam = Beam(size, merge, scores)
         fast = beam_parser_of(model, beam).k_best(encoded, size, single_root=single_root)
-        slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, beam)
+        slow = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, beam)
         expected = slow.k_best(encoded, size, single_root=single_root)
         for ours, theirs in zip(fast, expected, strict=True):
             np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-4)
@@ -147,7 +147,7 @@ def test_a_workspace_grows_where_a_step_makes_several_parts(monkeypatch):
     monkeypatch.setattr(beam_module.BeamSearch, "_allocate", allocate_and_count)
     encoded = model.vocabularies.encode(sentences)
     found = beam_parser_of(model, Beam(3)).parse(encoded)
-    expected = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
+    expected = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert made
 

@@ -222,7 +222,7 @@ def test_more_trees_than_the_beam_has_items(model):
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"# a\n\n"])
 def test_a_file_without_a_sentence_is_told(model, content):
-    assert in_chunks(model, content)[1].warnings() == ["there is no sentence in it"]
+    assert in_chunks(model, content)[1].warnings() == ["the input has no sentence"]
 
 
 def test_words_that_are_not_utf_8_are_parsed_and_said_so(model):

@@ -73,7 +73,7 @@ def test_of_few_words_a_column_may_be_missing_as_is_told_once(content, values, t
             == content
         )
     assert len(caplog.records) == told
-    assert all("file: FEATS may be missing: none of the" in text for text in caplog.messages)
+    assert all("file: FEATS may be missing: all of the" in text for text in caplog.messages)
 
 
 def test_no_more_is_read_than_is_looked_at():

@@ -57,7 +57,7 @@ def test_a_beam_is_the_models_own_unless_another_one_is_given():
         (ParseOptions(tags=TagUse.FILL), NoTagsError, "predicts no tags"),
         (ParseOptions(beam=2, rerank=True), BeamError, "parse without --rerank"),
         (ParseOptions(beam=2, k_best=3), BeamError, "ask for 1 to 2"),
-        (ParseOptions(device="cuda"), ValueError, "--device cuda: the model reads no pretrained encoder"),
+        (ParseOptions(device="cuda"), ValueError, "--device cuda: this model reads no pretrained encoder"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_at_once(options, error, message):

@@ -327,7 +327,7 @@ def test_of_few_words_a_column_may_be_missing_as_is_told_once(caplog, monkeypatc
     for _ in range(2):
         parser.parse([["a", "b", "a"]])
     assert caplog.messages == [
-        "the sentences: FEATS may be missing: none of the 3 words has any, and this model reads it; tag the input first if so"
+        "the sentences: FEATS may be missing: all of the 3 words have _, and this model reads it; if so, tag the input first"
     ]
 
 

@@ -1,7 +1,7 @@
 """Beam search over copies of configurations, for any transition system and any model: the readable reference.
 
-All items of all sentences are scored together; what follows is done for each sentence by itself. compiled.py gives the same
-result sooner for arc-standard and Attardi's system.
+All items of all sentences are scored together; then items are selected for each sentence separately. compiled.py gives the same
+results faster for arc-standard and Attardi's system.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BatchedItems:
 
     Attributes:
         now: their configurations.
-        numbers: int64[items], the sentences that they belong to; those of a sentence are neighbours, the best first.
+        numbers: int64[items], the sentence of each item; the items of a sentence are neighbours, the best first.
         totals: float64[items], their scores.
     """
 
@@ -41,7 +41,7 @@ class BatchedItems:
     totals: np.ndarray
 
     def take(self, rows: np.ndarray) -> BatchedItems:
-        """Copies of some of them."""
+        """Return copies of some items."""
         return BatchedItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
 
 
@@ -55,7 +55,7 @@ def search_batched(
     single_root: bool = True,
     restriction: Restriction | None = None,
 ) -> BatchedItems:
-    """The final items of all sentences.
+    """Search, and return the final items of all sentences.
 
     Args:
         sentences: encoded sentences.
@@ -63,7 +63,7 @@ def search_batched(
         table: the features.
         scorer: the classifier.
         beam: the beam.
-        single_root, restriction: see parse_batched.
+        single_root, restriction: see parse_batched().
     """
     numbers = np.arange(len(sentences))
     items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
@@ -82,7 +82,7 @@ class NextItems:
     Attributes:
         items: the items.
         parents: int64[items], the item that each was made from.
-        columns: int32[items], by which transition; NO_NODE where that was final, and is as it was.
+        columns: int32[items], the transition that made it; NO_NODE: the item was final and is unchanged.
     """
 
     items: BatchedItems
@@ -101,17 +101,17 @@ def advance_items(
     single_root: bool,
     allowed: Allowed | None = None,
 ) -> NextItems:
-    """The items after one more transition; final ones stay as they are.
+    """Return the items after one more transition; final items stay unchanged.
 
     Args:
-        items: those before it.
-        rows: int64[m], those that are not final.
+        items: the items before the step.
+        rows: int64[m], the items that are not final.
         system: the transition system.
-        transitions: of these.
-        scores: float32[feature rows, outputs], of these.
+        transitions: the transitions of these m items.
+        scores: float32[feature rows, outputs], their scores.
         beam: the beam.
-        single_root: see parse_batched.
-        allowed: which transitions may be taken; None: all. Those that may not have their share of the probability all the same.
+        single_root: see parse_batched().
+        allowed: the allowed transitions; None: all. Forbidden ones still count in the normalization of local scores.
     """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
@@ -128,7 +128,7 @@ def advance_items(
             )
         ]
     for own in candidates.values():
-        # Python's sort is stable: of equal scores the better item comes first, then the classifier's better output.
+        # The sort is stable: among equal scores, the better item comes first, then the classifier's better output.
         own.sort(key=lambda candidate: -candidate[0])
         for total, item, column, relation in own if beam.merge is not Merge.NONE else own[: beam.size]:
             parents.append(item)
@@ -139,9 +139,9 @@ def advance_items(
     made.totals = np.array(totals)
     taken = np.array(columns, np.int32)
     advancing = np.flatnonzero(taken != NO_NODE)
-    of_parents = np.array([ranks[parents[row]] for row in advancing])
+    parent_ranks = np.array([ranks[parents[row]] for row in advancing])
     system.apply(
-        made.now, advancing, _taken(transitions, of_parents), taken[advancing], np.array(relations, np.int32)[advancing]
+        made.now, advancing, _taken(transitions, parent_ranks), taken[advancing], np.array(relations, np.int32)[advancing]
     )
     kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
     return NextItems(made.take(kept), np.array(parents)[kept], taken[kept])
@@ -157,7 +157,7 @@ def _best_transitions(
     single_root: bool,
     allowed: Allowed | None,
 ) -> list[tuple[float, int, int]]:
-    """The best columns and relations of one configuration, with the scores of the items that they make."""
+    """Return the best columns and relations of one configuration, with the scores of the items that they make."""
     root_relation = required_root_relation(system, single_root)
     found: list[tuple[int, int]] = []
     outputs: list[float] = []
@@ -165,11 +165,11 @@ def _best_transitions(
         if feature_row == NO_NODE:
             continue
         block, head = transitions.blocks[row, column], transitions.heads[row, column]
-        of_block = scores[feature_row, system.block_starts[block] :]
+        block_scores = scores[feature_row, system.block_starts[block] :]
         for relation in range(system.block_sizes[block]):
             if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
                 found.append((column, relation))
-                outputs.append(of_block[relation])
+                outputs.append(block_scores[relation])
     own = finite(np.array(outputs, np.float32))
     norm = normalizer(own, beam.scores)
     order = np.argsort(-own, kind="stable")
@@ -183,12 +183,12 @@ def _best_transitions(
 
 
 def _taken(transitions: Transitions, rows: np.ndarray) -> Transitions:
-    """The transitions of some of the configurations, as far as apply() reads them."""
+    """Return the fields that apply() reads of the transitions of some configurations."""
     return Transitions(transitions.rows[rows], transitions.blocks[rows], transitions.heads[rows], transitions.children[rows])
 
 
 def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
-    """int64[m]: of each sentence the first ``size`` items whose configurations differ from all before them."""
+    """Return int64[m], for each sentence the first ``size`` items whose configurations differ from all before them."""
     kept, seen = [], set()
     counts: dict[int, int] = {}
     now = made.now
@@ -204,12 +204,12 @@ def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
 
 
 class BatchedBeamParser:
-    """Parses with any scores, for any transition system; see KBestParser.
+    """Searches with a beam for any transition system and any scorer; see KBestParser.
 
     Args:
         system: the transition system.
         table: the features.
-        scorer_of: makes what scores features of some sentences.
+        scorer_of: makes the ``Scorer`` for some sentences.
         beam: the beam.
     """
 
@@ -220,10 +220,10 @@ class BatchedBeamParser:
         self._beam = beam
 
     @classmethod
-    def of_weights(
+    def with_weights(
         cls, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam
     ) -> BatchedBeamParser:
-        """One that parses with the weights of a classifier."""
+        """Return a parser with the weights of a classifier."""
         return cls(system, table, partial(precomputed_scorer, weights, table), beam)
 
     def parse(
@@ -233,7 +233,7 @@ class BatchedBeamParser:
         single_root: bool = True,
         restriction_of: Callable[[int, int], Restriction] | None = None,
     ) -> Parses:
-        """Parses sentences; see SentenceParser, and for ``restriction_of`` BatchedParser.parse()."""
+        """Parse sentences; see SentenceParser, and BatchedParser.parse() for ``restriction_of``."""
         parses = Parses.allocate(sentences.offsets)
         found = self.k_best(sentences, 1, single_root=single_root, restriction_of=restriction_of)
         write_trees((best for best, *_ in found), parses)

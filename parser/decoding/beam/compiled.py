@@ -1,9 +1,9 @@
 """Beam search in one compiled loop over the sentences, for arc-standard and Attardi's system.
 
-An item of step m is a configuration after m transitions, with the score of the best computation that leads to it. All items of
-a step are expanded: of each at most as many outputs as the beam has items are looked at, best first; of all together the best
-new items are kept, in the order of their scores. So the items of a step are in order, and an item is made only if it is kept.
-Their trees share their parts (tree_stacks.py). batched.py is the reference implementation.
+An item of step m is a configuration after m transitions, with the score of the best computation that leads to it. Each item of
+a step considers its best outputs, at most as many as the beam has items. Of all the new items that these make, the best are
+kept, in the order of their scores; others are never made. Trees share their parts (tree_stacks.py). batched.py is the reference
+implementation.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Items(NamedTuple):
     """The items of a sentence; row m of each array holds those of step m, best first.
 
     Attributes:
-        counts: int32[steps + 1], how many there are.
+        counts: int32[steps + 1], the number of items.
         cells: int32[steps + 1, size], their stacks.
         fronts: int32[steps + 1, size], the first token of the buffer.
         totals: float64[steps + 1, size], their scores.
-        parents: int32[steps + 1, size], the item of the step before that each was made from.
-        outputs: int32[steps + 1, size], and the output that was taken there.
+        parents: int32[steps + 1, size], the item of the previous step that each was made from.
+        outputs: int32[steps + 1, size], the output that made it.
     """
 
     counts: np.ndarray
@@ -49,7 +49,7 @@ class Items(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int) -> Items:
-        """For a sentence of this many tokens."""
+        """Allocate for a sentence of ``tokens`` tokens."""
         shape = 2 * tokens + 1, size
         cells, fronts, parents, outputs = np.empty((4, *shape), np.int32)
         totals, counts = np.empty(shape, np.float64), np.empty(shape[0], np.int32)
@@ -57,17 +57,17 @@ class Items(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """What is known of the items of a step while they are expanded.
+    """Workspace for the expansion of the items of a step.
 
     Attributes:
-        scores: float32[size, outputs], of the classifier; minus infinity where an output is not applicable.
+        scores: float32[size, outputs], the classifier's; minus infinity where an output is not applicable.
         norms: float64[size], what is subtracted from the score of an output.
-        best: int32[size], the best output that has not been taken yet; NO_NODE if there is none left.
-        totals: float64[size], the score of the item that it makes.
-        taken: int32[size], outputs looked at.
+        best: int32[size], the best output that has not been taken yet; NO_NODE if none is left.
+        totals: float64[size], the score of the item that ``best`` makes.
+        taken: int32[size], how many outputs have been taken.
         tops: int32[size, elements], the nodes that features can see.
-        sums: float32[tokens + 2, units], what the buffer contributes to the hidden layer, by its front.
-        summed: bool[tokens + 2], whether that is known.
+        sums: float32[tokens + 2, units], the buffer's part of the hidden layer, by the buffer's front.
+        summed: bool[tokens + 2], whether this part has been computed.
     """
 
     scores: np.ndarray
@@ -81,7 +81,7 @@ class Expansion(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> Expansion:
-        """For a sentence of this many tokens, and the classifier's layers and features."""
+        """Allocate for a sentence of ``tokens`` tokens, and the classifier's layers and features."""
         return cls(
             scores=np.empty((size, len(layers.bias)), np.float32),
             norms=np.empty(size, np.float64),
@@ -108,7 +108,7 @@ class Scratch(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, layers: Layers, table: FeatureTable) -> Scratch:
-        """For sentences of at most this many tokens, and the classifier's layers and features."""
+        """Allocate for sentences of at most ``tokens`` tokens, and the classifier's layers and features."""
         units, outputs = len(layers.hidden_bias), len(layers.bias)
         return cls(
             ahead=np.empty(table.read_ahead, np.int32),
@@ -123,7 +123,7 @@ class Scratch(NamedTuple):
 
 
 class BeamOptions(NamedTuple):
-    """How many items there are of a step, whether equal configurations are merged, and whether scores are local."""
+    """The number of items of a step, whether equal configurations merge, and whether scores are local."""
 
     size: int
     merging: bool
@@ -131,12 +131,12 @@ class BeamOptions(NamedTuple):
 
     @classmethod
     def of(cls, beam: Beam) -> BeamOptions:
-        """Those of a beam; what merges by signature does not merge equal configurations."""
+        """Return the options of a beam."""
         return cls(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL)
 
 
 class BeamWorkspace(NamedTuple):
-    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+    """Workspace of the search through a sentence; a longer sentence needs a larger one."""
 
     stacks: TreeStacks
     items: Items
@@ -146,14 +146,14 @@ class BeamWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that does not fit.
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the first that does not fit.
 
     Args:
         offsets: int64[sentences + 1], where they begin; see Sentences.
-        model: the classifier on their words, a CompiledModel.
-        rules: of the transition system.
+        model: the classifier with their words, a CompiledModel.
+        rules: an AttardiRules.
         options: a BeamOptions.
-        workspace: a BeamWorkspace; what was found in the last sentence is left there.
+        workspace: a BeamWorkspace; afterwards it holds the items of the last sentence.
         first: the number of a sentence.
         all_heads, all_relations: int32[total].
     """
@@ -180,16 +180,16 @@ def parse_sentences(offsets, model, rules, options, workspace, first, all_heads,
 
 @kernel()
 def score_item(model, rules, local, start, length, workspace, m, k):
-    """Fills in scores, norm and best output of item k of step m.
+    """Fill in scores, norm and best output of item k of step m.
 
     Args:
         model, rules: see parse_sentences().
         local: whether scores are local.
-        start, length: where the sentence begins, and its tokens.
-        workspace: a BeamWorkspace, or what else has its stacks, items, expansion and scratch.
+        start, length: where the sentence begins, and its number of tokens.
+        workspace: a BeamWorkspace or SignatureWorkspace.
         m, k: the item.
     """
-    words, of_buffer, others, layers = model
+    words, in_buffer, others, layers = model
     stacks, items, expansion, scratch = workspace.stacks, workspace.items, workspace.expansion, workspace.scratch
     front = items.fronts[m, k]
     size = 2 * front - 1 - m
@@ -202,7 +202,7 @@ def score_item(model, rules, local, start, length, workspace, m, k):
             row[forced] = 0
             expansion.norms[k] = 0.0
             expansion.best[k] = forced
-            expansion.tops[k, 0] = NO_NODE  # no other item takes its scores from here
+            expansion.tops[k, 0] = NO_NODE  # so that no other item copies these scores
             return
     tops = expansion.tops[k]
     top_nodes(stacks, items.cells[m, k], tops)
@@ -218,7 +218,7 @@ def score_item(model, rules, local, start, length, workspace, m, k):
     look_ahead(front, length, scratch.ahead)
     if not expansion.summed[front]:
         expansion.summed[front] = True
-        count = pick_rows(start, stacks, tops, scratch.ahead, of_buffer, words, scratch.picked, 0)
+        count = pick_rows(start, stacks, tops, scratch.ahead, in_buffer, words, scratch.picked, 0)
         sum_rows(layers.hidden_bias, words.activations, scratch.picked, count, expansion.sums[front])
     count = pick_rows(start, stacks, tops, scratch.ahead, others, words, scratch.picked, 0)
     sum_rows(expansion.sums[front], words.activations, scratch.picked, count, scratch.hidden)
@@ -227,7 +227,7 @@ def score_item(model, rules, local, start, length, workspace, m, k):
 
 @kernel()
 def _next_output(expansion, k, total):
-    """Finds the best output of item k after the one that was taken last; of equal ones the lower number is better."""
+    """Set ``best`` of item k to the next best output; among equal scores, the lower number comes first."""
     row = expansion.scores[k]
     last = expansion.best[k]
     limit = row[last]
@@ -245,9 +245,9 @@ def _next_output(expansion, k, total):
 
 @kernel()
 def select_items(rules, size, merging, workspace, m):
-    """Makes the items of step m + 1, best first, and returns how many; FULL if the stacks are.
+    """Make the items of step m + 1, best first, and return how many; FULL if the stacks are.
 
-    Of equal scores the item that was made from the better one comes first, then the better output of the classifier.
+    Among equal scores, the item with the better parent comes first, then the one with the classifier's better output.
     """
     stacks, items, expansion, scratch = workspace
     for k in range(items.counts[m]):
@@ -273,7 +273,7 @@ def select_items(rules, size, merging, workspace, m):
         is_new = True
         if merging:
             for other in range(made):
-                # The same stack after as many transitions has the same buffer.
+                # Equal stacks after equally many transitions have equal buffers.
                 is_new &= items.cells[m + 1, other] != cell
         if is_new:
             items.cells[m + 1, made] = cell
@@ -309,7 +309,7 @@ class BeamParser(CompiledParser):
         self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """The k best trees of each sentence that the beam holds at the end, best first."""
+        """Return the k best trees of each sentence in the final beam, best first."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
@@ -327,8 +327,8 @@ class BeamSearch:
 
     Args:
         offsets: int64[sentences + 1], where they begin.
-        model: the classifier on their words.
-        rules: of the transition system.
+        model: the classifier with their words.
+        rules: the transition system's.
         beam: the beam.
         table: the features.
     """
@@ -347,24 +347,26 @@ class BeamSearch:
         self._allocate(self._times)
 
     def parse(self, heads: np.ndarray, relations: np.ndarray) -> None:
-        """Parses all sentences into int32[total] heads and relations."""
+        """Parse all sentences into int32[total] heads and relations."""
         self._search(self.offsets, heads, relations)
 
     def final_trees(self, k: int) -> Iterator[Iterable[Tree]]:
-        """For each sentence, trees of the last items with their scores, best first, among them the k best distinct ones; to be
-        read before the next one's."""
+        """Yield, for each sentence, scored trees of the last items, best first, among them the k best distinct ones.
+
+        Read the trees of a sentence before going on: the next one reuses the workspace.
+        """
         for length in self._each_sentence():
             yield self._found(length, k)
 
     def _each_sentence(self) -> Iterator[int]:
-        """Searches through one sentence after another; yields how many tokens each has."""
+        """Search through one sentence after another, and yield its number of tokens."""
         best = np.empty((2, self.offsets[-1]), np.int32)
         for s in range(len(self.offsets) - 1):
             self._search(self.offsets[s : s + 2], *best)
             yield int(self.offsets[s + 1] - self.offsets[s]) - 1
 
     def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
-        """Parses the sentences that begin at these offsets; with a larger workspace whenever it is too small."""
+        """Parse the sentences that begin at these offsets; enlarge the workspace whenever it is too small."""
         first, last = 0, len(offsets) - 1
         while first < last:
             first = self._parse_from(first, offsets, heads, relations)
@@ -373,18 +375,18 @@ class BeamSearch:
                 self._allocate(self._times)
 
     def _allocate(self, times: int) -> None:
-        """Makes the workspace: for stacks, a part or more for each step, ``times`` as much as is usually needed."""
+        """Make the workspace, with ``times`` as many parts of stacks as are usually needed."""
         stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * self.beam.size)
         items = Items.allocate(self.tokens, self.beam.size) if times == 1 else self._workspace.items
         self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
-        """Parses the sentences from number ``first`` on; returns the first for which the workspace is too small."""
+        """Parse the sentences from number ``first`` on; return the first for which the workspace is too small."""
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
 
     def _found(self, length: int, k: int) -> Iterable[Tree]:
-        """What final_trees() says of the sentence searched last, of this many tokens."""
+        """Yield the scored trees of the last items of the sentence searched last; see final_trees()."""
         stacks, items, _, scratch = self._workspace
         for rank in range(items.counts[2 * length]):
             heads, relations = np.empty((2, length + 1), np.int32)

@@ -1,12 +1,12 @@
-"""Scores of transitions in a beam: those of one configuration, for the compiled searches, and what is subtracted from them.
+"""Scores of the transitions of one configuration, for the compiled beam searches, and their normalization.
 
-A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
-of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
+A configuration is given by the nodes at the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and the
+first tokens of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
 
-What is called for each configuration, or each position, is inlined: to hand over tuples of arrays took as long as the work.
-finite() and normalizer() are the references for mask_scores() and log_partition(). The latter has the exponential of the
-Cephes library in single precision, many at a time: numba calls the exponential of the C library number by number, which takes
-longer than a step of greedy parsing.
+Functions that are called for each configuration or position are inlined: passing tuples of arrays took as long as the work.
+finite() and normalizer() are the references for mask_scores() and log_partition(). log_partition() computes the exponential
+of the Cephes library in single precision, many numbers at a time. With numba, the C library's exponential takes one number at a
+time, which takes longer than a step of greedy parsing.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ LOWEST, HIGHEST = np.float32(np.finfo(np.float32).min), np.float32(np.finfo(np.f
 
 
 def finite(scores: np.ndarray) -> np.ndarray:
-    """Scores of a classifier, float32[outputs], as float64 without infinities; NaN counts as the lowest number."""
+    """Return scores (float32[outputs]) as float64 without infinities; NaN becomes the lowest number."""
     lowest = float(LOWEST)
     return np.nan_to_num(scores.astype(np.float64), nan=lowest, posinf=float(HIGHEST), neginf=lowest)
 
 
 def normalizer(scores: np.ndarray, scored: Scores) -> float:
-    """What is subtracted from each of these scores, float64[applicable outputs]: see Scores."""
+    """Return what is subtracted from each of these scores, float64[applicable outputs]: see Scores."""
     if scored is Scores.GLOBAL:
         return 0.0
     return float(scores.max() + np.log(np.exp(scores - scores.max()).sum()))
 
 
 _LOG2_E = np.float32(1.44269504)
-# The logarithm of 2 in two parts, the first of few digits, so that a whole number times it is exact.
+# The logarithm of 2 as a sum. The first part has few digits, so that its product with a whole number is exact.
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-_ROUNDING = np.float32(1.5 * 2**23)  # a number that is added to this becomes whole
+_ROUNDING = np.float32(1.5 * 2**23)  # adding it rounds to a whole number
 _LOWEST = np.float32(-87)  # below, exp(x) would be denormal
 _P0, _P1, _P2, _P3, _P4, _P5 = (
     np.float32(p) for p in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
@@ -51,11 +51,11 @@ _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 
 @kernel()
 def log_partition(scores, highest, shares, powers):
-    """log(sum(exp(scores))), with a relative error of the sum of about 1e-7.
+    """Return log(sum(exp(scores))); the relative error of the sum is about 1e-7.
 
     Args:
-        scores: float32[outputs]; minus infinity counts nothing.
-        highest: the highest of them.
+        scores: float32[outputs]; minus infinity adds nothing.
+        highest: the highest score.
         shares, powers: float32[outputs], workspace.
     """
     _exponentials(scores, highest, shares, powers)
@@ -67,7 +67,7 @@ def log_partition(scores, highest, shares, powers):
 
 @kernel(fastmath={"contract", "nnan", "nsz"})
 def _exponentials(scores, highest, shares, powers):
-    """exp(scores - highest) = shares * 2^k, where k stands in the last bits of ``powers``."""
+    """Fill in ``shares`` and ``powers``: exp(scores - highest) = shares * 2^k, with k in the last bits of ``powers``."""
     for o in range(len(scores)):
         x = scores[o] - highest
         x = x if x > _LOWEST else _LOWEST
@@ -94,14 +94,14 @@ def _products(shares, powers):
 
 @kernel(inline="always")
 def look_ahead(front, length, ahead):
-    """Fills in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
+    """Fill in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
     for i in range(len(ahead)):
         ahead[i] = front + i if front + i <= length else NO_NODE
 
 
 @kernel(inline="always")
 def read_position(stacks, tops, ahead, program):
-    """The token at a position (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
+    """Return the token at a position (int32[9], see FeatureTable) and its relation; NO_NODE where there is none."""
     token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
     if program[0] != BUFFER:
         node, relation = find(stacks, tops, program)
@@ -114,15 +114,15 @@ def read_position(stacks, tops, ahead, program):
 
 @kernel(inline="always")
 def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
-    """Adds to ``picked``, in which there are ``count``, the rows of activations that positions read; how many there are then.
+    """Append to ``picked`` the rows of activations that the positions read; return the new count.
 
     Args:
         start: where the sentence begins in ``words``.
         stacks, tops, ahead: the configuration.
         positions: some Positions; they may read the word, the relation, or both.
         words: the words.
-        picked: int64[2 * positions or more].
-        count: how many there are.
+        picked: int64[>= 2 * positions].
+        count: how many rows ``picked`` holds before.
     """
     for a in range(len(positions.programs)):
         token, relation = read_position(stacks, tops, ahead, positions.programs[a])
@@ -138,16 +138,16 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
 
 @kernel(inline="always")
 def score_outputs(layers, rules, size, buffered, local, scratch, row):
-    """Fills in ``row`` (float32[outputs]) from ``scratch.hidden``; the best output, and what is subtracted from every score.
+    """Fill in ``row`` from ``scratch.hidden``; return the best output, and what is subtracted from every score.
 
     Args:
-        layers: the classifier.
-        rules: of the transition system.
-        size: elements of the stack.
+        layers: the classifier's.
+        rules: an AttardiRules.
+        size: the number of elements on the stack.
         buffered: whether there are tokens in the buffer.
         local: whether scores are local.
         scratch: a Scratch, with the hidden layer before its activation.
-        row: minus infinity for outputs that are not applicable.
+        row: float32[outputs]; minus infinity for outputs that are not applicable.
     """
     active = activate_units(scratch.hidden, layers.activation, scratch.active)
     scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
@@ -158,14 +158,14 @@ def score_outputs(layers, rules, size, buffered, local, scratch, row):
 
 @kernel(inline="always")
 def finite_number(score):
-    """A score without infinities; NaN counts as the lowest number."""
-    score = score if score >= LOWEST else LOWEST  # also instead of NaN
+    """Return a score without infinities; NaN becomes the lowest number."""
+    score = score if score >= LOWEST else LOWEST  # False for NaN
     return score if score <= HIGHEST else HIGHEST
 
 
 @kernel()
 def mask_scores(row, outputs, rules, size, buffered):
-    """Makes the scores of outputs that are not applicable minus infinity, and all others finite."""
+    """Set the scores of outputs that are not applicable to minus infinity, and make all others finite."""
     for o in range(outputs):
         row[o] = finite_number(row[o])
     row[outputs:] = -np.inf
@@ -175,17 +175,17 @@ def mask_scores(row, outputs, rules, size, buffered):
         if not applicable(column, size, buffered, rules.single_root):
             row[first:last] = -np.inf
         elif column > 0 and rules.single_root and rules.root_relation >= 0:
-            of_root = row[first + rules.root_relation]
+            root_score = row[first + rules.root_relation]
             if column % 2 == 1 and size == (column + 1) // 2 + 1:
                 row[first:last] = -np.inf
-                row[first + rules.root_relation] = of_root
+                row[first + rules.root_relation] = root_score
             else:
                 row[first + rules.root_relation] = -np.inf
 
 
 @kernel()
 def highest_output(row):
-    """The output with the highest score; of equal ones the one with the lowest number."""
+    """Return the output with the highest score; among equal scores, the one with the lowest number."""
     best = 0
     highest = row[0]
     for o in range(1, len(row)):

@@ -1,19 +1,19 @@
 """The signature by which items of a beam merge: the part of a stack that future scores can depend on.
 
-Huang and Sagae (2010), Section 3, merge items whose features are equal, and ask that features be "bounded and monotonic": what
-a step makes visible must follow from what was visible before it. Here the least set with this property is worked out for any
-table of features, for arc-standard: for each depth d of the stack, the positions below s_d and what is read there. It begins
-with the slots of the table, and is closed under the transitions: where a transition makes (position, what) visible at s0, it
-was visible before at (write q for the rest of a position, r1 for the outermost right child, r2 for the next one):
+Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be "bounded and monotonic":
+what a step makes visible must follow from what was visible before it. This module computes the smallest set with this property
+for any table of features, for arc-standard: for each depth d of the stack, the positions below s_d and what is read there. The
+set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible at s0, it
+was visible before at the following place (q: the rest of a position; r1: the outermost right child; r2: the next one):
 
     reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
     reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
     shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
 
-The relation of a child that is made just now is the transition's own. What is read in the buffer follows from where it begins.
+The relation of the new child is the transition's own. What is read in the buffer follows from its front.
 
-A search tells items apart before they are made: what the features will read after a transition is read in the stacks from
-before it, for a shift one place further down, for a reduction in the nodes that it joins.
+A search compares an item with others before it is made: what features will read after a transition is read in the stacks from
+before it. For a shift, this is one place further down; for a reduction, it is in the nodes that the reduction joins.
 """
 
 from __future__ import annotations
@@ -32,74 +32,73 @@ from parser.transitions.features import PROGRAM_LENGTH, RELATION, Slot, program_
 from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
-"""The descents of a position below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the
-token."""
+"""The descents of a position below a stack element, such as (("l", 1), ("r", 2)), and whether the relation is read there, not
+the token."""
 
 
 def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
-    """Whether the transition system is arc-standard, with which items can merge by signature."""
+    """Return whether items can merge by signature, which only arc-standard allows."""
     return behaves_as(system, Attardi) and system.degree == 1
 
 
 def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
-    """By depth of the stack, what must be equal for two items to merge; complete sets, by the rules above."""
+    """Return, by depth of the stack, what must be equal for two items to merge, closed under the rules of this module."""
     parts: list[set[Visible]] = [set()]
     for slot in slots:
         base, *descents = slot.position.split(".")
-        of_relation = slot.attribute == RELATION
-        if base[0] != "s" or (of_relation and not descents):  # a stack element has no relation yet
+        reads_relation = slot.attribute == RELATION
+        if base[0] != "s" or (reads_relation and not descents):  # a stack element has no relation yet
             continue
         depth = int(base[1:])
         parts += [set() for _ in range(depth + 1 - len(parts))]
-        parts[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), of_relation))
+        parts[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), reads_relation))
     while _close(parts):
         pass
     return parts
 
 
 def _close(parts: list[set[Visible]]) -> bool:
-    """Adds what the rules ask for; whether anything was added."""
+    """Apply the rules once; return whether they added anything."""
     before = sum(map(len, parts))
     for upper, deeper in pairwise(parts):
         upper |= deeper
-    for position, of_relation in list(parts[0]):
+    for position, reads_relation in list(parts[0]):
         for side, child_of, other in (("r", 0, 1), ("l", 1, 0)):  # reduce_left, reduce_right
             if position[:1] == ((side, 1),):
-                if len(position) > 1 or not of_relation:
-                    _add(parts, child_of, position[1:], of_relation)
+                if len(position) > 1 or not reads_relation:
+                    _add(parts, child_of, position[1:], reads_relation)
             elif position and position[0][0] == side:
-                _add(parts, other, ((side, position[0][1] - 1), *position[1:]), of_relation)
+                _add(parts, other, ((side, position[0][1] - 1), *position[1:]), reads_relation)
             else:
-                _add(parts, other, position, of_relation)
+                _add(parts, other, position, reads_relation)
     return sum(map(len, parts)) > before
 
 
-def _add(parts: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], of_relation: bool) -> None:
+def _add(parts: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], reads_relation: bool) -> None:
     parts += [set() for _ in range(depth + 1 - len(parts))]
-    parts[depth].add((position, of_relation))
+    parts[depth].add((position, reads_relation))
 
 
 class Parts(NamedTuple):
-    """What must be equal for two items to merge, besides their places: what is read at some positions (signature.py).
+    """What must be equal for two items to merge, besides ``begins`` and ``fronts``: what is read at some positions.
 
     Attributes:
         programs: int32[parts, 9], the positions; see FeatureTable.
-        of_relation: bool[parts], whether the relation is read there, or the token.
-        newest: int32[3], by column of the transition, the part that reads the relation of the arc just made; NO_NODE: none
-            does.
+        reads_relation: bool[parts], whether the relation is read there, not the token.
+        newest: int32[3], by column of the transition, the part that reads the relation of the new arc; NO_NODE: none does.
     """
 
     programs: np.ndarray
-    of_relation: np.ndarray
+    reads_relation: np.ndarray
     newest: np.ndarray
 
     @classmethod
     def of(cls, slots: Sequence[Slot]) -> Parts:
-        """Those of a table of features, for arc-standard."""
+        """Return the parts for a table of features, for arc-standard."""
         found = sorted(
-            (depth, len(descents), descents, of_relation)
+            (depth, len(descents), descents, reads_relation)
             for depth, part in enumerate(visible_parts(slots))
-            for descents, of_relation in part
+            for descents, reads_relation in part
         )
         positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in found]
         programs = [program_of(position) for position in positions]
@@ -107,35 +106,35 @@ class Parts(NamedTuple):
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
             if (relation := (0, 1, ((side, 1),), True)) in found:
                 newest[column] = found.index(relation)
-        of_relation = np.array([part[-1] for part in found], np.bool_)
-        return cls(np.array(programs, np.int32).reshape(-1, PROGRAM_LENGTH), of_relation, newest)
+        reads_relation = np.array([part[-1] for part in found], np.bool_)
+        return cls(np.array(programs, np.int32).reshape(-1, PROGRAM_LENGTH), reads_relation, newest)
 
     @property
     def elements(self) -> int:
-        """How many elements of the stack they are in, at least one."""
+        """How many elements of the stack the parts read, at least one."""
         return 1 + int(self.programs[:, 1].max(initial=0))
 
 
 class SignatureItems(NamedTuple):
-    """The items of a sentence; row m of each array is step m, best first. See Item.
+    """The items of a sentence; row m of each array is step m, best first. signature_beam.py explains items.
 
-    The predictors of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out
-    of them is theirs; so a predictor is the number of an item of that step.
+    All predictors of an item belong to one step, the one before the first token of s0 was shifted. So a predictor is the number
+    of an item of that step. The score of the shift is stored with the predictor.
 
     Attributes:
-        counts: int32[steps + 1], how many there are.
+        counts: int32[steps + 1], the number of items.
         cells: int32[steps + 1, size], the stacks of their best computations.
-        tops: int32[steps + 1, size, elements], the nodes at the top of these; NO_NODE after the last.
+        tops: int32[steps + 1, size, elements], the nodes at the top of these stacks; NO_NODE after the last.
         begins: int32[steps + 1, size], the first token of s0.
         fronts: int32[steps + 1, size], the first token of the buffer.
         prefixes, insides: float64[steps + 1, size].
-        shifts: float64[steps + 1, size], what a shift costs, where it is among the transitions that were looked at.
-        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], how many of ``predictors`` are theirs, from where.
+        shifts: float64[steps + 1, size], the score of the shift from each item, if the search looked at it.
+        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], the item's part of ``predictors``.
         predictors: int32[capacity], numbers of items.
-        backpointers: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
-        ways: int32[capacity, 4], of each backpointer the numbers of the item and the predictor, the output, and the next one.
-        costs: float64[capacity], what the transition of each costs.
-        used: int64[2], how many predictors and backpointers are in use.
+        backpointers: int32[steps + 1, size, 3], the numbers of the first, last and best way to make an item by a reduction.
+        ways: int32[capacity, 4], for each way the numbers of the item and its predictor, the output, and the next way.
+        costs: float64[capacity], the score of the transition of each way.
+        used: int64[2], how many predictors and ways are in use.
     """
 
     counts: np.ndarray
@@ -156,7 +155,7 @@ class SignatureItems(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
-        """For a sentence of this many tokens; ``times`` as many predictors, and as many backpointers, as items."""
+        """Allocate for a sentence of ``tokens`` tokens, with ``times`` as many predictors and ways as items."""
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
         return cls(
@@ -180,17 +179,17 @@ class SignatureItems(NamedTuple):
 
 @kernel()
 def step_of_predictors(items, m, k):
-    """The step of the predictors of item k of step m: before the words of s0, of which all but one have become children."""
+    """Return the step of the predictors of item k of step m: before the tokens of s0, all but one of which are now children."""
     return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
 
 
 @kernel(inline="always")
 def describe_transition(items, m, k, below, column):
-    """What there is to know of a transition to tell what it makes.
+    """Return what read_after() and find_same() need to know of a transition.
 
     Returns:
-        The column, the first tokens of s0 and of the buffer after the transition, the nodes at the top of the stack before it,
-        and those of the predictor ``below``.
+        The column, the first tokens of s0 and of the buffer after the transition, and the nodes at the top of the stack of the
+        item before it and of the predictor ``below``.
     """
     front, tops = items.fronts[m, k], items.tops[m, k]
     if column == 0:
@@ -201,11 +200,11 @@ def describe_transition(items, m, k, below, column):
 
 @kernel(inline="always")
 def read_after(parts, nodes, lists, described, relation, p):
-    """What part p reads after a transition, of which nothing is made for this: the token, or the relation."""
+    """Return what part p reads after a transition, a token or a relation, without making the item."""
     column, begin, _, tops, under = described
     program = parts.programs[p]
     depth = program[1]
-    node, of_node, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
+    node, node_relation, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
     if column == 0:
         node = np.int64(begin if depth == 0 else tops[depth - 1])  # a token without children is its own node
     elif depth > 0:
@@ -215,26 +214,26 @@ def read_after(parts, nodes, lists, described, relation, p):
         node = np.int64(under[0] if left else tops[0])
         if program[2] == left:
             if program[3] == 1:
-                node, of_node, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
+                node, node_relation, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
             else:
                 before = 1
-    node, of_node = descend(nodes, lists, node, of_node, program, place, before)
-    if parts.of_relation[p]:
-        return np.int64(of_node)
+    node, node_relation = descend(nodes, lists, node, node_relation, program, place, before)
+    if parts.reads_relation[p]:
+        return np.int64(node_relation)
     return np.int64(NO_NODE if node == NO_NODE else nodes[node, 0])
 
 
 @kernel()
 def find_same(parts, nodes, lists, seen, begins, fronts, first, made, described, relation):
-    """The first item from ``first`` to before ``made`` that has the signature of what a transition makes; NO_NODE if none has.
+    """Return the first item from ``first`` to ``made - 1`` with the signature of a transition's result; NO_NODE if none has it.
 
     Args:
-        parts: what must be equal besides the places.
-        nodes, lists: of TreeStacks.
-        seen, begins, fronts: of the items.
-        first, made: their numbers.
+        parts: what must be equal besides ``begins`` and ``fronts``.
+        nodes, lists: the keys of TreeStacks.
+        seen, begins, fronts: see Streams and SignatureItems.
+        first, made: the numbers of the items to compare.
         described: see describe_transition().
-        relation: of the arc that the transition makes.
+        relation: the relation of the transition's arc.
     """
     _, begin, front, _, _ = described
     for other in range(first, made):

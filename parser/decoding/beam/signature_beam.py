@@ -1,26 +1,26 @@
-"""Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
+"""Beam search with dynamic programming for arc-standard: items that no feature can tell apart merge (Huang and Sagae 2010).
 
-An item is (began, front, s0, s1, ...): the first token of s0, that of the buffer, and trees. What lies below s0 is not a part
-of it: ``predictors`` are the items out of which the first token of s0 was shifted, and the item stands for all stacks that they
-make. Its scores:
+An item is (began, front, s0, s1, ...): the first token of s0, the first token of the buffer, and trees. The stack below s0 is
+not part of it. Its ``predictors`` are the items from which the first token of s0 was shifted; the item stands for all stacks
+that they make. Its scores:
 
     shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
     reduce   from I with each predictor (P, c): d = c + I.inside + the score of the transition in I;
              prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
 
-The score of a shift is kept with the predictor, as it differs from one to the other; and ``began`` belongs to an item, for
-without it predictors and insides of different stretches of the sentence would be combined. Items merge when their signatures
-(signature.py) are equal: the higher prefix and inside count, predictors and ways to make them are joined.
+The score of a shift is stored with the predictor, because it differs between predictors. ``began`` is part of an item: without
+it, predictors and insides of different stretches of the sentence would be combined. Items merge if their signatures
+(signature.py) are equal: the merged item has the higher prefix and inside, and all predictors and ways of both.
 
-The search is one compiled loop over the sentences. Of a step, the best items that can be made are taken one by one. From each
-item come one stream of them by its shift, and one by reductions with each of its predictors; a stream knows its next item by
-its scores alone. One whose signature is new is made, until the beam is full; any other is a further way to make an item that is
-there, or is lost. Then what the streams still hold is compared with the items of the beam: all transitions that differ only in
-their relation at once, as at most one of these relations is that of the item.
+The search is one compiled loop over the sentences. In each step, the best possible new items are taken one by one, from
+streams. Each item opens a stream for its shift, and one for reductions with each of its predictors. A stream finds its next
+item from scores alone. If the signature of the next item is new, the item is made; else it is a further way to make an existing
+item. When the beam is full, the rest of the streams can only join existing items. All transitions that differ only in their
+relation are compared at once, since at most one of these relations is the item's.
 
-The trees that the last items stand for are listed best first (best_trees): of each item that these are made from, the k best
-derivations of distinct trees are found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). As a tree is
-told apart from others by its parts, no more than k of a part are needed.
+The trees of the last items are listed best first (best_trees). For each item, the k best derivations of distinct trees are
+found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). Trees are distinct if their parts are, so at most
+k derivations of each part are needed.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from parser.transitions.features import FeatureTable
 
 
 class Streams(NamedTuple):
-    """What the items of a step can become: for each of them and each of its predictors a stream of items, best first.
+    """The streams of possible new items of a step, best first: for each item, one for its shift and one for each predictor.
 
     Attributes:
-        items: int32[streams], the item that is reduced, or shifted out of.
-        below: int32[streams], its predictor; NO_NODE: the stream is the shift.
-        at: int32[streams], the place of the next output among those of the item; NO_NODE after the last.
-        prefixes, insides: float64[streams], of what it makes.
-        outputs: int32[size, size], of each item the best outputs, best first.
-        n_outputs: int32[size], how many.
-        seen: int32[size, parts], of each new item what must be equal for another to merge with it.
+        items: int32[streams], the item that is reduced, or shifted from.
+        below: int32[streams], its predictor; NO_NODE: the stream of the shift.
+        at: int32[streams], the index of the next output in ``outputs`` of the item; NO_NODE after the last.
+        prefixes, insides: float64[streams], the scores of the item that the next output makes.
+        outputs: int32[size, size], the best outputs of each item, best first.
+        n_outputs: int32[size], how many of them.
+        seen: int32[size, parts], what must be equal for another item to merge with a new item.
         predictors: int32[size, size], the predictors of the new items.
-        n_predictors: int32[size], how many.
-        pending: int32[tokens + 1, 4], workspace for items of a tree that is read: step, number, and the arc to it.
+        n_predictors: int32[size], how many of them.
+        pending: int32[tokens + 1, 4], workspace of _read_tree(): step and number of an item, head and relation of its root.
     """
 
     items: np.ndarray
@@ -74,7 +74,7 @@ class Streams(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, parts: int) -> Streams:
-        """For a sentence of this many tokens."""
+        """Allocate for a sentence of ``tokens`` tokens."""
         most = size * (size + 1)
         return cls(
             items=np.empty(most, np.int32),
@@ -93,7 +93,7 @@ class Streams(NamedTuple):
 
 @kernel()
 def open_streams(size, items, m, expansion, streams):
-    """Opens the streams of the items of step m; how many there are."""
+    """Open the streams of the items of step m; return how many."""
     count = 0
     for k in range(items.counts[m]):
         streams.n_outputs[k] = best_outputs(expansion.scores[k], size, streams.outputs[k])
@@ -109,7 +109,7 @@ def open_streams(size, items, m, expansion, streams):
 
 @kernel()
 def best_outputs(row, limit, outputs):
-    """Fills in the outputs with the highest scores, best first, of equal ones the lower number; how many are applicable."""
+    """Fill in the outputs with the highest scores, best first, the lower number first among equals; return how many."""
     count = 0
     for o in range(len(row)):
         score = row[o]
@@ -127,7 +127,7 @@ def best_outputs(row, limit, outputs):
 
 @kernel()
 def look(items, m, expansion, streams, s, at):
-    """Works out what a stream makes of the first output from place ``at`` on that is its own; NO_NODE if there is none."""
+    """Move stream s to its first output from index ``at`` on, and compute the scores of the item that this output makes."""
     k, below = streams.items[s], streams.below[s]
     shifts = below == NO_NODE
     while at < streams.n_outputs[k] and (streams.outputs[k, at] == 0) != shifts:
@@ -148,14 +148,14 @@ def look(items, m, expansion, streams, s, at):
 
 @kernel()
 def gain_of(items, m, expansion, k, below, output):
-    """What is added to the scores of a predictor when the item is reduced with it."""
+    """Return what a reduction of the item with a predictor adds to the predictor's scores."""
     cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
     return items.shifts[step_of_predictors(items, m, k), below] + items.insides[m, k] + cost
 
 
 @kernel()
 def best_stream(streams, count):
-    """The stream whose next item is the best; of equal ones that of the better item, then that of the better predictor."""
+    """Return the stream with the best next item; among equals, the better parent comes first, then the better predictor."""
     best = NO_NODE
     for s in range(count):
         if streams.at[s] == NO_NODE:
@@ -171,7 +171,7 @@ def best_stream(streams, count):
 
 
 class SignatureWorkspace(NamedTuple):
-    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+    """Workspace of the search through a sentence; a longer sentence needs a larger one."""
 
     stacks: TreeStacks
     items: SignatureItems
@@ -182,12 +182,12 @@ class SignatureWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that does not fit.
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the first that does not fit.
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
-        parts: what of a stack must be equal for items to merge.
-        workspace: a SignatureWorkspace; what was found in the last sentence is left there.
+        parts: what must be equal in two stacks for items to merge.
+        workspace: a SignatureWorkspace; afterwards it holds the items of the last sentence.
     """
     stacks, items, expansion, streams, _ = workspace
     for s in range(first, len(offsets) - 1):
@@ -210,7 +210,7 @@ def parse_sentences(offsets, model, rules, options, parts, workspace, first, all
 
 @kernel()
 def _begin(stacks, items, length, size):
-    """Makes the item of step 0."""
+    """Make the item of step 0."""
     items.cells[0, 0] = clear(stacks, length, 2 * length * size)
     top_nodes(stacks, items.cells[0, 0], items.tops[0, 0])
     items.begins[0, 0] = 0
@@ -225,7 +225,7 @@ def _begin(stacks, items, length, size):
 
 @kernel()
 def _make_items(rules, size, parts, workspace, m):
-    """Makes the items of step m + 1, best first; FULL if the workspace is."""
+    """Make the items of step m + 1, best first; return FULL if the workspace is."""
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
@@ -257,7 +257,7 @@ def _make_items(rules, size, parts, workspace, m):
 
 @kernel()
 def _make_item(stacks, items, streams, m, s, column, relation, new, path):
-    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; FULL if the workspace is."""
+    """Make item ``new`` of step m + 1 from stream s, without ways and predictors yet; return FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     front = items.fronts[m, k]
     earlier = step_of_predictors(items, m, k)
@@ -284,7 +284,7 @@ def _make_item(stacks, items, streams, m, s, column, relation, new, path):
 
 @kernel()
 def _join(items, expansion, streams, m, s, output, new):
-    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; FULL if the workspace is."""
+    """Add to item ``new`` of step m + 1 one more way or predictor, an output of stream s; return FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     if below == NO_NODE:
         _add_predictor(streams, new, k)
@@ -323,7 +323,7 @@ def _add_predictor(streams, new, predictor):
 
 @kernel()
 def _join_all(rules, parts, workspace, m, count):
-    """Joins all that streams still hold with the items of step m + 1 that have its signature; FULL if the workspace is."""
+    """Join the rest of the streams with the items of step m + 1 of equal signature; return FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = items.counts[m + 1]
@@ -358,7 +358,7 @@ def _join_all(rules, parts, workspace, m, count):
 
 @kernel()
 def _is_among(row, outputs, output):
-    """Whether an output is one of some neighbours in the order of best_outputs()."""
+    """Return whether an output is among ``outputs``, which follow each other in the order of best_outputs()."""
     return not _is_better(row, output, outputs[0]) and not _is_better(row, outputs[-1], output)
 
 
@@ -369,7 +369,7 @@ def _is_better(row, output, other):
 
 @kernel()
 def _keep_predictors(items, streams, m):
-    """Puts the predictors of the items of step m where they stay; FULL if the workspace is."""
+    """Copy the predictors of the items of step m from ``streams`` to ``items``; return FULL if the workspace is."""
     for new in range(items.counts[m]):
         first, count = items.used[0], streams.n_predictors[new]
         if first + count > len(items.predictors):
@@ -382,10 +382,10 @@ def _keep_predictors(items, streams, m):
 
 @kernel()
 def _read_tree(items, m, k, rules, pending, start, heads, relations):
-    """Fills in the arcs of the best computation that item k of step m stands for.
+    """Fill in the arcs of the best computation of item k of step m.
 
-    The root of the tree that an item stands for is that of the item, or of the predictor, that became the head in the best way
-    to make it; so the way goes from head to head down to a token, and whatever became a child on it waits for its turn.
+    In the best way to make an item, either its parent or its predictor became the head: this one has the same root. So the loop
+    follows heads down to a token, the root, while the children wait in ``pending`` for their turn.
     """
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE
     count = 1
@@ -397,14 +397,14 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
         while way != NO_NODE:
             upper, below, output = items.ways[way, 0], items.ways[way, 1], items.ways[way, 2]
             earlier = step_of_predictors(items, m - 1, upper)
-            column, of_arc = transition_of(output, rules.n_relations)
+            column, arc_relation = transition_of(output, rules.n_relations)
             if column == 1:  # s0 becomes a child of s1
                 pending[count, 0], pending[count, 1] = m - 1, upper
                 m, k = earlier, below
             else:
                 pending[count, 0], pending[count, 1] = earlier, below
                 m, k = m - 1, upper
-            pending[count, 3] = of_arc
+            pending[count, 3] = arc_relation
             count += 1
             way = items.backpointers[m, k, 2]
         token = items.begins[m, k]
@@ -415,13 +415,13 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
 
 
 class Derivation(NamedTuple):
-    """A way to make the tree s0 of an item, since its first token was shifted.
+    """A way to make the tree s0 of an item, after its first token was shifted.
 
     Attributes:
-        score: of its transitions, that shift left out.
-        tree: its token, and the numbers of its left and right children, as tree_stacks.py has them: equal for equal trees.
-        arc: the child's token and the relation of the last arc; the head is the token of the tree.
-        parts: the derivations of both trees that were joined; none of a single token.
+        score: the score of its transitions, without that shift.
+        tree: its root, and the numbers of its lists of left and right children, as in tree_stacks.py: equal for equal trees.
+        arc: the child's token and the relation of the last arc; its head is the root of the tree.
+        parts: the derivations of the two trees that the last arc joined; () for a single token.
     """
 
     score: float
@@ -431,7 +431,7 @@ class Derivation(NamedTuple):
 
 
 def ways_of(items: SignatureItems, m: int, k: int) -> Iterator[tuple[tuple[int, int], tuple[int, int], int, float]]:
-    """The ways to make item k of step m by a reduction: the item, its predictor, the output, and what the transition costs."""
+    """Yield the ways to make item k of step m by a reduction: the reduced item, its predictor, the output, and its score."""
     way = items.backpointers[m, k, 0]
     while way != NO_NODE:
         above, below, output, following = items.ways[way].tolist()
@@ -440,14 +440,14 @@ def ways_of(items: SignatureItems, m: int, k: int) -> Iterator[tuple[tuple[int, 
 
 
 def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, k: int) -> Iterator[Tree]:
-    """The trees that the items of the last step stand for, best first, at least the k best; one may come several times.
+    """Yield the trees of the items of the last step, best first, at least the k best; a tree may come several times.
 
     Args:
         items: the items of a sentence.
-        step: the last one.
-        tokens: how many there are, the artificial root included.
-        n_relations: of the transition system.
-        k: how many are wanted.
+        step: the last step.
+        tokens: the number of tokens, including the artificial root.
+        n_relations: the transition system's.
+        k: how many trees are wanted.
     """
     known: dict[tuple[int, int], list[Derivation]] = {}
     numbers: dict[tuple[int, int, int], int] = {}
@@ -473,8 +473,10 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
 
 
 def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int) -> list[Derivation]:
-    """The k best derivations of distinct trees by these ways: derivations of s0, and of s1, costs of shift and reduction, and
-    (column, relation). ``numbers``: by triple, its number."""
+    """Return the k best derivations of distinct trees; ``numbers``: the number of each triple (tree_stacks.py), with new ones.
+
+    A way has the derivations of s0, those of s1, the scores of the shift and of the reduction, and (column, relation).
+    """
     waiting: list[tuple[float, int, int, int]] = []
 
     def add(way: int, above: int, below: int) -> None:
@@ -492,8 +494,8 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
         left = column == 1  # s0 becomes a child of s1
         child, head = parts if left else parts[::-1]
         token, lefts, rights = head.tree
-        of_child = numbers.setdefault(child.tree, len(numbers))
-        children = numbers.setdefault((of_child, relation, rights if left else lefts), len(numbers))
+        child_number = numbers.setdefault(child.tree, len(numbers))
+        children = numbers.setdefault((child_number, relation, rights if left else lefts), len(numbers))
         tree = (token, lefts, children) if left else (token, children, rights)
         found.setdefault(tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts))
         add(way, above, below + 1)
@@ -503,7 +505,7 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
 
 
 def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[tokens - 1] heads and relations of the tokens but for the artificial root."""
+    """Return the heads and relations, int32[tokens - 1], of all tokens except the artificial root."""
     heads, relations = np.full((2, tokens), NO_NODE, np.int32)
     waiting = [derivation]
     while waiting:
@@ -516,7 +518,7 @@ def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SignatureBeamParser(BeamParser):
-    """Searches with a beam whose items stand for many computations; see BeamParser. There may be more trees than items."""
+    """A ``BeamParser`` with dynamic programming: items stand for many computations, so there may be more trees than items."""
 
     def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
         return SignatureSearch(
@@ -525,7 +527,7 @@ class SignatureBeamParser(BeamParser):
 
 
 class SignatureSearch(BeamSearch):
-    """A BeamSearch whose items of equal signatures are merged."""
+    """A ``BeamSearch`` that merges items of equal signatures."""
 
     _merging: SignatureWorkspace
 

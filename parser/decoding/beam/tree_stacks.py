@@ -1,15 +1,15 @@
-"""Stacks of trees that share their parts: the configurations of a beam, of which none is ever copied.
+"""Stacks of trees that share their parts: the configurations of a beam, without copying.
 
-Goldberg, Zhao and Huang (2013), Section 3: a step makes one cell of a stack and one node of a tree, whatever the length of the
-sentence. Here equal parts are one part: cells, nodes and lists of children are triples of numbers, and a hash table finds the
-triple that is there already. So two items of a beam are the same configuration if their stacks have the same number.
+Following Goldberg, Zhao and Huang (2013), Section 3, a step makes one cell of a stack and one node of a tree, for any length of
+the sentence. Equal parts are stored only once: cells, nodes and lists of children are triples of numbers, and a hash table
+finds an existing triple. So two items are the same configuration if and only if their stacks have the same number.
 
     cell   (node, cell below or NO_NODE, 0)
-    node   (token, list of its left children, list of its right children); a token without children is the node of its number
+    node   (token, list of its left children, list of its right children); token t without children is node t
     list   (child's node, its relation, list of the next children towards the head); the outermost child first
 
-Attardi's system makes arcs between elements that are not neighbours: a child may lie inside of children that are there, and
-then the lists up to its place are made again.
+Attardi's system makes arcs between elements that are not neighbours. So a new child may lie between existing children and the
+head; then the lists of all children outside of it are made again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
-# What a kernel returns whose workspace is full; it is called again with a larger one.
+# A kernel returns this if its workspace is full; it is called again with a larger one.
 FULL = -2
 
 _FREE = -1
@@ -32,9 +32,9 @@ class Triples(NamedTuple):
 
     Attributes:
         keys: int32[capacity, 3].
-        slots: int32[a power of two], the numbers of the triples where their hashes put them.
-        state: int64[2]: how many triples there are, and how many of the slots are in use less one; a power of two of them,
-            more when they are half full, up to all.
+        slots: int32[a power of two], the numbers of the triples, at places that their hashes determine.
+        state: int64[2], the number of triples, and the number of slots in use minus 1. The slots in use are a power of two, and
+            double when they are half full.
     """
 
     keys: np.ndarray
@@ -43,7 +43,7 @@ class Triples(NamedTuple):
 
     @classmethod
     def allocate(cls, size: int) -> Triples:
-        """For this many triples."""
+        """Allocate for ``size`` triples."""
         slots = 1 << (2 * size).bit_length()
         return cls(np.empty((size, 3), np.int32), np.empty(slots, np.int32), np.zeros(2, np.int64))
 
@@ -57,16 +57,16 @@ class TreeStacks(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, steps: int) -> TreeStacks:
-        """For a sentence of this many tokens and as many steps of all items together.
+        """Allocate for a sentence of ``tokens`` tokens, and ``steps`` steps of all items together.
 
-        Attardi's system of a degree above 1 may need more.
+        Attardi's system may need more if its degree is above 1.
         """
         return cls(Triples.allocate(steps + 1), Triples.allocate(tokens + 1 + steps), Triples.allocate(steps + 1))
 
 
 @kernel()
 def clear(stacks, length, steps):
-    """Begins a sentence of ``length`` tokens and about ``steps`` steps: nodes 0 to length, and cell 0, the initial stack."""
+    """Begin a sentence of ``length`` tokens and about ``steps`` steps: make nodes 0 to length and cell 0, the initial stack."""
     for triples in (stacks.cells, stacks.nodes, stacks.lists):
         used = len(triples.slots)
         while used > 8 * (steps + length + 1):
@@ -84,7 +84,7 @@ def clear(stacks, length, steps):
 
 @kernel()
 def number(triples, first, second, third):
-    """The number of a triple, which is added if it is new; FULL if no more fit."""
+    """Return the number of a triple, adding it if it is new; FULL if no more fit."""
     slot = _slot_of(triples, first, second, third)
     if triples.slots[slot] != _FREE:
         return np.int64(triples.slots[slot])
@@ -105,7 +105,7 @@ def number(triples, first, second, third):
 
 @kernel()
 def _slot_of(triples, first, second, third):
-    """The slot of a triple, or the free one where it belongs."""
+    """Return the slot of a triple, or the free slot to put it in."""
     hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
     hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(0xBF58476D1CE4E5B9)
     hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(0x94D049BB133111EB)
@@ -121,7 +121,7 @@ def _slot_of(triples, first, second, third):
 
 @kernel()
 def _use_more_slots(triples):
-    """Puts the triples into twice as many slots; False if there are no more."""
+    """Spread the triples over twice as many slots; return False if there are no more slots."""
     used = 2 * (triples.state[1] + 1)
     if used > len(triples.slots):
         return False
@@ -135,14 +135,13 @@ def _use_more_slots(triples):
 
 @kernel()
 def attach(stacks, head, child, relation, path):
-    """The node that ``head`` (a node) becomes with a further child; FULL if no more parts fit.
+    """Return the node that ``head`` becomes with a new child; FULL if no more parts fit.
 
     Args:
         stacks: the stacks.
-        head: a node.
-        child: a node.
-        relation: of the child.
-        path: int32[tokens or more], workspace for the lists that the new child goes after.
+        head, child: nodes.
+        relation: the child's.
+        path: int32[>= tokens], workspace for the lists of the children outside of the new one.
     """
     nodes, lists = stacks.nodes.keys, stacks.lists.keys
     token = nodes[child, 0]
@@ -166,15 +165,15 @@ def attach(stacks, head, child, relation, path):
 
 @kernel()
 def take_transition(stacks, cell, front, column, relation, elements, path):
-    """The stack after a transition of Attardi's system; see transitions/attardi.py for the columns.
+    """Return the stack after a transition of Attardi's system; see transitions/attardi.py for the columns.
 
     Args:
         stacks: the stacks.
-        cell: the stack before it.
+        cell: the stack before the transition.
         front: the first token of the buffer.
         column: the transition, which must be applicable.
-        relation: of the new arc.
-        elements: int32[degree or more], workspace for the elements above the one at which the arc ends.
+        relation: the relation of the new arc.
+        elements: int32[>= degree], workspace for the elements above the deep end of the arc.
         path: see attach().
     """
     if column == 0:
@@ -207,7 +206,7 @@ def take_transition(stacks, cell, front, column, relation, elements, path):
 
 @kernel()
 def top_nodes(stacks, cell, nodes):
-    """Fills in ``nodes`` (int32[elements]): those of the top of the stack, of the element below..., NO_NODE after the last."""
+    """Fill in ``nodes`` (int32[elements]): the nodes of the stack from the top down, NO_NODE after the last."""
     for d in range(len(nodes)):
         if cell == NO_NODE:
             nodes[d] = NO_NODE
@@ -218,7 +217,7 @@ def top_nodes(stacks, cell, nodes):
 
 @kernel()
 def find(stacks, tops, program):
-    """The node at a position that begins in the stack, and its relation; NO_NODE where there is none.
+    """Return the node at a position that begins in the stack, and its relation; NO_NODE where there is none.
 
     Args:
         stacks: the stacks.
@@ -230,16 +229,15 @@ def find(stacks, tops, program):
 
 @kernel()
 def descend(nodes, lists, node, relation, program, descent, before):
-    """The node at the end of a position's descents to children from ``descent`` on, and its relation; NO_NODE where there is
-    none.
+    """Follow a position's descents to children; return the last node and its relation, NO_NODE where there is none.
 
     Args:
-        nodes, lists: the keys of the nodes and lists of TreeStacks; more would take longer to hand over than to read.
-        node: where they begin, or NO_NODE.
-        relation: of this node; what there is if there are no descents.
+        nodes, lists: the keys of the nodes and lists of TreeStacks; passing a whole TreeStacks would take longer than reading.
+        node: the node to begin at, or NO_NODE.
+        relation: the relation of this node, returned if there are no descents.
         program: int32[9], the position; see FeatureTable.
-        descent: where the descents begin in it.
-        before: children that the first descent counts, and that are not in the tree: those outside of all that are.
+        descent: the index of the first descent in ``program``.
+        before: how many children the first descent counts that are outside of all children in the tree, and not in it yet.
     """
     while node != NO_NODE and program[descent] >= 0:
         children = nodes[node, 1 + program[descent]]
@@ -256,13 +254,13 @@ def descend(nodes, lists, node, relation, program, descent, before):
 
 @kernel()
 def read_trees(stacks, cell, heads, relations, path):
-    """Fills in the heads and relations (int32[tokens + 1]) of all tokens that have got one in the trees of a stack.
+    """Fill in the heads and relations of all tokens of a stack's trees.
 
     Args:
         stacks: the stacks.
         cell: the stack.
-        heads, relations: NO_NODE where there is none.
-        path: int32[tokens + 1 or more], workspace for nodes.
+        heads, relations: int32[tokens + 1], NO_NODE where there is none.
+        path: int32[>= tokens + 1], workspace for nodes.
     """
     heads[:] = NO_NODE
     relations[:] = NO_NODE

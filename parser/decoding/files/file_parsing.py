@@ -1,10 +1,10 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
-The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (word_cache.py), parses (predictor.py), and puts the trees between the other bytes.
-Chunks are written in their order. Where more is to be written than trees, or given arcs are read, a thread goes through a chunk
-line by line instead (conllu/stream.py). A chunk in which something is wrong is read again once it is known how many lines came
-before it, so that errors name the line.
+The file is read in chunks of whole sentences. One thread processes a chunk in compiled code: it finds the words
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (predictor.py), and inserts the trees between the other
+bytes. Chunks are written in the order of the file. If tags or MISC are written too, or given arcs are read, the thread goes
+through the chunk line by line instead (conllu/stream.py). A chunk with an error is read again once the number of lines before
+it is known, so that errors name the line.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
 from parser.decoding.parse_options import OnError, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 
-# Items begun, or done and not yet asked for, per thread: enough to keep all threads busy while one item takes longer.
+# Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
 _AHEAD = 3
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
@@ -59,16 +59,16 @@ Result = TypeVar("Result")
 
 @dataclass
 class FileCounts:
-    """How much a file held.
+    """What a file contained.
 
     Attributes:
         lines: lines of any kind.
         sentences: sentences with at least one word.
         words: words.
-        unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
+        unknown: by attribute, the number of words with a value, or in FEATS a feature, that training never saw.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
-        not_utf8: the first line that is not UTF-8; None: all are.
-        unused_lexicon: whether there is a lexicon that has had no entry for any word.
+        not_utf8: the number of the first line that is not UTF-8; None: there is none.
+        unused_lexicon: whether there is a lexicon that had no entry for any word.
     """
 
     lines: int
@@ -84,7 +84,7 @@ class FileCounts:
         return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; unknown to the model: {shares}"
 
     def warnings(self) -> list[str]:
-        """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
+        """Return warnings for the user, such as the number of refused sentences."""
         found = []
         if self.refused:
             are, were = ("is", "was") if self.refused == 1 else ("are", "were")
@@ -92,12 +92,12 @@ class FileCounts:
                 f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, or cannot keep the given arcs, and {were} not parsed"
             )
         elif not self.sentences:
-            found.append("there is no sentence in it")
+            found.append("the input has no sentence")
         if self.not_utf8 is not None:
-            fix = "convert it: iconv -f ENCODING -t UTF-8, such as LATIN1"
+            fix = "convert the file: iconv -f LATIN1 -t UTF-8, with its own encoding"
             found.append(f"line {self.not_utf8:,} is not UTF-8; {fix}")
         if self.unused_lexicon and self.words:
-            fix = "its lines are form, UPOS or _, lemma, with tabs between them, and UPOS is as in the output"
+            fix = "its lines must be form, UPOS as in the output (or _), lemma, separated by tabs"
             found.append(f"no word of the input had an entry in the lexicon; {fix}")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
@@ -106,7 +106,7 @@ class FileCounts:
         return found
 
     def add(self, part: FileCounts) -> None:
-        """Adds what a part of the file held."""
+        """Add the counts of a part of the file."""
         self.lines += part.lines
         self.sentences += part.sentences
         self.words += part.words
@@ -135,17 +135,17 @@ def parse_file(
     threads: int = 1,
     report: Callable[[ConlluError], None] = lambda error: None,
 ) -> FileCounts:
-    """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
+    """Parse CoNLL-U: rewrite HEAD and DEPREL, set DEPS to ``_``, and copy every other byte.
 
-    What else is written, the predictor's options say: tags, several trees of a sentence, Prob in MISC.
+    The predictor's options may ask for more: tags, several trees of a sentence, Prob in MISC.
 
     Args:
         predictor: the model, and how to parse.
         source: the input.
-        target: where to write; nothing is held back beyond a few chunks per thread.
+        target: the output; at most a few chunks per thread wait to be written.
         name: what errors call the input.
-        threads: how many chunks are parsed side by side; the output is the same for any number.
-        report: called with each sentence that is not valid CoNLL-U, unless the first one is the end.
+        threads: how many chunks are parsed at the same time; the output is the same for any number.
+        report: called with the error of each refused sentence, unless the first error stops the program.
 
     Raises:
         ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
@@ -166,16 +166,16 @@ def parse_file(
             except UnicodeDecodeError as error:
                 parsed.not_utf8 = parsed.lines + 1 + chunk.content.count(b"\n", 0, error.start)
         parsed.add(part)
-    predictor.prepare()  # where there was no chunk to do so: an empty file has the same errors
+    predictor.prepare()  # an empty file has no chunk that prepares it, and must give the same errors
     parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed
 
 
 def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
-    """Yields every item with what the function makes of it, in the order of the items; with one thread, without any other.
+    """Yield every item with the function's result, in the order of the items; with ``threads=1``, start no thread.
 
-    Memory is that of a few items per thread. An error, of the function or of the items, is raised where its item would come,
-    after all results before it, whatever the number of threads.
+    Only a few items per thread are in memory. An error of the function, or of the iterable, is raised after the results of all
+    earlier items, for any number of threads.
     """
     if threads == 1:
         for item in items:
@@ -187,7 +187,7 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
     with ThreadPoolExecutor(threads) as pool:
         all_there = Barrier(threads)
         try:
-            # All begin now: a thread that begins while another one runs Python code waits for it several times.
+            # All threads start now: one that starts while another runs Python code waits for it several times.
             wait([pool.submit(all_there.wait) for _ in range(threads)])
             reading = True
             while reading or waiting:
@@ -204,7 +204,7 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
                     item, future = waiting.popleft()
                     yield item, future.result()
         finally:
-            all_there.abort()  # those that wait, if not all could begin
+            all_there.abort()  # if some threads could not start, those that did still wait
             for _, future in waiting:
                 future.cancel()
     if failure is not None:
@@ -212,17 +212,17 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
 
 
 def warm_up(predictor: Predictor) -> None:
-    """Compiles all that parse_file() needs with this predictor, or loads it where it has been compiled before."""
+    """Compile the kernels that parse_file() needs with this predictor, or load them from the cache."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for word in range(1, 4))
     ChunkParser(predictor).parse(Chunk(f"{lines}\n".encode(), first=True))
 
 
 Parsed = tuple[bytes | memoryview, FileCounts]
-"""A chunk with trees, and what it held."""
+"""The text of a chunk with trees, and its counts."""
 
 
 class ChunkParser:
-    """Parses chunks of a file; threads may parse side by side.
+    """Parses chunks of a file; several threads may share it.
 
     Args:
         predictor: the model, and how to parse.
@@ -238,9 +238,9 @@ class ChunkParser:
         self._writer = TreeWriter(predictor.model.relations.symbols)
 
     def parse(self, chunk: Chunk) -> Parsed | ConlluError:
-        """The chunk with trees, and what it holds; or what is wrong in it, its lines counted from 1: see parse_faulty()."""
+        """Return the chunk with trees and its counts, or an error that counts lines from 1: see parse_faulty()."""
         options = self._options
-        if not (self._predictor.tags or options.probabilities or options.k_best):  # which only trees are written of
+        if not (self._predictor.tags or options.probabilities or options.k_best):  # only trees are written
             words = find_words(chunk)
             if words is not None and not (options.keep_heads and _may_be_given(words)):
                 return self._parse_words(words)
@@ -250,21 +250,21 @@ class ChunkParser:
             return error
 
     def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts) -> Parsed:
-        """The same, once it is known what came before the chunk, so that errors name the line.
+        """Parse a chunk with an error once the counts of all earlier chunks are known, so that errors name the line.
 
         Args:
             chunk: the chunk.
             name: what errors call the file.
-            before: what the file held before the chunk.
+            before: the counts of the file before the chunk.
 
         Raises:
-            ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and that is the end.
+            ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and ``on_error`` is STOP.
         """
         strict = self._options.on_error is OnError.STOP
         return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused)
 
     def _parse_words(self, words: WordPositions) -> Parsed:
-        """In compiled code."""
+        """Parse a chunk's words in compiled code."""
         encoded = self._word_cache.encode(words)
         parses = self._predictor.predict(encoded, single_root=self._options.single_root).parses
         is_word = parses.heads >= 0
@@ -275,7 +275,7 @@ class ChunkParser:
     def _parse_lines(
         self, chunk: Chunk, strict: bool, name: str = "-", lines_before: int = 0, sentences_before: int = 0
     ) -> Parsed:
-        """Line by line; ``strict``: the first error is the end."""
+        """Parse a chunk line by line; ``strict``: raise the first error."""
         source = BytesIO(chunk.content), name, lines_before, sentences_before
         sentences = list(read_raw_sentences(*source, strict=strict))
         if self._options.keep_heads:
@@ -305,14 +305,14 @@ class ChunkParser:
         return text.encode("utf-8", "surrogateescape"), part
 
     def texts(self, sentences: list[RawSentence]) -> list[str]:
-        """The text of each sentence with its tree; they may be of several files."""
+        """Return the text of each sentence with its tree; the sentences may come from several files."""
         return [*self._best_texts(sentences, self._encoded(sentences), strict=False)]
 
     def _encoded(self, sentences: list[RawSentence]) -> Sentences:
         return self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
 
     def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, strict: bool) -> Iterator[str]:
-        """The text of each sentence with its tree; ``strict``: an arc that is lost is an error."""
+        """Yield the text of each sentence with its tree; ``strict``: raise an error if a given arc is lost."""
         found = self._predictor.predict(
             encoded,
             [sentence.column(FORM) for sentence in sentences],
@@ -334,21 +334,21 @@ class ChunkParser:
             yield rewrite(sentence, heads[words], found.deprels[words], others=tags, misc=misc)
 
     def _given(self, sentences: list[RawSentence]) -> GivenArcs | None:
-        """The arcs that are kept; None where they are not."""
+        """Return the arcs to keep; None without ``keep_heads``."""
         if not self._options.keep_heads:
             return None
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
         return GivenArcs(heads, [sentence.column(DEPREL) for sentence in sentences] if self._options.keep_relations else None)
 
     def _given_tags(self, sentences: list[RawSentence]) -> list[dict[str, list[str]]]:
-        """Of each sentence, the columns that the input fills in for at least one word; none where they are not written."""
+        """Return, for each sentence, the tag columns that are not ``_`` throughout; [] unless the option is ``tags=fill``."""
         if self._predictor.tag_use is not TagUse.FILL:
             return []
         columns = [{name: sentence.column(number) for name, number in PREDICTED.items()} for sentence in sentences]
         return [{name: values for name, values in own.items() if {*values} - {EMPTY}} for own in columns]
 
     def _check_given(self, sentence: RawSentence, strict: bool) -> None:
-        """Refuses given heads that are no part of a tree, or cannot be kept, as what is not CoNLL-U."""
+        """Refuse a sentence whose given heads cannot be part of a tree, or that is too long to keep them."""
         try:
             if sentence.error is None and len(sentence) > MOST_WORDS:
                 told = f"{len(sentence):,} words; given heads are kept in sentences of up to {MOST_WORDS:,}; split it"
@@ -361,7 +361,7 @@ class ChunkParser:
             sentence.refuse(error)
 
     def _refuse_lost(self, sentences: list[RawSentence], found: Prediction, strict: bool) -> None:
-        """Refuses sentences of whose given arcs one is lost; the first one at once, if ``strict``."""
+        """Refuse sentences that lost a given arc; if ``strict``, raise the first error."""
         offsets = found.parses.offsets
         for place in found.lost.tolist():
             number = int(np.searchsorted(offsets, place, side="right")) - 1
@@ -371,12 +371,12 @@ class ChunkParser:
             why = f"system={self._predictor.model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: {lost}: {why}")
             if strict:
-                raise ConlluError(f"{error}; --on-error=keep passes the sentence through as it is, skip leaves it out")
+                raise ConlluError(f"{error}; --on-error keep copies the sentence unchanged, --on-error skip leaves it out")
             self._report(error)
             sentence.error = error
 
     def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
-        """The text of each sentence with each of its best trees, one after the other; without words it comes once."""
+        """Yield the text of each sentence, repeated with each of its best trees; without words, once."""
         forms = [sentence.column(FORM) for sentence in sentences]
         encoded, tags = self._predictor.tag(encoded, forms, self._given_tags(sentences))
         found = self._predictor.k_best(encoded, single_root=self._options.single_root)
@@ -404,12 +404,12 @@ class ChunkParser:
 def tags_to_write(
     sentence: RawSentence, predicted: Mapping[str, Sequence[str]], words: slice, use: TagUse
 ) -> dict[int, Sequence[str]]:
-    """By number of the column, the values of the words 1..n that take the place of those that are there.
+    """Return, by number of the column, the values of words 1..n that replace the input's.
 
     Args:
-        sentence: as it was read.
-        predicted: by column, the values of all words.
-        words: which of them are its own.
+        sentence: the sentence as it was read.
+        predicted: by column, the values of the words of all sentences.
+        words: where the words of this sentence are in ``predicted``.
         use: which columns are written.
     """
     if use is TagUse.KEEP:
@@ -421,12 +421,12 @@ def tags_to_write(
 
 
 def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_heads: bool) -> list[str]:
-    """MISC of the words of a sentence.
+    """Return MISC of the words of a sentence, with the probabilities of their arcs.
 
     Args:
-        sentence: as it was read.
-        probabilities: float64[n], 0 to 1; NaN where none is known.
-        keep_heads: whether the arcs that it has are kept; these have no probability.
+        sentence: the sentence as it was read.
+        probabilities: float64[n], 0 to 1; NaN where not known.
+        keep_heads: whether the arcs of the input are kept; these have no probability.
     """
     written = []
     for columns, probability in zip(sentence.columns, probabilities.tolist(), strict=True):
@@ -437,13 +437,13 @@ def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_h
 
 
 def _may_be_given(words: WordPositions) -> bool:
-    """Whether HEAD of some word is not ``_``, or a sentence is longer than those that heads are kept in."""
+    """Return whether some HEAD is not ``_``, or some sentence is too long to keep heads."""
     empty = (words.text[words.heads] == ord(EMPTY)) & (words.text[words.heads + 1] == ord("\t"))
     return not empty.all() or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
 
 
 def _missing_end(sentence: RawSentence) -> str:
-    """What must stand between a sentence and another one, if it is the last of a file."""
+    """Return the line ends to add if another sentence follows this one, which may be the last of its file."""
     last = sentence.lines[-1]
     end = last[len(last.rstrip("\r\n")) :]
     newline = end or ("\r\n" if sentence.lines[0].endswith("\r\n") else "\n")

@@ -1,7 +1,7 @@
-"""Input without the columns that a model reads, such as text that nobody has tagged: refused before anything is parsed.
+"""Refuse input that lacks columns which the model reads, such as tags, before anything is parsed.
 
-A parser that learned from tags makes poor trees without them (13 LAS where it had 77), and would say nothing. Input that is too
-short to be sure is parsed, with a warning.
+A parser that learned from tags makes poor trees without them (13 LAS instead of 77), and nothing in the output shows it. Input
+that is too short to decide is parsed, with a warning.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS, TREEBANK
 from parser.data.vocabulary import Vocabulary
 
-# A column is looked at in this many words at the beginning of the input.
+# A column counts as empty if it is _ in this many words at the beginning of the input.
 _LOOKED_AT = 1000
-# This many words in a row may all be without features, or forms that are an underscore, though the column is filled in.
+# In fewer words than this, a column such as FEATS may be _ by chance.
 _BY_CHANCE = 100
-# So few words give no warning, nor does a column that had so few values in training: it may well have been empty.
+# No warning for so few words, or for a column with so few values in training: it may have been nearly empty there.
 _FEW_WORDS, _FEW_VALUES = 2, 10
 
 log = logging.getLogger(__name__)
-_warned: WeakSet[Vocabulary] = WeakSet()  # for which there was a warning: once for a model
+_warned: WeakSet[Vocabulary] = WeakSet()  # vocabularies of models that a warning was about: one warning for each model
 
 
 class MissingColumnsError(ConlluError):
-    """A column that the model reads is empty in the input. The message names the column and the fix."""
+    """A column that the model reads is empty in the input; the message names the column and the fix."""
 
 
 _OPTION = "--allow-missing-columns"
@@ -37,10 +37,10 @@ _OPTION = "--allow-missing-columns"
 def refuse_missing_columns(
     chunks: Iterator[Chunk], vocabularies: Mapping[str, Vocabulary], name: str, option: str = _OPTION
 ) -> Iterator[Chunk]:
-    """The same chunks, after a look at the words in the first of them.
+    """Return the same chunks, after a look at the words of the first ones.
 
-    A column is missing where it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there. Of
-    several treebanks that a model was trained on, one may lack XPOS or FEATS: there, what training saw is not missing.
+    A column is missing if it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there. But
+    XPOS and FEATS are not missing if a model of several treebanks saw ``_`` in training: some treebanks lack these columns.
 
     Args:
         chunks: the input.
@@ -76,11 +76,11 @@ def check_columns(
     name: str,
     option: str | None = _OPTION,
 ) -> None:
-    """Refuses input without a column that a model reads; if there are too few words to be sure, warns, once for a model.
+    """Refuse input without a column that a model reads; with too few words to decide, warn, once for each model.
 
     Args:
-        empty: the columns that are ``_`` in all the words that were looked at.
-        n_words: how many these were.
+        empty: the columns that are ``_`` in the first ``n_words`` words.
+        n_words: the number of words that were checked.
         vocabularies: by attribute that the model reads.
         name: what errors call the input.
         option: what errors call the option to parse it anyway; None: there is none.
@@ -90,36 +90,36 @@ def check_columns(
     """
     missing, doubtful = [], []
     for column in sorted(read_columns(vocabularies) & set(empty)):
-        of_column = [
+        readers = [
             known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
         ]
-        never_empty = column != FORM and any(EMPTY not in known for known in of_column)
+        never_empty = column != FORM and any(EMPTY not in known for known in readers)
         lacked = TREEBANK in vocabularies and column in (XPOS, FEATS) and not never_empty
         if (n_words >= _BY_CHANCE and not lacked) or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])
-        elif n_words > _FEW_WORDS and not lacked and max(map(len, of_column)) > _FEW_VALUES and _warned.isdisjoint(of_column):
+        elif n_words > _FEW_WORDS and not lacked and max(map(len, readers)) > _FEW_VALUES and _warned.isdisjoint(readers):
             doubtful.append(COLUMN_NAMES[column])
-            _warned.update(of_column)
+            _warned.update(readers)
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         them = "it" if len(missing) == 1 else "them"
-        without = "a model that needs no tags (recipe=text)"
-        anyway = f"parse with {without}, or parse it anyway, far less accurately, with {option}"
+        without = "or use a model that needs no tags (recipe=text)"
+        anyway = "" if option is None else f", or parse it anyway, far less accurately, with {option}"
         raise MissingColumnsError(
             f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this model reads {them}; "
-            f"tag the input first, {f'or take {without}' if option is None else anyway}"
+            f"tag the input first, {without}{anyway}"
         )
     if doubtful:
-        told = "%s: %s may be missing: none of the %s has any, and this model reads it; tag the input first if so"
+        told = "%s: %s may be missing: all of the %s have _, and this model reads it; if so, tag the input first"
         log.warning(told, describe_file(name), " and ".join(doubtful), counted(n_words, "word"))
 
 
 def tags_read(attributes: Iterable[str]) -> str:
-    """The columns besides FORM that attributes are read off, as in a sentence; empty if there are none."""
+    """Return the names of the columns besides FORM that the attributes are read from, joined by "and"."""
     return " and ".join(COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM}))
 
 
 def read_columns(attributes: Iterable[str]) -> set[int]:
-    """The numbers of the columns that attributes are read off."""
+    """Return the numbers of the columns that the attributes are read from."""
     columns = (ATTRIBUTES[attribute].column for attribute in attributes)
     return {COLUMN_NUMBERS[column] for column in columns if column in COLUMN_NUMBERS}

@@ -1,10 +1,9 @@
-"""From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
+"""From the bytes of words to the numbers of their attributes, looking up every distinct word in the vocabularies only once.
 
-An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
-compiled hash table (a ByteTable) finds the entries of a chunk's words, and a table for each column the values of new entries.
-What a column has not had before goes through ``Vocabularies`` as the words of a sentence. So any attribute that depends only on
-the word costs nothing more per word, and Python sees a tag once. Vocabularies.encode, on the columns that conllu/stream.py
-reads, is the reference implementation.
+An *entry* stands for all words with the same bytes in the columns FORM to FEATS; attributes are read from no other columns. A
+compiled hash table (``ByteTable``) finds the entry of each word. For new entries, one table for each column finds the values of
+their attributes. Only new values of a column pass through ``Vocabularies``, which is Python code. The reference implementation
+is Vocabularies.encode() on the columns that conllu/stream.py reads.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from parser.data.vocabularies import Vocabularies
 from parser.kernels import kernel
 from parser.kernels.hash_tables import ByteTable, longer
 
-# Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
+# Beyond this many entries, or bytes of their text, all entries are dropped; words that come again get new ones.
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20
 
-_N_COLUMNS = FEATS - FORM + 1  # of an entry
+_N_COLUMNS = FEATS - FORM + 1
 _TAB = ord("\t")
 
 
 class _SameColumns:
-    """The columns of a made-up sentence, all with the same values: only those of one will be read."""
+    """A made-up sentence with the same values in every column; only one of its columns is read."""
 
     def __init__(self, values: list[str]) -> None:
         self.forms = self.lemmas = self.upos = self.xpos = self.feats = values
@@ -41,13 +40,13 @@ class WordCache:
     """Encodes the words of chunks; thread-safe.
 
     Args:
-        vocabularies: of the attributes.
-        max_entries, max_bytes: entries are forgotten beyond these.
+        vocabularies: the vocabularies of the attributes.
+        max_entries, max_bytes: beyond these, all entries are dropped.
     """
 
     _entries: ByteTable
     _columns: list[_ColumnValues]
-    _values: np.ndarray  # int32[rows, entries], with capacity for more: those of Sentences.values, then of Sentences.unseen
+    _values: np.ndarray  # int32[rows, >= entries]: the rows of Sentences.values, then of Sentences.unseen
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies
@@ -58,7 +57,7 @@ class WordCache:
         self._forget()
 
     def encode(self, words: WordPositions) -> Sentences:
-        """The words as numbers; as Vocabularies.encode() of the sentences with words."""
+        """Return what Vocabularies.encode() returns for the sentences that have words."""
         with self._lock:
             if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
                 self._forget()
@@ -67,17 +66,17 @@ class WordCache:
                 entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
                 self._encode_entries(before)
             except BaseException:
-                self._forget()  # the entries have numbers, but no values
+                self._forget()  # new entries may have no values yet
                 raise
             values = self._values
-        offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
+        offsets = words.offsets + np.arange(len(words.offsets))  # one root before each sentence
         rows = np.empty((len(values), len(entries) + len(words.offsets) - 1), np.int32)
         _lay_out(values, self._root, entries, words.offsets, rows)
         n_rows = self._vocabularies.n_rows
         return Sentences(rows[:n_rows], offsets, unseen=rows[n_rows:])
 
     def encode_slowly(self, sentences: Sequence[AttributeColumns]) -> Sentences:
-        """Vocabularies.encode(), not at the same time as another thread."""
+        """Return Vocabularies.encode(), which only one thread may run at a time."""
         with self._lock:
             return self._vocabularies.encode(sentences)
 
@@ -88,7 +87,7 @@ class WordCache:
         self._values = np.empty((len(self._root), 0), np.int32)
 
     def _encode_entries(self, first: int) -> None:
-        """The values of the entries from the first one on."""
+        """Fill in the values of the entries from number ``first`` on."""
         n, keys = len(self._entries), self._entries.keys
         if n > self._values.shape[1]:
             self._values = longer(self._values[:, :first], 2 * n)
@@ -101,15 +100,15 @@ class WordCache:
 
 
 class _ColumnValues:
-    """The attributes that are read off one column.
+    """The values of the attributes that are read from one column.
 
     Args:
-        name: of the column.
-        vocabularies: of all attributes.
+        name: the column's.
+        vocabularies: the vocabularies of all attributes.
 
     Attributes:
-        place: of the column among those of an entry.
-        rows: int64[rows], the places of these attributes among the rows of all.
+        place: the index of the column in an entry.
+        rows: int64[rows], the rows of these attributes in ``WordCache._values``.
     """
 
     def __init__(self, name: str, vocabularies: Vocabularies) -> None:
@@ -119,7 +118,7 @@ class _ColumnValues:
         self._values = np.empty((len(self.rows), 0), np.int32)
 
     def encode(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """int32[rows, n] of n values, whose bytes begin and end there."""
+        """Return int32[rows, n], the attributes of n values, whose bytes ``begins`` and ``ends`` delimit."""
         before = len(self._table)
         numbers = self._table.look_up(text, begins, ends)
         n = len(self._table)
@@ -131,7 +130,7 @@ class _ColumnValues:
 
 
 def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
-    """int32[rows, 1 + values]: the root, and words of which these are the values."""
+    """Return int32[rows, 1 + values]: the root, and words with these values."""
     encoded = vocabularies.encode([_SameColumns(values)])
     assert encoded.unseen is not None
     return np.concatenate([encoded.values, encoded.unseen])
@@ -139,10 +138,10 @@ def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
 
 @kernel()
 def _find_columns(keys, starts, begins, ends):
-    """Fills in int64[columns, entries], twice: where the columns of entries begin, and where they end.
+    """Fill in ``begins`` and ``ends``, int64[columns, entries]: where the columns of each entry begin and end.
 
     Args:
-        keys: uint8, the columns of entries; tabs are between them, and a newline is after the last one.
+        keys: uint8, the columns of entries, separated by tabs; a newline ends each entry.
         starts: int64[entries + 1], where the entries begin.
     """
     for entry in range(len(starts) - 1):
@@ -158,7 +157,7 @@ def _find_columns(keys, starts, begins, ends):
 
 @kernel()
 def _lay_out(values, root, entries, offsets, laid_out):
-    """Fills in int32[rows, words + sentences]: the values of words, those of the root (int32[rows]) before each sentence."""
+    """Fill in ``laid_out``, int32[rows, words + sentences]: before each sentence, the values of the root; then of its words."""
     n_sentences = len(offsets) - 1
     for a in range(len(values)):
         place = 0

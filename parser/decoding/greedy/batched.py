@@ -1,7 +1,7 @@
-"""Greedy parsing of many sentences side by side: the best applicable transition of every sentence, step after step.
+"""Greedy parsing of many sentences in step: the best applicable transition of every sentence, step after step.
 
-Any transition system and any model can be parsed with this way, linear ones too. compiled.py gives the same result sooner for
-arc-standard and Attardi's system, spine.py for LR-spine.
+It works for any transition system and any model, also linear ones. The compiled loops give the same results faster: compiled.py
+for arc-standard and Attardi's system, spine.py for LR-spine, buffer_arcs.py for arc-hybrid and arc-eager.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 @dataclass(frozen=True)
 class Allowed:
-    """Which of the transitions of m configurations may be taken.
+    """The allowed transitions of m configurations.
 
     Attributes:
-        columns: bool[m, width], at least one of each configuration.
+        columns: bool[m, width], at least one per configuration.
         relations: int32[m, width], the relation that the arc must have; NO_NODE: any.
     """
 
@@ -36,7 +36,7 @@ class Allowed:
     relations: np.ndarray
 
     def applied(self, system: TransitionSystem, transitions: Transitions, scores: np.ndarray) -> tuple[Transitions, np.ndarray]:
-        """The transitions without the others, and scores in which no other relation can win."""
+        """Return the transitions without the forbidden ones, and scores in which forbidden relations are minus infinity."""
         allowed = replace(transitions, rows=np.where(self.columns, transitions.rows, NO_NODE))
         labelled = self.columns & (self.relations != NO_NODE)
         if labelled.any():
@@ -50,17 +50,17 @@ class Allowed:
 
 
 Restriction = Callable[[Configurations, np.ndarray, np.ndarray, Transitions], Allowed]
-"""Says which transitions may be taken: from configurations, which of them (int[m]), the numbers of their sentences (int[m])
-and their transitions."""
+"""Returns the allowed transitions. Its arguments: all configurations, the rows of m of them (int[m]), the numbers of their
+sentences (int[m]), and their transitions."""
 
 
 @dataclass
 class StepProbabilities:
-    """The probabilities of a parser's steps, each by a softmax over the transitions that it could choose from.
+    """Log probabilities (natural logarithms) of a parser's steps, by a softmax over the applicable transitions.
 
     Attributes:
-        arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.
-        trees: float64[sentences], natural logarithms: all steps of a sentence together.
+        arcs: float64[total], of the step that gave a word its head, in the layout of ``Sentences``; roots: 0.
+        trees: float64[sentences], of all steps of a sentence together.
     """
 
     arcs: np.ndarray
@@ -68,11 +68,11 @@ class StepProbabilities:
 
     @classmethod
     def allocate(cls, sentences: Sentences) -> StepProbabilities:
-        """For these sentences, none of whose steps has been taken."""
+        """Return zeros for these sentences: no step has been taken."""
         return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
 
     def span(self, sentences: Sentences, first: int, last: int) -> StepProbabilities:
-        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        """Return a view of sentences ``first`` to ``last - 1``."""
         return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
 
 
@@ -86,16 +86,16 @@ def parse_batched(
     probabilities: StepProbabilities | None = None,
     restriction: Restriction | None = None,
 ) -> Parses:
-    """Parses sentences greedily.
+    """Parse sentences greedily.
 
     Args:
         sentences: encoded sentences.
         system: the transition system.
-        features: what reads the features.
-        scorer: the scores of the outputs, from features.
-        single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
-        probabilities: filled in, if given, where no step has been taken.
-        restriction: which transitions may be taken; None: all.
+        features: extracts the features of configurations.
+        scorer: computes the scores of the outputs from features.
+        single_root: make valid UD trees: exactly one child of the root, and only this child has the root relation.
+        probabilities: if given, newly allocated; is filled in.
+        restriction: returns the allowed transitions; None: all are.
     """
     parses = Parses.allocate(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
@@ -110,11 +110,11 @@ def parse_batched(
                 allowed = restriction(now, rows, numbers[rows], transitions).applied(system, *allowed)
             columns, relations_of_arcs = best(system, allowed[1], allowed[0], single_root)
             if probabilities is not None:
-                of_steps = log_probabilities(system, scores, transitions, columns, relations_of_arcs, single_root)
-                probabilities.trees[numbers[rows]] += of_steps
+                step_logs = log_probabilities(system, scores, transitions, columns, relations_of_arcs, single_root)
+                probabilities.trees[numbers[rows]] += step_logs
                 children = transitions.children[np.arange(len(rows)), columns]
                 made = children != NO_NODE
-                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = of_steps[made]
+                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = step_logs[made]
             system.apply(now, rows, transitions, columns, relations_of_arcs)
         tokens = np.arange(now.heads.shape[1])
         inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
@@ -125,7 +125,7 @@ def parse_batched(
 
 
 class BatchedParser:
-    """Parses with the weights of a classifier, for any transition system; see SentenceParser.
+    """Parses greedily with the weights of a classifier, for any transition system; see SentenceParser.
 
     Args:
         weights: the weights.
@@ -146,31 +146,31 @@ class BatchedParser:
         probabilities: StepProbabilities | None = None,
         restriction_of: Callable[[int, int], Restriction] | None = None,
     ) -> Parses:
-        """Parses sentences greedily; see parse_batched.
+        """Parse sentences greedily.
 
         Args:
-            sentences, single_root, probabilities: as there.
-            restriction_of: says which transitions may be taken in the sentences from the first number to before the second.
+            sentences, single_root, probabilities: see parse_batched().
+            restriction_of: returns the ``Restriction`` for sentences ``first`` to ``last - 1``, its two arguments.
         """
         parses = Parses.allocate(sentences.offsets)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
             part, trees = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
-            of_part = None if probabilities is None else probabilities.span(sentences, first, last)
+            logs = None if probabilities is None else probabilities.span(sentences, first, last)
             restriction = None if restriction_of is None else restriction_of(first, last)
             found = parse_batched(
-                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, restriction=restriction
+                part, self._system, self._table, scorer, single_root=single_root, probabilities=logs, restriction=restriction
             )
             trees.heads[:], trees.relations[:] = found.heads, found.relations
         return parses
 
 
 class LinearParser:
-    """Parses with a linear model; see SentenceParser.
+    """Parses greedily with a linear model; see SentenceParser.
 
     Args:
         model: the model.
-        threads: how many shares of the sentences are parsed side by side.
+        threads: how many spans of sentences are parsed at the same time.
     """
 
     def __init__(self, model: LinearModel, threads: int = 1) -> None:
@@ -178,7 +178,7 @@ class LinearParser:
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see parse_batched."""
+        """Parse sentences greedily; see parse_batched()."""
         model = self._model
 
         def parse(part: Sentences, parses: Parses) -> None:

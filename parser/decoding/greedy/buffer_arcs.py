@@ -1,7 +1,6 @@
 """Greedy parsing in one compiled loop, for systems that attach to the buffer: arc-hybrid and arc-eager.
 
-compiled.py says how a configuration is scored. Which transitions there are and what they do is asked of the systems' own
-kernels, and the best one is chosen as everywhere (decisions.py).
+compiled.py scores a configuration. The systems' own kernels list its transitions and take them; decisions.py chooses the best.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ _ARC_HYBRID, _ARC_EAGER, _NONMONOTONIC = range(3)
 
 
 class _Rules(NamedTuple):
-    """What of the transition system the loop needs.
+    """What the loop needs to know of the transition system.
 
     Attributes:
-        system: one of the three above.
+        system: _ARC_HYBRID, _ARC_EAGER or _NONMONOTONIC.
         block_starts, block_sizes: its blocks of outputs.
         root_relation: see required_root_relation().
         single_root: see TransitionSystem.transitions.
@@ -50,12 +49,12 @@ class _Rules(NamedTuple):
 
 
 def attaches_to_buffer(system: TransitionSystem) -> TypeGuard[ArcHybrid | ArcEager]:
-    """Whether BufferArcParser parses with a system."""
+    """Return whether BufferArcParser supports a system."""
     return behaves_as(system, ArcHybrid) or behaves_as(system, ArcEager)
 
 
 class BufferArcParser(CompiledParser):
-    """Parses with a classifier as it is now, for arc-hybrid and arc-eager; see CompiledParser."""
+    """A ``CompiledParser`` for arc-hybrid and arc-eager."""
 
     _system: ArcHybrid | ArcEager
 
@@ -72,7 +71,7 @@ class BufferArcParser(CompiledParser):
 
 @kernel()
 def _parse(offsets, model, rules, now, workspace, step, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
+    """Parse the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, large enough for the longest."""
     feature_rows, blocks, heads, children, _, only = step
     for s in range(len(offsets) - 1):
         start = offsets[s]

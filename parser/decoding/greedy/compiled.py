@@ -1,10 +1,10 @@
-"""Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
+"""Greedy parsing in one compiled loop for arc-standard and Attardi's system, and what all compiled loops have in common.
 
-A step adds up precomputed hidden activations, a row for every position (inference/precomputed_tokens.py), and multiplies the
-active units by the output weights. What the positions in the buffer contribute is kept until the next shift; where only one
-output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
-is parsed along. spine.py has the loop for LR-spine, buffer_arcs.py that for arc-hybrid and arc-eager, beam/compiled.py the one
-with a beam; batched.py is the reference implementation.
+A step adds up precomputed hidden activations, one row for each position (inference/precomputed_tokens.py), and multiplies the
+active units by the output weights. The sum of the buffer's positions is kept until the next shift. If only one output is
+possible, nothing is computed. The result is the same for any number of threads, and does not depend on the other sentences of a
+call. Other loops: spine.py for LR-spine, buffer_arcs.py for arc-hybrid and arc-eager, beam/compiled.py with a beam. batched.py
+is the reference implementation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from parser.transitions.system import TransitionSystem
 
 
 class Positions(NamedTuple):
-    """Some of the positions that features read; see FeatureTable for their programs, TokenActivations for the rest."""
+    """Some of the positions that features read: their programs (see FeatureTable), and their rows (see TokenActivations)."""
 
     programs: np.ndarray
     places: np.ndarray
@@ -38,9 +38,8 @@ class Positions(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The layers: float32[hidden] bias, the activation, float32[hidden, outputs] and float32[outputs] of the output layer.
-
-    There are some outputs of weight 0 after the real ones.
+    """The bias of the hidden layer (float32[hidden]), its activation, and the output layer, float32[hidden, outputs] and
+    float32[outputs], with some outputs of weight 0 after the real ones.
     """
 
     hidden_bias: np.ndarray
@@ -50,23 +49,23 @@ class Layers(NamedTuple):
 
 
 class CompiledModel(NamedTuple):
-    """The classifier on the words of some sentences.
+    """The classifier, with the precomputed words of some sentences.
 
     Attributes:
         words: the words.
-        of_buffer: the positions that read words of the buffer, and so depend only on where it begins.
+        in_buffer: the positions that read words of the buffer; these depend only on its front.
         others: all other positions.
         layers: the layers.
     """
 
     words: PrecomputedWords
-    of_buffer: Positions
+    in_buffer: Positions
     others: Positions
     layers: Layers
 
 
 class AttardiRules(NamedTuple):
-    """What of the transition system the loop needs; see best_output."""
+    """What the loop needs to know of the transition system; see best_output()."""
 
     degree: int
     n_relations: int
@@ -75,13 +74,13 @@ class AttardiRules(NamedTuple):
 
     @classmethod
     def of(cls, system: Attardi, single_root: bool) -> AttardiRules:
-        """Those of a transition system."""
+        """Return the rules of a transition system."""
         root_relation = NO_NODE if system.root_relation is None else system.root_relation
         return cls(system.degree, system.n_relations, root_relation, single_root)
 
 
 class CompiledClassifier:
-    """A classifier as it is now, for compiled loops; rebuilt when the weights have changed. Threads may use one side by side.
+    """A classifier for compiled loops, with its weights at the time; threads may share it.
 
     Args:
         weights: the weights of the classifier.
@@ -96,23 +95,23 @@ class CompiledClassifier:
         self._layers = Layers(
             activations.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
-        # The buffer's positions depend only on how far it is read: what they add changes on a shift.
-        of_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
-        self._of_buffer, self._others = (
+        # Positions of the buffer depend only on its front: their sum changes only on a shift.
+        in_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
+        self._in_buffer, self._others = (
             Positions(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
-            for chosen in (of_buffer, ~of_buffer)
+            for chosen in (in_buffer, ~in_buffer)
         )
 
     def words_of(self, sentences: Sentences) -> PrecomputedWords:
-        """The words of sentences, their hidden activations computed."""
+        """Return the words of sentences, with their hidden activations."""
         return self._activations(sentences)
 
     def model_on(self, words: PrecomputedWords) -> CompiledModel:
-        """The classifier on words."""
-        return CompiledModel(words, self._of_buffer, self._others, self._layers)
+        """Return the classifier with these words."""
+        return CompiledModel(words, self._in_buffer, self._others, self._layers)
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float32[hidden, outputs] and float32[outputs] as the loop needs them, of the classifier's."""
+        """Return the output layer in the loop's layout, float32[hidden, outputs] and float32[outputs]."""
         return padded_outputs(weights, bias)
 
 
@@ -121,7 +120,7 @@ class CompiledParser(CompiledClassifier, ABC):
 
     Args:
         weights, system, table: see CompiledClassifier.
-        threads: how many sentences are parsed side by side.
+        threads: how many spans of sentences are parsed at the same time.
     """
 
     def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, threads: int = 1) -> None:
@@ -129,7 +128,7 @@ class CompiledParser(CompiledClassifier, ABC):
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences; see SentenceParser."""
+        """Parse sentences; see SentenceParser."""
         tokens = batch_sizes.TOKENS_PER_SPAN
         if self._threads > 1:
             even = int(sentences.offsets[-1]) // (4 * self._threads)
@@ -140,23 +139,23 @@ class CompiledParser(CompiledClassifier, ABC):
 
     @abstractmethod
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
-        """Parses the sentences of ``words`` into ``parses``."""
+        """Parse the sentences of ``words`` into ``parses``."""
 
 
 def one_configuration(offsets: np.ndarray) -> Configurations:
-    """Workspace: one configuration of any of the sentences that begin at these offsets."""
+    """Return workspace: one configuration, large enough for the longest sentence."""
     return Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
 
 
 def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 after them."""
+    """Return weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), padded with outputs of weight 0."""
     lacking = -len(bias) % WIDTH
     return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
 
 
 @kernel()
 def pick_words(start, nodes, positions, words, picked):
-    """Fills in ``picked``: the rows of the words at ``nodes`` (int32[positions]); how many there are."""
+    """Fill in ``picked`` with the rows of the words at ``nodes`` (int32[positions]); return how many."""
     count = 0
     for a in range(len(nodes)):
         if nodes[a] != NO_NODE:
@@ -167,7 +166,7 @@ def pick_words(start, nodes, positions, words, picked):
 
 @kernel()
 def pick(now, start, nodes, positions, words, picked):
-    """The same, with the relations that the nodes have been given; positions may read either or both."""
+    """Fill in ``picked`` with the rows of words and of their relations; return how many. Positions may read either or both."""
     count = 0
     for a in range(len(nodes)):
         node = nodes[a]
@@ -183,29 +182,29 @@ def pick(now, start, nodes, positions, words, picked):
 
 @kernel(inline="always")
 def begin_sentence(now, length, workspace):
-    """Makes ``now`` the initial configuration of a sentence of this many tokens."""
+    """Make ``now`` the initial configuration of a sentence of ``length`` tokens."""
     clear(now, ONLY_ROW, length)
     workspace.summed[0] = 0
 
 
 @kernel(inline="always")
 def sum_hidden(now, start, candidate_nodes, model, workspace, hidden):
-    """Fills in the hidden layer, float32[units], before its activation.
+    """Fill in ``hidden``, float32[units], the hidden layer before its activation.
 
     Args:
-        now: the configuration, of the sentence that begins at ``start`` in ``words``.
-        start: see there.
-        candidate_nodes: int32[m], the nodes that a candidate has of its own; see find_nodes().
+        now: the configuration.
+        start: where its sentence begins in ``words``.
+        candidate_nodes: int32[m], the nodes at the candidate's own positions; see find_nodes().
         model: a CompiledModel.
         workspace: a StepWorkspace.
-        hidden: what is filled in.
+        hidden: the result.
     """
     words = model.words
     front = now.buffer_fronts[0]
     if workspace.summed[0] != front:
         workspace.summed[0] = front
-        find_nodes(now, ONLY_ROW, candidate_nodes, model.of_buffer.programs, workspace.buffer_nodes)
-        count = pick_words(start, workspace.buffer_nodes, model.of_buffer, words, workspace.picked)
+        find_nodes(now, ONLY_ROW, candidate_nodes, model.in_buffer.programs, workspace.buffer_nodes)
+        count = pick_words(start, workspace.buffer_nodes, model.in_buffer, words, workspace.picked)
         sum_rows(model.layers.hidden_bias, words.activations, workspace.picked, count, workspace.buffer_sum)
     find_nodes(now, ONLY_ROW, candidate_nodes, model.others.programs, workspace.nodes)
     count = pick(now, start, workspace.nodes, model.others, words, workspace.picked)
@@ -214,7 +213,7 @@ def sum_hidden(now, start, candidate_nodes, model, workspace, hidden):
 
 @kernel(inline="always")
 def score_step(now, start, model, workspace):
-    """Fills in ``workspace.scores[0]``; units that are zero, half of them under relu, are passed over. See sum_hidden()."""
+    """Fill in ``workspace.scores[0]``, skipping units that are zero, as half of them are under relu; see sum_hidden()."""
     sum_hidden(now, start, workspace.nodes[:0], model, workspace, workspace.hidden)
     layers = model.layers
     count = activate_units(workspace.hidden, layers.activation, workspace.active)
@@ -223,14 +222,14 @@ def score_step(now, start, model, workspace):
 
 @kernel(inline="always")
 def write_tree(now, start, length, heads, relations):
-    """Writes the tree of a final configuration to where its sentence begins."""
+    """Write the tree of a final configuration into the arrays of all sentences, from ``start`` on."""
     for i in range(1, length + 1):
         heads[start + i] = now.heads[0, i]
         relations[start + i] = now.relations[0, i]
 
 
 class GreedyParser(CompiledParser):
-    """Parses with a classifier as it is now, for arc-standard and Attardi's system; see CompiledParser."""
+    """A ``CompiledParser`` for arc-standard and Attardi's system."""
 
     _system: Attardi
 
@@ -243,10 +242,10 @@ class StepWorkspace(NamedTuple):
     """Workspace of a step.
 
     Attributes:
-        buffer_nodes, nodes: int32, the nodes at the positions in the buffer and at all others.
-        picked: int64, the rows to be added up.
-        buffer_sum, hidden: float32[hidden], what positions in the buffer add up to, and what all do.
-        summed: int32[1], the front of the buffer for which ``buffer_sum`` was added up; 0: none.
+        buffer_nodes, nodes: int32, the nodes at the positions in the buffer, and at all other positions.
+        picked: int64, the rows to add up.
+        buffer_sum, hidden: float32[hidden], the sum of the rows in the buffer, and of all rows.
+        summed: int32[1], the front of the buffer that ``buffer_sum`` belongs to; 0: none.
         active: int32[hidden], the units that are not zero.
         scores: float32[rows, outputs].
     """
@@ -262,8 +261,8 @@ class StepWorkspace(NamedTuple):
 
     @classmethod
     def allocate(cls, model: CompiledModel, rows: int = 1) -> StepWorkspace:
-        """For a classifier, and steps of so many feature rows."""
-        in_buffer, elsewhere = len(model.of_buffer.programs), len(model.others.programs)
+        """Allocate for a classifier, and steps of ``rows`` feature rows."""
+        in_buffer, elsewhere = len(model.in_buffer.programs), len(model.others.programs)
         units = len(model.layers.hidden_bias)
         return cls(
             buffer_nodes=np.empty(in_buffer, np.int32),
@@ -282,7 +281,7 @@ class StepTransitions(NamedTuple):
 
     Attributes:
         rows, blocks, heads, children: int32[1, columns], see Transitions.
-        starts: int64[2], see there, for systems whose transitions have a feature row each.
+        starts: int64[2], see Transitions; for systems whose transitions have a feature row each.
         only: int64[1], the number of the configuration, 0.
     """
 
@@ -295,7 +294,7 @@ class StepTransitions(NamedTuple):
 
     @classmethod
     def allocate(cls, columns: int) -> StepTransitions:
-        """For steps of at most so many columns; all of block 0."""
+        """Allocate for steps of at most ``columns`` transitions, all of block 0."""
         rows, blocks, heads, children = np.zeros((4, 1, columns), np.int32)
         starts, only = np.zeros(2, np.int64), np.zeros(1, np.int64)
         return cls(rows=rows, blocks=blocks, heads=heads, children=children, starts=starts, only=only)
@@ -303,7 +302,7 @@ class StepTransitions(NamedTuple):
 
 @kernel()
 def _parse(offsets, model, rules, now, workspace, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
+    """Parse the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, large enough for the longest."""
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1

@@ -1,7 +1,7 @@
-"""Greedy parsing in one compiled loop, for LR-spine: a feature row for each candidate (compiled.py says how a row is scored).
+"""Greedy parsing in one compiled loop, for LR-spine: a feature row for each candidate (compiled.py scores a row).
 
-Shift, la_1 and ra_1 read the same nodes, so that their hidden layer is computed once; each candidate multiplies it by the
-output weights of its own block alone.
+Shift, la_1 and ra_1 read the same nodes, so their hidden layer is computed once. Each candidate multiplies its hidden layer
+only by the output weights of its own block.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from parser.transitions.lr_spine import SHIFT, LRSpine, count_transitions, fill_
 
 
 class _SpineRules(NamedTuple):
-    """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
+    """What the loop needs to know of the transition system.
 
     Attributes:
-        padded_starts: int32[blocks + 1], where the blocks begin among outputs that are padded; see padded_outputs().
-        block_sizes: int32[blocks], outputs of each.
+        padded_starts: int32[blocks + 1], where the blocks begin among the outputs after padding; see padded_outputs().
+        block_sizes: int32[blocks], the outputs of each block.
         root_relation: see required_root_relation().
         single_root: see TransitionSystem.transitions.
     """
@@ -46,12 +46,12 @@ class _SpineRules(NamedTuple):
 
 
 class SpineParser(CompiledParser):
-    """Parses with a classifier as it is now, for LR-spine; see CompiledParser."""
+    """A ``CompiledParser`` for LR-spine."""
 
     _system: LRSpine
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float32[blocks, hidden, outputs] and float32[blocks, outputs]: each block is multiplied by itself."""
+        """Return weights, float32[blocks, hidden, outputs], and bias, float32[blocks, outputs], for each block separately."""
         sizes = self._system.block_sizes
         parts = zip(*(np.split(a, np.cumsum(sizes)[:-1]) for a in (weights, bias)), strict=True)
         blocks = [
@@ -65,7 +65,7 @@ class SpineParser(CompiledParser):
         system = self._system
         rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         model, now = self.model_on(words), one_configuration(parses.offsets)
-        columns = now.stacks.shape[1] + 2  # shift, and the nodes of two spines, which share none
+        columns = now.stacks.shape[1] + 2  # shift, and the nodes of two disjoint spines
         first, other = StepWorkspace.allocate(model, columns), StepWorkspace.allocate(model)
         step = StepTransitions.allocate(columns)
         candidate_nodes = np.full((columns, len(system.candidate_positions)), NO_NODE, np.int32)
@@ -74,9 +74,9 @@ class SpineParser(CompiledParser):
 
 @kernel()
 def _parse(offsets, model, rules, now, first, other, step, candidate_nodes, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest.
+    """Parse the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, large enough for the longest.
 
-    ``first`` is workspace for the first feature row, and for the scores of all, ``other`` for any other feature row.
+    ``first`` is workspace for the first feature row and the scores of all rows; ``other`` is workspace for the other rows.
     """
     feature_rows, blocks, heads, children, starts, only = step
     layers = model.layers
@@ -85,7 +85,7 @@ def _parse(offsets, model, rules, now, first, other, step, candidate_nodes, all_
         length = offsets[s + 1] - start - 1
         begin_sentence(now, length, first)
         for _ in range(2 * length):
-            if now.stack_sizes[0] == 1:  # shift alone
+            if now.stack_sizes[0] == 1:  # only shift is applicable
                 shift(now, ONLY_ROW)
                 continue
             width = count_transitions(now, only, rules.single_root, starts)

@@ -1,18 +1,18 @@
-"""Beam search through a word lattice in one compiled loop: which words there are is decided along with their tree.
+"""Beam search through a word lattice in one compiled loop, which chooses the words together with their tree.
 
-A configuration has, instead of a buffer, the next L arcs of a path that are decided (``ahead``). A shift moves the first of
-them onto the stack and *chooses* one more, of those that start where the last one ends; a reduction leaves them. A choice is
-scored by an output of its own (``choice``), in the configuration after it: local scores are its logarithmic share among the
-candidates, global ones the score as it is; a classifier without that output has no opinion, and all choices cost 0.
+Instead of a buffer, a configuration has ``ahead``: the next L arcs of its path, already chosen. A shift moves the first of them
+onto the stack and *chooses* one more arc, which starts where the last one ends; a reduction leaves ``ahead`` unchanged. An
+output of its own (``choice``) scores a choice in the configuration after it. Local scores are log probabilities among the
+candidate arcs; global scores are the output itself. If the classifier has no such output, every choice costs 0.
 
-Paths differ in the number of their words, so that items are not compared by the steps that they took but by a clock: to shift
-an arc adds its length, the nodes that it advances by, and so does removing it from the stack as a child. All complete
-computations end at 2N. In the beginning, L choices are made before the first step, while the clock stands still: they have
-buckets of their own, 0 to L - 1, and the bucket of a configuration is L and its clock from then on.
+Paths differ in their number of words, so items are compared by a clock rather than by steps. To shift an arc adds the arc's
+length, the number of nodes that it advances by, to the clock; to remove it from the stack as a child adds its length again. All
+complete computations end at 2N. Before the first step, L choices are made while the clock is 0; these are in buckets 0 to L -
+1. After that, the bucket of a configuration is L plus its clock.
 
-An item is a configuration in a bucket, with the best score that leads to it. What items can become waits as candidates until
-the clock reaches their bucket; then the best of them become items. Of equal scores the one that was found first is the better
-one; so on a lattice with a single path of unit arcs everything is as in beam/compiled.py.
+An item is a configuration in a bucket, with the score of the best computation that leads to it. Its successors wait as
+candidates until the clock reaches their bucket; then the best candidates become items. Among equal scores, the first that was
+found wins. So on a lattice with a single path of unit arcs, the results are those of beam/compiled.py.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Arcs(NamedTuple):
     """The arcs of a lattice as tokens 1 to A; token 0 is the artificial root.
 
     Attributes:
-        ends: int32[A + 1], the node at which each ends; 0 for the root.
-        first: int32[N + 2], the arcs that start from node v are ``first[v]`` to ``first[v + 1] - 1``.
-        ticks: int32[A + 1], what each adds to the clock: its length.
+        ends: int32[A + 1], the node at which each arc ends; 0 for the root.
+        first: int32[N + 2]; the arcs that start from node v are ``first[v]`` to ``first[v + 1] - 1``.
+        ticks: int32[A + 1], what each arc adds to the clock: its length.
     """
 
     ends: np.ndarray
@@ -51,19 +51,19 @@ class Arcs(NamedTuple):
 
     @property
     def last_node(self) -> int:
-        """N."""
+        """The number N of the last node."""
         return len(self.first) - 2
 
     @classmethod
     def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int) -> Arcs:
-        """Those between the given nodes (int32[A])."""
+        """Make the arcs between the given nodes (int32[A])."""
         first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
         root = np.zeros(1, np.int32)
         return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, ends - starts]).astype(np.int32))
 
 
 class LatticeOptions(NamedTuple):
-    """Items of a bucket, whether equal ones merge, whether scores are local, L, and the output of choices or NO_NODE."""
+    """Items per bucket, whether equal items merge, whether scores are local, L, and the output of choices or NO_NODE."""
 
     size: int
     merging: bool
@@ -76,10 +76,10 @@ class LatticeItems(NamedTuple):
     """The items of a sentence; row m of each array holds those of bucket m, best first.
 
     Attributes:
-        counts: int32[buckets], how many there are.
+        counts: int32[buckets], the number of items.
         cells: int32[buckets, size], their stacks.
-        depths: int32[buckets, size], how many elements these have.
-        ahead: int32[buckets, size, L], the arcs that are decided, NO_NODE after the last.
+        depths: int32[buckets, size], the number of elements on these stacks.
+        ahead: int32[buckets, size, L], the next arcs of the path, NO_NODE after the last.
         totals: float64[buckets, size], their scores.
     """
 
@@ -91,7 +91,7 @@ class LatticeItems(NamedTuple):
 
     @classmethod
     def allocate(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
-        """For this many buckets."""
+        """Allocate for ``buckets`` buckets."""
         return cls(
             counts=np.zeros(buckets, np.int32),
             cells=np.empty((buckets, size), np.int32),
@@ -108,9 +108,9 @@ class LatticeScratch(NamedTuple):
         one: see Scratch.
         scores: float32[outputs].
         tops: int32[elements], the nodes that features can see.
-        next_tops, next_ahead: those, and the arcs ahead, of what a shift makes.
-        no_tops, only: an empty stack, and only one arc ahead.
-        sums: float32[units], the hidden layer of what all candidates of a choice have in common.
+        next_tops, next_ahead: the nodes that features can see, and the arcs ahead, after a shift.
+        no_tops, only: an empty stack, and a single arc ahead.
+        sums: float32[units], the part of the hidden layer that all candidates of a choice share.
         choices: float64[widest], the scores of the arcs from one node.
     """
 
@@ -126,7 +126,7 @@ class LatticeScratch(NamedTuple):
 
     @classmethod
     def allocate(cls, arcs: int, widest: int, layers: Layers, table: FeatureTable, lookahead: int) -> LatticeScratch:
-        """For lattices of at most this many arcs, ``widest`` of them from one node."""
+        """Allocate for lattices of at most ``arcs`` arcs, at most ``widest`` of them from one node."""
         tops, next_tops, no_tops = np.full((3, table.stack_elements), NO_NODE, np.int32)
         next_ahead, only = np.full((2, lookahead), NO_NODE, np.int32)
         return cls(
@@ -143,14 +143,14 @@ class LatticeScratch(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What items can become, in lists by bucket; those that have had their turn are used again.
+    """The successors of items, in linked lists by bucket; free places are reused.
 
     Attributes:
         totals: float64[capacity], scores.
-        origins: int32[capacity, 4]: bucket and rank of the item, the output taken, the arc chosen; NO_NODE for none of these.
-        following: int32[capacity], the next of the same list, or of the free ones.
-        lists: int32[buckets, 2], the first and the last of each list; NO_NODE if it is empty.
-        state: int64[2], the first free one, and how many have ever been used.
+        origins: int32[capacity, 4], bucket and rank of the item, the output taken, the arc chosen; NO_NODE: none.
+        following: int32[capacity], the next candidate of the same list, or the next free place.
+        lists: int32[buckets, 2], the first and the last candidate of each list; NO_NODE if it is empty.
+        state: int64[2], the first free place, and how many places have ever been used.
     """
 
     totals: np.ndarray
@@ -161,7 +161,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def allocate(cls, buckets: int, candidates: int) -> Candidates:
-        """For this many buckets, and candidates at a time."""
+        """Allocate for ``buckets`` buckets, and ``candidates`` candidates at a time."""
         return cls(
             totals=np.empty(candidates, np.float64),
             origins=np.empty((candidates, 4), np.int32),
@@ -173,7 +173,7 @@ class Candidates(NamedTuple):
 
 @kernel()
 def add_candidate(candidates, bucket, total, origin, arc):
-    """Adds a candidate at the end of a bucket's list; FULL if no more fit. For ``origin`` see _choose()."""
+    """Append a candidate to a bucket's list; return FULL if no more fit. For ``origin`` see _choose()."""
     m, k, output = origin
     new = candidates.state[0]
     if new != NO_NODE:
@@ -189,18 +189,18 @@ def add_candidate(candidates, bucket, total, origin, arc):
     candidates.origins[new, 2] = output
     candidates.origins[new, 3] = arc
     candidates.following[new] = NO_NODE
-    of_bucket = candidates.lists[bucket]
-    if of_bucket[0] == NO_NODE:
-        of_bucket[0] = new
+    ends = candidates.lists[bucket]
+    if ends[0] == NO_NODE:
+        ends[0] = new
     else:
-        candidates.following[of_bucket[1]] = new
-    of_bucket[1] = new
+        candidates.following[ends[1]] = new
+    ends[1] = new
     return 0
 
 
 @kernel()
 def clear_candidates(candidates, buckets):
-    """Begins a sentence of this many buckets."""
+    """Begin a sentence of ``buckets`` buckets."""
     candidates.lists[:buckets] = NO_NODE
     candidates.state[0] = NO_NODE
     candidates.state[1] = 0
@@ -208,7 +208,7 @@ def clear_candidates(candidates, buckets):
 
 @array_kernel()
 def candidates_in_order(candidates, bucket):
-    """int32[m]: the candidates of a bucket, best first; of equal ones the one that was added first."""
+    """Return int32[m], the candidates of a bucket, best first; among equals, the first added comes first."""
     count, one = 0, candidates.lists[bucket, 0]
     while one != NO_NODE:
         count += 1
@@ -223,14 +223,14 @@ def candidates_in_order(candidates, bucket):
 
 @kernel()
 def free_candidates(candidates, bucket):
-    """Makes a bucket's candidates free for others."""
+    """Free the places of a bucket's candidates."""
     if candidates.lists[bucket, 0] != NO_NODE:
         candidates.following[candidates.lists[bucket, 1]] = candidates.state[0]
         candidates.state[0] = candidates.lists[bucket, 0]
 
 
 class LatticeWorkspace(NamedTuple):
-    """What the search through a lattice is written to; a larger one needs more."""
+    """Workspace of the search through a lattice; a larger lattice needs a larger one."""
 
     stacks: TreeStacks
     items: LatticeItems
@@ -240,13 +240,13 @@ class LatticeWorkspace(NamedTuple):
 
 @array_kernel()
 def search_lattice(start, arcs, model, rules, options, workspace):
-    """Fills in the items of a lattice; those of the last bucket are of whole parses. FULL if they do not fit, else 0.
+    """Fill in the items of a lattice; the items of the last bucket are complete parses. Return FULL if they do not fit, else 0.
 
     Args:
         start: where the lattice begins in ``words``.
         arcs: the lattice.
-        model: the classifier on its arcs as words, a CompiledModel.
-        rules: of the transition system.
+        model: the classifier with its arcs as words, a CompiledModel.
+        rules: an AttardiRules.
         options: a LatticeOptions.
         workspace: a LatticeWorkspace.
     """
@@ -282,16 +282,16 @@ def search_lattice(start, arcs, model, rules, options, workspace):
 
 @kernel()
 def _end(arcs, arc):
-    """The node at which an arc ends; the last node for none, which follows on the last arc."""
+    """Return the node at which an arc ends; for NO_NODE, the last node."""
     return len(arcs.first) - 2 if arc == NO_NODE else np.int64(arcs.ends[arc])
 
 
 @kernel()
 def _sum_hidden(start, model, stacks, tops, ahead, scratch):
-    """Fills in the hidden layer of a configuration, before its activation."""
-    words, of_buffer, others, layers = model
+    """Fill in the hidden layer of a configuration, before its activation."""
+    words, in_buffer, others, layers = model
     one = scratch.one
-    count = pick_rows(start, stacks, tops, ahead, of_buffer, words, one.picked, 0)
+    count = pick_rows(start, stacks, tops, ahead, in_buffer, words, one.picked, 0)
     sum_rows(layers.hidden_bias, words.activations, one.picked, count, scratch.sums)
     count = pick_rows(start, stacks, tops, ahead, others, words, one.picked, 0)
     sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
@@ -299,11 +299,11 @@ def _sum_hidden(start, model, stacks, tops, ahead, scratch):
 
 @kernel()
 def _add_arc(start, model, stacks, place, arc, scratch):
-    """Fills in the hidden layer: ``scratch.sums`` and what an arc adds that is element ``place`` of those ahead."""
-    words, of_buffer, others, _ = model
+    """Fill in the hidden layer: ``scratch.sums`` plus the part of arc ``arc`` at index ``place`` of ``ahead``."""
+    words, in_buffer, others, _ = model
     one = scratch.one
     scratch.only[place] = arc
-    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, of_buffer, words, one.picked, 0)
+    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, in_buffer, words, one.picked, 0)
     count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, one.picked, count)
     scratch.only[place] = NO_NODE
     sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
@@ -311,16 +311,16 @@ def _add_arc(start, model, stacks, place, arc, scratch):
 
 @kernel()
 def _choose(start, arcs, model, options, workspace, bucket, total, origin, place, node):
-    """Adds candidates: the choice of each arc from ``node``, after what led there; none from the last node.
+    """Add a candidate for each arc from ``node``; at the last node, a single candidate without an arc.
 
     Args:
-        start, arcs, model, options, workspace: see search_lattice(). The scratch has the stack and the arcs ahead that there
-            are after the output.
-        bucket: of the candidates.
+        start, arcs, model, options, workspace: see search_lattice(). The scratch holds the stack and the arcs ahead as they are
+            after the output.
+        bucket: the bucket of the candidates.
         total: the score before the choice.
         origin: bucket and rank of the item, and the output taken.
-        place: where among the arcs ahead the one goes that is chosen.
-        node: where it starts.
+        place: the index of the chosen arc in ``ahead``.
+        node: where the chosen arc starts.
     """
     stacks, _, candidates, scratch = workspace
     first, end = arcs.first[node], arcs.first[node + 1]
@@ -333,7 +333,7 @@ def _choose(start, arcs, model, options, workspace, bucket, total, origin, place
         scratch.next_ahead[place] = NO_NODE
         _sum_hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
         one = scratch.one
-        assign(scratch.sums, one.hidden)  # of all that the candidates have in common
+        assign(scratch.sums, one.hidden)  # the part that all candidates share
         for c in range(end - first):
             _add_arc(start, model, stacks, place, first + c, scratch)
             active = activate_units(one.hidden, layers.activation, one.active)
@@ -358,7 +358,7 @@ def _choose(start, arcs, model, options, workspace, bucket, total, origin, place
 
 @kernel()
 def _expand(start, arcs, model, rules, options, workspace, m, k):
-    """Adds what item k of bucket m can become."""
+    """Add the successors of item k of bucket m as candidates."""
     stacks, items, candidates, scratch = workspace
     cell, depth, ahead = items.cells[m, k], items.depths[m, k], items.ahead[m, k]
     buffered = ahead[0] != NO_NODE
@@ -380,7 +380,7 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
         total = (items.totals[m, k] - norm) + np.float64(row[output])
         row[output] = -np.inf
         if output == 0:
-            scratch.next_tops[0] = ahead[0]  # a token without children is the node of its number
+            scratch.next_tops[0] = ahead[0]  # token t without children is node t
             assign(scratch.next_tops[1:], scratch.tops)
             _shift_ahead(ahead, scratch.next_ahead)
             node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
@@ -396,14 +396,14 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
 
 @kernel()
 def _shift_ahead(ahead, shifted):
-    """Fills in the arcs ahead without the first one."""
+    """Fill in ``shifted``: the arcs ahead without the first one."""
     assign(shifted[:-1], ahead[1:])
     shifted[-1] = NO_NODE
 
 
 @kernel()
 def _removed(stacks, cell, column):
-    """The token that a reduction takes off the stack as a child."""
+    """Return the token that a reduction removes from the stack as a child."""
     cells = stacks.cells.keys
     if column % 2 == 0:
         for _ in range((column + 1) // 2):
@@ -413,7 +413,7 @@ def _removed(stacks, cell, column):
 
 @kernel()
 def _select(rules, options, workspace, m, order):
-    """Makes the items of bucket m of its candidates, ``order`` best first; FULL if their stacks do not fit."""
+    """Make the items of bucket m from its candidates in ``order``, best first; return FULL if their stacks do not fit."""
     stacks, items, candidates, scratch = workspace
     made = 0
     for one in order:
@@ -424,7 +424,7 @@ def _select(rules, options, workspace, m, order):
         cell, depth, ahead = items.cells[before, rank], items.depths[before, rank], items.ahead[before, rank]
         new = items.ahead[m, made]
         assign(new, ahead)
-        place = before  # of the choices before the first step
+        place = before  # if the choice was made before the first step
         if output == 0:
             _shift_ahead(ahead, new)
             place = options.lookahead - 1
@@ -458,7 +458,7 @@ def _select(rules, options, workspace, m, order):
 
 
 class LatticeBeam(CompiledClassifier):
-    """Searches through lattices; see CompiledClassifier.
+    """Searches lattices with a beam.
 
     Args:
         weights, system, table: see CompiledClassifier.
@@ -473,15 +473,15 @@ class LatticeBeam(CompiledClassifier):
         self._table = table
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """Yield the trees that are found in each lattice, best first, to be read before those of the next one are asked for.
+        """Yield, for each lattice, the trees found, best first; read them before going on to the next lattice.
 
         Args:
             sentences: the lattices, their arcs encoded as the tokens of sentences.
             arcs: the same lattices.
-            single_root: see parse_batched.
+            single_root: see parse_batched().
 
         Returns:
-            Trees over all arcs of a lattice; NO_NODE for those off the path.
+            Trees over all arcs of a lattice; the heads of arcs off the path are NO_NODE.
         """
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._table)
@@ -492,11 +492,11 @@ class LatticeBeam(CompiledClassifier):
 
 
 class LatticeSearch:
-    """The search through some lattices, with a workspace for the longest of them; a larger one when it is asked for.
+    """The workspace of the search through some lattices, large enough for the largest.
 
     Args:
         arcs: the lattices.
-        model: the classifier on their arcs as words.
+        model: the classifier with their arcs as words.
         options: how to search.
         table: the features.
     """
@@ -511,7 +511,7 @@ class LatticeSearch:
         self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:
-        """Twice as much for stacks and candidates."""
+        """Double the space for stacks and candidates."""
         self._times *= 2
         self.workspace = self.workspace._replace(stacks=self._stacks(), candidates=self._candidates())
 
@@ -522,7 +522,7 @@ class LatticeSearch:
         return Candidates.allocate(self._buckets, self._times * 64 * self._options.size)
 
     def trees(self, arcs: Arcs) -> Iterator[Tree]:
-        """Those of the last bucket of the lattice searched last, best first."""
+        """Yield the trees of the last bucket of the lattice searched last, best first."""
         stacks, items, _, scratch = self.workspace
         last = 2 * arcs.last_node + self._options.lookahead
         for rank in range(items.counts[last]):

@@ -1,5 +1,5 @@
-"""Parses word lattices with a beam: the words of a sentence and their tree are found together (compiled.py); and a file of them
-(CoNLL-UL) into CoNLL-U, in a stream."""
+"""Parsing word lattices with a beam, which finds the words of a sentence and their tree together (compiled.py); and parsing a
+CoNLL-UL file into CoNLL-U, in a stream."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class LatticeParse:
     """A path through a lattice and a tree over its n words.
 
     Attributes:
-        score: of the computation that found them.
-        arcs: int32[n], the numbers of the arcs.
-        heads: int32[n], [h_1, ..., h_n], by places in the path, 0 = the root.
+        score: the score of the computation that found them.
+        arcs: int32[n], the numbers of the path's arcs.
+        heads: int32[n], [h_1, ..., h_n], as positions in the path; 0: the root.
         relations: int32[n].
     """
 
@@ -44,7 +44,7 @@ class LatticeParse:
 
     @classmethod
     def of(cls, tree: Tree) -> LatticeParse:
-        """Of a tree over the arcs of a lattice as tokens, in which only the words of the path have heads."""
+        """Convert a tree over all arcs of a lattice, in which only the arcs of the path have heads."""
         words = np.flatnonzero(tree.heads != NO_NODE)
         places = np.zeros(len(tree.heads) + 1, np.int32)
         places[words + 1] = np.arange(1, len(words) + 1)
@@ -57,11 +57,11 @@ class LatticeParser:
     Args:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
         beam: the beam; items merge by configuration, or not at all.
-        lookahead: the arcs that are decided before they are read; None: as many as the model reads.
-        threads: how many lattices are parsed side by side.
+        lookahead: how many arcs of the path are decided ahead; None: the model's setting, or as many as it reads.
+        threads: how many spans of lattices are parsed at the same time.
 
     Raises:
-        BeamError: model and beam cannot do it; the message says the fix.
+        BeamError: the model or the beam does not support lattices; the message says the fix.
     """
 
     def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
@@ -69,14 +69,14 @@ class LatticeParser:
             raise BeamError(f"lattices need system=arc_standard or attardi, and the model has system={model.system.name}")
         if model.contextual:
             raise BeamError(
-                "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; use model=mlp"
+                "models with an encoder do not parse lattices: they read the whole sentence first; train with model=mlp"
             )
         if beam.merge is Merge.SIGNATURE:
             raise BeamError(f"merge={beam.merge} is not supported with lattices; use merge={Merge.CONFIGURATION}")
         read = model.table.read_ahead
         ahead = lookahead or model.lookahead or max(read, 1)
         if ahead < read:
-            raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; give at least {read}")
+            raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; set lookahead to {read} or more")
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
         options = LatticeOptions(
             size=beam.size,
@@ -91,10 +91,10 @@ class LatticeParser:
     def k_best(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int = 1, *, single_root: bool = True
     ) -> list[list[LatticeParse]]:
-        """For each lattice, the k best parses that were found, or as many as there are, best first, each once.
+        """Return, for each lattice, the k best distinct parses that were found, best first; fewer where fewer were found.
 
         Raises:
-            BeamError: there cannot be that many.
+            BeamError: the beam is too small for k parses.
         """
         self._beam.check_k_best(k)
         encoded = vocabularies.encode(lattices)
@@ -111,9 +111,9 @@ class LatticeParser:
 def parsed_texts(
     parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int | None = None, *, single_root: bool = True
 ) -> list[tuple[str, list[int]]]:
-    """The lattices, parsed, as CoNLL-U, and which of the arcs of each are its words.
+    """Parse lattices; return the CoNLL-U of each, and the numbers of the arcs that are its words.
 
-    With ``k`` the k best parses of a lattice follow on one another, with their ranks and scores; the words are of the best.
+    With ``k``, the CoNLL-U holds the k best parses with their ranks and scores; the arcs are the best parse's.
     """
     texts = []
     for lattice, parses in zip(
@@ -138,25 +138,25 @@ def parse_lattice_file(
     threads: int = 1,
     report: Callable[[ConlluError], None] = lambda error: None,
 ) -> FileCounts:
-    """Parses the lattices of a stream.
+    """Parse the lattices of a stream.
 
     Args:
         model: the model.
         options: how to parse.
-        source: CoNLL-UL.
-        target: where the CoNLL-U goes.
+        source: the input, CoNLL-UL.
+        target: the output, CoNLL-U.
         name: what errors call the input.
-        threads: sentences parsed side by side.
-        report: called for each sentence that is not a valid lattice, if it is left out.
+        threads: how many spans of lattices are parsed at the same time.
+        report: called with the error of each sentence that is left out.
 
     Raises:
-        BeamError: the model, or the beam, cannot parse lattices, or find that many parses.
-        ConlluError: a sentence is not a lattice.
+        BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
+        ConlluError: a sentence is not a valid lattice.
     """
     if not isinstance(model, Model):
-        raise BeamError(f"models of kind {model.kind} do not parse lattices; use one that was trained with model=mlp")
+        raise BeamError(f"model={model.kind} does not parse lattices; train with model=mlp")
     if options.on_error is OnError.KEEP:
-        raise ConlluError(f"{name}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
+        raise ConlluError(f"{name}: --on-error keep cannot copy an invalid lattice into CoNLL-U; choose --on-error skip")
     refuse(model, options)
     parser = LatticeParser(model, options.search(model), threads=threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
