@@ -1,4 +1,4 @@
-"""Optimal transitions for shift-reduce dependency parsing. Integer arrays in, integer arrays out; knows nothing of any parser.
+"""Optimal transitions for shift-reduce dependency parsing: from integer arrays to integer arrays, independent of any parser.
 
 import oracles
 oracle = oracles.create("nederhof_cubic", strategy="left_before_right")

@@ -1,4 +1,4 @@
-"""The interface of all oracles: bound to gold trees once, then queried for the scores of a batch of configurations.
+"""The interface of all oracles: bind one to gold trees once, then query it for the scores of batches of configurations.
 
 A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer b..n of the remaining
 tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):
@@ -7,9 +7,9 @@ tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 
 * reduce_left: a_k becomes a child of a_{k-1} and is popped. Applicable if k >= 1.
 * reduce_right: a_{k-1} becomes a child of a_k and is removed. Applicable if k >= 2, so the root never gets a parent.
 
-The score of a transition is the largest number of gold edges that can still be made if it is taken now: the edge of the
-transition itself counts, edges made earlier do not. loss = max(scores) - score. Ties are common; the whole set of best
-transitions is optimal.
+The score of a transition is the largest number of gold edges that can still be made if it is taken now. The edge of the
+transition itself counts; edges made earlier do not. The loss of a transition is max(scores) - score. Ties are common: all
+transitions with the best score are optimal.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from oracles.trees import Trees
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_TRANSITIONS = 3
 
-# What step_scores answers: for arc_standard shift, reduce_left, reduce_right, None where a transition is not applicable; for
-# the other systems {transition: score} of the applicable transitions.
+# What step_scores() returns. arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
+# systems: {transition: score} of the applicable transitions.
 TransitionScores = tuple[int | None, int | None, int | None] | dict[str, int]
 
-# No such node, in arrays of nodes.
+# In arrays of nodes: no node.
 NO_NODE = -1
 
-# The score of a transition that is not applicable. Far below any real score, and two of them still fit in 16 bits.
+# The score of a transition that is not applicable. Far below any real score; the sum of two of them still fits in 16 bits.
 NOT_APPLICABLE = -10000
 
 
 class Strategy(StrEnum):
     """Which computations count, relative to the configuration before the transition.
 
-    The first three are those of Nederhof 2019, Section 2; the fourth is not in that paper.
+    The first three are from Nederhof 2019, Section 2; the fourth is not in that paper.
 
     * LEFT_BEFORE_RIGHT: a_k and the buffer nodes take no left child after a right child.
-    * STRICT_LEFT_BEFORE_RIGHT: moreover a_0..a_{k-1} take no left child at all.
+    * STRICT_LEFT_BEFORE_RIGHT: in addition, a_0..a_{k-1} take no left child at all.
     * RIGHT_BEFORE_LEFT: a_k and the buffer nodes take no right child after a left child.
     * ANY: no restriction, as in Goldberg, Sartorio and Satta 2014.
     """
@@ -57,24 +57,24 @@ class Strategy(StrEnum):
 
 
 class NonProjectiveGoldError(ValueError):
-    """A gold tree is not projective, and the oracle is only exact for projective ones."""
+    """A gold tree is not projective, and the oracle is exact only for projective trees."""
 
 
 class PartialGoldError(ValueError):
-    """Heads of a gold tree are not known, and the oracle needs all of them."""
+    """Some heads of a gold tree are unknown, and the oracle needs all of them."""
 
 
 class Query:
-    """Configurations whose transitions are to be scored, one a row; several may belong to one sentence.
+    """Configurations to score, one per row; several may belong to one sentence.
 
     Attributes:
         sentences: int32[batch], numbers of the bound trees.
-        stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
+        stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries, the rest is ignored.
         stack_sizes: int32[batch], k + 1.
         buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
 
-    What only some oracles read may be given as a function, which is called when an oracle reads it. Nothing is checked, for the
-    sake of speed: numbers out of range read memory at random. Oracle.step_scores() checks.
+    ``children``, ``buffers`` and ``made`` may be functions, called only by oracles that need them. For speed, nothing is
+    checked: numbers out of range read arbitrary memory. Oracle.step_scores() checks its arguments.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Query:
         buffers: np.ndarray | None = None,
         made: np.ndarray | None = None,
     ) -> Query:
-        """One configuration: the stack a_0..a_k, and the first token of the buffer."""
+        """Make a query of one configuration: the stack a_0..a_k, and the first token of the buffer."""
         stacks = np.asarray([stack], np.int32)
         sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
         return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made)
@@ -117,7 +117,7 @@ class Query:
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The four arrays that every oracle reads, in the order above, for compiled code."""
+        """The four arrays that every oracle reads, in the order of the attributes."""
         return self.sentences, self.stacks, self.stack_sizes, self.buffer_fronts
 
     @cached_property
@@ -125,16 +125,16 @@ class Query:
         """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there is none.
 
         Raises:
-            ValueError: they are unknown.
+            ValueError: the query was made without them.
         """
         if self._children is None:
-            raise ValueError("this oracle has to know the arcs made so far; give the query the outermost children=")
+            raise ValueError("this oracle needs the arcs made so far; give the query the outermost children=")
         return self._children() if callable(self._children) else self._children
 
     @cached_property
     def buffers(self) -> np.ndarray | None:
-        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its entries
-        ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n."""
+        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): entries ``buffer_fronts[r]`` to n of row r are
+        the buffer, front first; earlier entries are ignored. None: the buffers are b..n."""
         return self._buffers() if callable(self._buffers) else self._buffers
 
     @cached_property
@@ -142,20 +142,20 @@ class Query:
         """int32[batch, >= n + 1], the head that each token has been given so far, NO_NODE where it has none.
 
         Raises:
-            ValueError: they are unknown.
+            ValueError: the query was made without them.
         """
         if self._made is None:
-            raise ValueError("this oracle has to know the arcs made so far; give the query the heads made=")
+            raise ValueError("this oracle needs the arcs made so far; give the query the heads made=")
         return self._made() if callable(self._made) else self._made
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends only on the gold trees.
+    """An oracle after all computations that depend only on the gold trees.
 
     Attributes:
         trees: the gold trees.
-        gold_weight: what a gold edge counts in the scores; after a transition, ``score // gold_weight`` gold edges can be made,
-            its own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+        gold_weight: the weight of a gold edge in the scores: with a transition, ``score // gold_weight`` gold edges can be
+            made, its own included. 1; under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
     """
 
     gold_weight: int = 1
@@ -165,26 +165,26 @@ class BoundOracle(ABC):
 
     @abstractmethod
     def score_batch(self, query: Query) -> np.ndarray:
-        """Scores the transitions of a batch of configurations.
+        """Score the transitions of a batch of configurations.
 
         Returns:
-            int16[batch, transitions], int32 under ``ties``: a column for each transition of the system (arc-standard: shift,
+            int16[batch, transitions], int32 under ``ties``: one column per transition of the system (arc-standard: shift,
             reduce_left, reduce_right); NOT_APPLICABLE where a transition is not applicable.
         """
 
 
 class Oracle(ABC):
-    """A way to calculate optimal transitions. Subclasses say of themselves what they need and cost."""
+    """A way to calculate optimal transitions. Subclasses declare what they need and cost."""
 
     name: ClassVar[str]
     system: ClassVar[str] = "arc_standard"  # the transition system whose transitions it scores
-    transition_names: tuple[str, ...] = ()  # what step_scores calls them; arc_standard's are not named
-    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
+    transition_names: tuple[str, ...] = ()  # keys of step_scores(); arc_standard returns a tuple instead
+    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # oracles of the system for any gold tree
     needs_projective_gold: ClassVar[bool]
-    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
-    takes_partial_gold: ClassVar[bool] = False  # whether heads may be unknown; edges to them are then never gold
+    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses gold trees that its system cannot parse
+    takes_partial_gold: ClassVar[bool] = False  # whether heads may be unknown; edges to such words are never gold
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
-    complexity: ClassVar[str]  # of one configuration, n = k + m
+    complexity: ClassVar[str]  # per configuration, n = k + m
     source: ClassVar[str]  # paper and section
 
     def __init__(self, strategy: Strategy | str | None = None) -> None:
@@ -192,29 +192,27 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
+            raise ValueError(f"oracle {self.name} has no strategy {str(strategy)!r}; it knows: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
-        """Does, once, the work that depends only on the gold trees.
+        """Compute, once, everything that depends only on the gold trees.
 
         Raises:
-            PartialGoldError: heads are not known and this oracle needs them to be.
-            NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
+            PartialGoldError: some heads are unknown, and this oracle needs all of them.
+            NonProjectiveGoldError: a tree is not projective, and this oracle needs projective trees.
         """
         able = ", ".join(self.alternatives)
         if not self.takes_partial_gold and not trees.whole.all():
             sentence = int(np.flatnonzero(~trees.whole)[0])
-            fix = (
-                f"use one that does without: {able}" if able else f"no oracle of {self.system} does without; use another system"
-            )
+            fix = f"use another oracle: {able}" if able else f"no oracle of {self.system} takes such trees; use another system"
             raise PartialGoldError(
                 f"oracle {self.name} needs all heads of gold trees, and sentence {sentence} (counted from 0) has unknown ones; "
                 f"{fix}"
             )
         if self.needs_projective_gold and not trees.projective.all():
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = able or f"no oracle of {self.system} is exact for those"
+            able = able or f"{self.system} has none"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
@@ -225,7 +223,7 @@ class Oracle(ABC):
     def _bind(self, trees: Trees) -> BoundOracle: ...
 
     def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
-        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
+        """Score the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root, -1 = not known.
@@ -233,8 +231,8 @@ class Oracle(ABC):
             buffer: the tokens b..n.
 
         Returns:
-            arc_standard: the scores of (shift, reduce_left, reduce_right); None where the transition is not applicable. The
-            other systems: {transition: score} of the applicable transitions.
+            arc_standard: the scores of (shift, reduce_left, reduce_right), None where a transition is not applicable. Other
+            systems: {transition: score} of the applicable transitions.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -251,12 +249,12 @@ class Oracle(ABC):
         return shift, left, right
 
     def _scores_of(self, heads: Sequence[int], query: Query) -> np.ndarray:
-        """Score the only configuration of a query, of a sentence with these gold heads; see BoundOracle.score_batch."""
+        """Score a query of one configuration of a sentence with these gold heads; see BoundOracle.score_batch()."""
         return self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0]
 
 
 def front_of(n: int, buffer: Sequence[int]) -> int:
-    """The first token b of the buffer of a sentence of n tokens, n + 1 if it is empty.
+    """Return the first token b of the buffer of a sentence of n tokens, n + 1 if it is empty.
 
     Raises:
         ValueError: the buffer is not b..n.
@@ -268,10 +266,10 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
 
 
 def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
-    """int32[1, n + 1], what Query takes as ``made``, of one sentence of n tokens: the heads of the first tokens, None for none.
+    """Return ``made`` of a Query, int32[1, n + 1], from the heads of the first tokens of a sentence; None: no head.
 
     Raises:
-        ValueError: there are more heads than tokens, or one is no node.
+        ValueError: there are more heads than tokens, or one is not a node.
     """
     if len(made) > n or any(head is not None and not 0 <= head <= n for head in made):
         raise ValueError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
@@ -283,5 +281,5 @@ def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
 
 
 def by_name(names: Sequence[str], scores: np.ndarray) -> dict[str, int]:
-    """The scores of the applicable transitions by their names."""
+    """Return the scores of the applicable transitions by name."""
     return {name: int(score) for name, score in zip(names, scores, strict=True) if score != NOT_APPLICABLE}

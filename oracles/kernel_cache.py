@@ -1,24 +1,24 @@
-"""How kernels are compiled, where they are kept, and which of them no longer fit their source.
+"""How kernels are compiled, where compiled kernels are stored, and when they are out of date.
 
-numba keeps a compiled kernel beside the file that defines it. Where that folder may not be written, and there is none for the
-user either (a read-only installation, a service without a home), numba would refuse to start; and what it loads from a folder
-it runs, so that nobody else may be able to write there. Importing this module, before numba, settles the place.
+numba stores a compiled kernel beside the file that defines it, or in a folder of the user. If it can write to neither (a
+read-only installation, a service without a home), numba refuses to start. numba also runs what it loads from such a folder, so
+nobody else may be able to write there. Importing this module before numba chooses a safe folder.
 
-numba keeps a compiled kernel until the file that defines it changes. It does not see that a kernel or a constant which it took
-from another file has changed, after an edit or a git pull, and would still run the old code. So the kernels of a package are
-forgotten where a source that kernels are made of is newer; edits elsewhere, which are most, cost no compilation.
+numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of a kernel or a constant that
+was imported from another file, and would run the old code after an edit or a git pull. So the compiled kernels of a package are
+deleted if any source file that kernels depend on is newer. Other edits, which are most, cost no compilation.
 
-Kernels that make no arrays are compiled without counting the references to those they are given. Numba counts references to
-every array that a kernel reads out of a tuple or hands on, with an atomic operation each, and our kernels hand on dozens: with
-a beam of 8 that was two thirds of the time. What has called the kernel holds the arrays meanwhile.
+Kernels that make no arrays are compiled without reference counting. Otherwise numba counts references to every array that a
+kernel reads from a tuple or passes on, with an atomic operation each; our kernels pass on dozens, which took two thirds of the
+time with a beam of 8. This is safe: the caller holds the arrays while the kernel runs.
 
-How long compiling takes depends less on how long a kernel is than on how many kinds of arguments it has, for each of which it
-is compiled: to numba a literal 0 or True, an array that may not be written to, one whose rows are columns, int32 and int64 are
-of different kinds. Each function of NumPy is a kernel, too, and where a slice is assigned to another, numba compiles what
-writes the message about their lengths, for two seconds; a loop over their elements does the same for nothing.
+A kernel is compiled once for each combination of argument types, and compile time depends on their number more than on the
+length of a kernel. For numba, a literal 0 or True, a read-only array, a transposed array, int32 and int64 are different types.
+Each NumPy function is a kernel too. To assign a slice to another takes two seconds to compile, for the error message about
+their lengths; a loop over the elements takes none.
 
-The oracles know nothing of the parser, and so do without parser/kernels, where all else is that touches the insides of numba.
-What is here must be done before numba is imported, or concerns all kernels.
+The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code about the internals of
+numba. This module has what must happen before numba is imported, and what concerns all kernels.
 """
 
 from __future__ import annotations
@@ -40,43 +40,43 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable)
 
 _PLACE = "NUMBA_CACHE_DIR"
-# Set where there is no place, so that processes which this one starts do not say so again.
+# Set if there is no such folder, so that processes started by this one do not warn again.
 _TOLD = "OPTIMAL_STEP_WITHOUT_KERNEL_CACHE"
 _NAME = "optimal-step"
 
-# In a source, what makes it one of kernels; what it imports as it is loaded, from which module; names.
+# In a source file: what marks it as one that kernels depend on; an import at module level; a name.
 _OF_KERNELS = re.compile(r"\b(?:kernel|array_kernel|njit|intrinsic|NamedTuple)\b")
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
 
 def kernel(**options: Any) -> Callable[[F], F]:
-    """Compiles a function that makes no arrays (no ``np.empty``, no copies of slices) and returns none.
+    """Compile a function that makes no arrays (no ``np.empty``, no copies of slices) and returns none.
 
-    Compiled once and kept on disk; other threads run meanwhile. See numba.njit for the options.
+    It is compiled once and stored on disk; while it runs, other threads run too. ``options``: see numba.njit.
     """
     return array_kernel(**_known("_nrt", False), **options)
 
 
 def array_kernel(**options: Any) -> Callable[[F], F]:
-    """Compiles a function that may make arrays; see kernel()."""
-    from numba import njit  # not before the place of kernels is settled
+    """Compile a function that may make arrays; see kernel()."""
+    from numba import njit  # only after the folder of kernels is chosen
 
-    # Nobody calls a kernel from C, or hands it to another one as a value: to compile it for that takes a tenth of the time.
+    # No kernel is called from C or passed to another as a value; wrappers for that would take a tenth of the compile time.
     return njit(cache=True, nogil=True, **_known("no_cfunc_wrapper", True), **options)
 
 
 def _known(option: str, value: bool) -> dict[str, Any]:
-    """An option that numba's own kernels are compiled with; nothing in a version that does not know it, which is but slower."""
+    """Return an internal option of numba; omitted, at some cost in speed, where this version of numba lacks it."""
     from numba.core.options import DefaultOptions
 
     return {option: value} if hasattr(DefaultOptions, option) else {}
 
 
 def choose_kernel_cache(package: Path) -> None:
-    """Settles where numba keeps kernels: as NUMBA_CACHE_DIR says, beside the sources, or in a folder of the user's own.
+    """Choose where numba stores kernels: NUMBA_CACHE_DIR, else beside the sources, else a private folder of the user.
 
-    Without such a place kernels are compiled again by every process, and a warning says so, once.
+    If none of these can be written, every process compiles the kernels again, and a warning says so once.
 
     Args:
         package: the folder of the sources.
@@ -90,20 +90,20 @@ def choose_kernel_cache(package: Path) -> None:
     if _TOLD not in os.environ:
         os.environ[_TOLD] = "1"
         log.warning(
-            "there is no folder to keep compiled kernels in, so every start takes about ten seconds; set %s to one that only "
-            "you can write to",
+            "found no folder for compiled kernels, so every start takes about ten seconds; set %s to a folder that only you "
+            "can write to",
             _PLACE,
         )
     _keep_no_kernels()
 
 
 def forget_stale_kernels(package: Path) -> None:
-    """Removes the compiled kernels of a package that are older than any source they are made of; they are compiled again.
+    """Delete the compiled kernels of a package that are older than a source file they depend on; numba compiles them again.
 
     Args:
-        package: its folder; packages inside it belong to it.
+        package: the folder of the package, searched with its subfolders.
     """
-    with suppress(OSError):  # a folder that may not be written: its files do not change either
+    with suppress(OSError):  # if the folder is read-only, its files do not change either
         times = {source: source.stat().st_mtime_ns for source in package.rglob("*.py")}
         chosen = Path(os.environ.get(_PLACE, os.devnull))
         elsewhere = chosen.rglob("*.nbi") if chosen.name.startswith(_NAME) else ()
@@ -115,14 +115,14 @@ def forget_stale_kernels(package: Path) -> None:
         for index in indices:
             if index.stat().st_mtime_ns < newest_of_kernels:
                 index.unlink(missing_ok=True)
-            elif index.is_relative_to(package):  # the next start need not read the sources again
+            elif index.is_relative_to(package):  # so that the next start need not read the sources
                 os.utime(index, ns=(newest, newest))
 
 
 def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
-    """Those of a package that define kernels, or named tuples, which kernels are given, and all that these import from it.
+    """Return the sources of a package that define kernels, or named tuples (arguments of kernels), and all that they import.
 
-    Kernels take what a module imports, but nothing that only one of its functions imports, or a type checker.
+    Only imports at module level count: kernels cannot use what a function imports, or a type checker.
     """
     names = {}
     for source in sources:
@@ -140,9 +140,9 @@ def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether nobody but this user (and root) can write to a folder, or put another in its place; it is made if need be.
+    """Return whether only this user and root can write to a folder or replace it; make it if it does not exist.
 
-    False on Windows, where numba finds a place by itself.
+    Return False on Windows, where numba chooses a folder itself.
     """
     if sys.platform == "win32":
         return False
@@ -162,7 +162,7 @@ def is_private(folder: Path) -> bool:
 def _own_folders() -> Iterator[Path]:
     if sys.platform == "win32":
         return
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # which counts only as an absolute path
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # used only if absolute
     with suppress(RuntimeError):  # no home
         yield (cache if cache.is_absolute() else Path.home() / ".cache") / _NAME
     if os.path.isabs(runtime := os.environ.get("XDG_RUNTIME_DIR", "")):
@@ -183,7 +183,7 @@ def _is_writable(folder: Path) -> bool:
 def _keep_no_kernels() -> None:
     from numba.core.dispatcher import Dispatcher
 
-    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # which ``cache=True`` calls, and which fails where there is no place
+    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # ``cache=True`` calls it, and it would fail
 
 
 choose_kernel_cache(Path(__file__).parent)

@@ -8,8 +8,7 @@ from typing import Any
 
 from oracles.interface import Oracle, Strategy
 
-# By system, by name. A module is imported when its oracle is requested: loading the compiled kernels of all of them would cost
-# seconds.
+# By system and name. A module is imported only when its oracle is requested: loading the kernels of all would take seconds.
 _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "arc_standard": {
         "static": ("oracles.arc_standard.static", "ArcStandardStatic"),
@@ -56,7 +55,7 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
 
 
 def register(oracle: type[Oracle]) -> None:
-    """Makes an oracle known by its name, under the transition system that it says.
+    """Register an oracle class under its ``name`` and its ``system``.
 
     Raises:
         ValueError: the name is taken.
@@ -68,7 +67,7 @@ def register(oracle: type[Oracle]) -> None:
 
 
 def oracle_class(name: str) -> type[Oracle]:
-    """The class of that name.
+    """Return the oracle class of that name.
 
     Raises:
         ValueError: unknown name; the message lists the known ones.
@@ -81,13 +80,13 @@ def oracle_class(name: str) -> type[Oracle]:
 
 
 def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
-    """The names that create() knows of a transition system; with ``any_gold`` only those that take any gold tree.
+    """Return the names of the oracles of a transition system; with ``any_gold``, only those that take any gold tree.
 
     Raises:
         ValueError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
-        raise ValueError(f"there is no oracle for transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
+        raise ValueError(f"unknown transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
     if not any_gold:
         return list(_ORACLES[system])
     classes = {name: oracle_class(name) for name in _ORACLES[system]}
@@ -95,20 +94,20 @@ def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
 
 
 def all_names() -> list[str]:
-    """The names that create() knows, of all transition systems."""
+    """Return the names of the oracles of all transition systems."""
     return list(_places())
 
 
 def create(name: str, strategy: Strategy | str | None = None, **options: Any) -> Oracle:
-    """The oracle of that name.
+    """Make the oracle of that name.
 
     Args:
-        name: one of names(), of any system.
+        name: one of all_names().
         strategy: which computations count; None: the oracle's default.
-        options: what else the oracle's class takes, by keyword.
+        options: further keyword arguments of the oracle's class.
 
     Raises:
-        ValueError: unknown name, or a strategy or an option that this oracle does not know; the message lists the known ones.
+        ValueError: unknown name, strategy or option; the message lists the known ones.
     """
     oracle = oracle_class(name)
     known = [option for option in signature(oracle).parameters if option != "strategy"]
@@ -119,4 +118,4 @@ def create(name: str, strategy: Strategy | str | None = None, **options: Any) ->
 
 
 def _places() -> dict[str, tuple[str, str] | type[Oracle]]:
-    return {name: place for of_system in _ORACLES.values() for name, place in of_system.items()}
+    return {name: place for places in _ORACLES.values() for name, place in places.items()}

@@ -1,10 +1,10 @@
-"""Gold trees of many sentences in two flat arrays, as the kernels want them, and the children of their nodes.
+"""Gold trees of many sentences in two flat arrays, for the kernels, and the children of their nodes.
 
 Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from ``offsets[s]`` on: entry 0 is the
-artificial root, whose head is -1 (never 0, or the root would be a child of itself), entry ``i`` is the head of token i.
+artificial root, whose head is -1 (with 0, the root would be a child of itself), entry ``i`` is the head of token i.
 
-A tree is *partial* if the heads of some tokens are not known: UNKNOWN_HEAD, which is equal to no node, so that no edge to them
-is gold. Its known edges are a part of some tree, and are what can be made and lost.
+A tree is *partial* if the heads of some tokens are unknown: UNKNOWN_HEAD equals no node, so no edge to such a token is gold.
+The known edges are part of some tree; only these can be made or lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oracles.kernel_cache import array_kernel
 ROOT_HEAD = -1
 UNKNOWN_HEAD = -1
 
-# The kernels keep scores in int16, where NEGATIVE_INFINITY is -10000: a sum of two of them must not wrap around.
+# Kernels keep scores in int16, where NEGATIVE_INFINITY is -10000: sums of two numbers must not wrap around.
 MAX_TOKENS = 9999
 
 
@@ -39,10 +39,10 @@ class Trees:
 
     @classmethod
     def from_heads(cls, sentences: Iterable[Sequence[int]], partial: bool = False) -> Trees:
-        """Packs trees given as lists of heads [h_1, ..., h_n]; ``partial``: which may be UNKNOWN_HEAD.
+        """Pack trees given as lists of heads [h_1, ..., h_n]; ``partial``: heads may be UNKNOWN_HEAD.
 
         Raises:
-            ValueError: a sentence is not a tree, or is longer than MAX_TOKENS; the message says which one, counted from 0.
+            ValueError: a sentence is not a tree, or is longer than MAX_TOKENS; the message has its number, counted from 0.
         """
         trees = [np.asarray(heads, dtype=np.int32) for heads in sentences]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)
@@ -58,38 +58,38 @@ class Trees:
         return len(self.offsets) - 1
 
     def __getitem__(self, s: int) -> list[int]:
-        """The heads [h_1, ..., h_n] of sentence ``s``."""
+        """Return the heads [h_1, ..., h_n] of sentence ``s``."""
         return self.heads[self.offsets[s] + 1 : self.offsets[s + 1]].tolist()
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """int32[sentences]: number of tokens n, the root not counted."""
+        """int32[sentences]: the number n of tokens, without the root."""
         return (np.diff(self.offsets) - 1).astype(np.int32)
 
     @cached_property
     def whole(self) -> np.ndarray:
         """bool[sentences]: whether all heads are known."""
         unknown = (self.heads == UNKNOWN_HEAD).astype(np.int32)
-        return np.add.reduceat(unknown, self.offsets[:-1]) == 1  # the artificial root's
+        return np.add.reduceat(unknown, self.offsets[:-1]) == 1  # only the artificial root's
 
     @cached_property
     def projective(self) -> np.ndarray:
-        """bool[sentences]: whether the tree, with the artificial root at the left, is projective; of a partial tree, whether
-        its known edges are a part of a projective one."""
+        """bool[sentences]: whether the tree, with the artificial root at the left, is projective. A partial tree is if its
+        known edges are part of a projective tree."""
         return _projective(self.heads, self.offsets, self.whole)
 
     def select(self, sentences: np.ndarray) -> Trees:
-        """The trees of the given sentence numbers (int[m]), in that order."""
+        """Return the trees of the given sentences (int[m]), in that order."""
         return Trees.from_heads((self[int(s)] for s in sentences), partial=True)
 
 
 class GoldChildren(NamedTuple):
-    """The children of every node, and how many edges lie inside a buffer; packed like the heads (see Trees).
+    """The children of every node, and the number of edges inside a buffer; packed like the heads (see Trees).
 
     Attributes:
         last: int32[total], the last gold child of a node, 0 if none.
         previous: int32[total], the sibling before a node, 0 if none.
-        edges_from: int32[total], at b the number of gold edges inside the buffer b..n.
+        edges_from: int32[total], at entry b the number of gold edges inside the buffer b..n.
     """
 
     last: np.ndarray
@@ -98,12 +98,12 @@ class GoldChildren(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees) -> GoldChildren:
-        """The children in these trees; linear."""
+        """Return the children in these trees, in linear time."""
         return cls(*_children(trees.heads, trees.offsets))
 
 
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
-    """Refuses anything but a tree over 0..n: heads in 0..n, every token below the root, no cycle; or a part of one.
+    """Refuse heads outside 0..n and cycles; with ``partial``, heads may be UNKNOWN_HEAD.
 
     Several children of the root are allowed: the oracles and the projectivization are defined for them.
 
@@ -124,7 +124,7 @@ def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
 
 @array_kernel()
 def _first_on_cycle(heads):
-    """The first token on a cycle, 0 if there is none. Linear: a token is visited once."""
+    """Return the first token on a cycle, 0 if there is none. Linear: each token is visited once."""
     n = len(heads)
     seen_from = np.zeros(n + 1, np.int32)  # the token from which this one was reached first
     for token in range(1, n + 1):
@@ -139,8 +139,11 @@ def _first_on_cycle(heads):
 
 @array_kernel()
 def _is_part_of_projective(heads):
-    """Whether the known edges, heads int32[n + 1], are a part of a projective tree: none crosses another, and none covers a
-    node that its head descends from, for all that is covered descends from the head. O(n^2 depth) at worst."""
+    """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree.
+
+    They are if no two cross, and none covers an ancestor of its head: what an edge covers descends from its head. O(n^2 depth)
+    at worst.
+    """
     for child in range(1, len(heads)):
         head = heads[child]
         if head < 0:
@@ -163,7 +166,7 @@ def _is_part_of_projective(heads):
 
 @array_kernel()
 def _projective(heads, offsets, whole):
-    """A tree is projective iff every subtree spans exactly its own nodes; checked from the leaves up, linear per sentence."""
+    """Return whether each tree is projective: every subtree must span exactly its own nodes. Linear, from the leaves up."""
     sentences = len(offsets) - 1
     projective = np.empty(sentences, np.bool_)
     for s in range(sentences):
@@ -207,7 +210,7 @@ def _projective(heads, offsets, whole):
 
 @array_kernel()
 def _children(all_heads, offsets):
-    """What GoldChildren holds."""
+    """Return the arrays of GoldChildren."""
     last = np.zeros(len(all_heads), np.int32)
     previous = np.zeros(len(all_heads), np.int32)
     edges_from = np.zeros(len(all_heads), np.int32)

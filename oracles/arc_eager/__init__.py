@@ -1,4 +1,4 @@
 """Oracles for arc-eager parsing (Nivre 2003): see oracles.arc_eager.system."""
 
-# Which of the optimal transitions arc_eager_rows can prefer; see oracles.arc_eager.rows.
+# How arc_eager_rows can choose among optimal transitions; see oracles.arc_eager.rows.
 TIES = ("monotonic", "commit")

@@ -1,22 +1,23 @@
 """Optimal transitions for arc-eager parsing by sums over single edges, for projective gold trees.
 
-Goldberg and Nivre (2012; 2013, Section 4) count the gold edges that can still be made one by one:
+Goldberg and Nivre (2012; 2013, Section 4) count, one by one, the gold edges that can still be made:
 
     A = edges to x in the buffer from the buffer or the stack + edges to s_i on the stack, not linked, from the buffer
 
-In the system whose computations end in one tree (system.py) this is not yet the value: in the end, stack elements that are not
-linked are attached to the elements below them, and that may be worth more than an edge which takes such an element off the
-stack before. If s_1..s_j stay to the end, the value changes by
+In the system of system.py, whose computations end in one tree, A is not yet the value. At the end, stack elements that are not
+linked are attached to the elements below them; this may be worth more than an edge that removes such an element earlier. If
+s_1..s_j stay to the end, the value changes by
 
     P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children of s_{i-1} in the buffer)
     value = A + max(0, max over j: P_j)
 
-Not in the literature that we know. With ``single_root`` (one gold child of the artificial root) edges from 0 count nowhere once
-s_1 is linked. If edges can be undone, nothing has to stay: the value is A + edges to s_i, not linked, from s_{i-1} + edges to
-linked s_i from the buffer. A transition's score is its own edge and the value after it.
+We know of no such correction in the literature. With ``single_root`` (one gold child of the artificial root) edges from 0 count
+nowhere once s_1 is linked. If edges can be undone, no element has to stay: the value is A + edges to s_i, not linked, from
+s_{i-1} + edges to linked s_i from the buffer. A transition's score is its own edge plus the value after it.
 
-Arc-eager is arc-decomposable for projective trees, and these values are exact for them; others are refused. ``ArcEagerSums``
-takes A alone, as much of the field does, for any tree: it is exact for neither, and measures what that costs.
+Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees are refused.
+``ArcEagerSums`` uses A alone, as many parsers do, for any tree. It is exact for no kind of tree; it serves to measure the
+difference.
 
 Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer; O(n) per sentence to bind.
 """
@@ -34,7 +35,7 @@ from oracles.trees import GoldChildren, Trees
 
 
 class ArcEagerLocal(ArcEagerOracle):
-    """Sums over single edges, and over those that wait for the end; exact for projective gold trees."""
+    """Sums over single edges, including edges made at the end; exact for projective gold trees."""
 
     name: ClassVar[str] = "arc_eager_local"
     needs_projective_gold: ClassVar[bool] = True
@@ -47,7 +48,7 @@ class ArcEagerLocal(ArcEagerOracle):
 
 
 class ArcEagerSums(ArcEagerLocal):
-    """Goldberg and Nivre's sums alone: for any gold tree, and not exact."""
+    """Goldberg and Nivre's sums alone, for any gold tree; not exact."""
 
     name: ClassVar[str] = "arc_eager_sums"
     needs_projective_gold: ClassVar[bool] = False
@@ -68,7 +69,7 @@ class _BoundLocal(BoundOracle):
 
 @array_kernel()
 def _in_buffer(children, start, node, front):
-    """How many gold children of the node are in the buffer."""
+    """Return how many gold children of the node are in the buffer."""
     count = 0
     child = children.last[start + node]
     while child >= front:
@@ -79,8 +80,8 @@ def _in_buffer(children, start, node, front):
 
 @array_kernel()
 def _value(all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits):
-    """The value of a configuration; ``linked``: bool[> k], of the stack elements."""
-    closed = single_root and not nonmonotonic and k > 0 and linked[1]  # the artificial root has its child for good
+    """Return the value of a configuration; ``linked``: bool[> k], whether each stack element has a head."""
+    closed = single_root and not nonmonotonic and k > 0 and linked[1]  # the artificial root keeps the child it has
     value = children.edges_from[start + front] if front <= n else 0
     change = best_change = 0
     for i in range(k + 1):
@@ -105,7 +106,7 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
 def _score_batch(
     all_heads, offsets, children, single_root, nonmonotonic, waits, made, sentences, stacks, stack_sizes, buffer_fronts
 ):
-    """The scores of the module's docstring; see BoundOracle.score_batch."""
+    """Return the scores defined in this module's docstring; see BoundOracle.score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
     stack = np.empty(stacks.shape[1] + 1, np.int32)
     linked = np.empty(stacks.shape[1] + 1, np.bool_)

@@ -1,13 +1,13 @@
 """Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see oracles/charts/stack_rows.py.
 
-Of the optimal transitions, ``ties`` can prefer those that another oracle marks, too, if there are any:
+``ties`` names a second oracle: among the optimal transitions, those that are also optimal by it are preferred:
 
-* "monotonic": what is optimal where no edge is undone. With ``nonmonotonic``, shift and right always tie, as each can be
-  undone, so that all optimal transitions together teach neither.
-* "commit": what is optimal by Goldberg and Nivre's sums (local.py). They take edges to elements of the stack for lost that can
-  still be made in the end, and so count no shift as optimal that only the end repairs.
+* "monotonic": arc-eager without undoing edges. With ``nonmonotonic``, shift and right always tie, because each can be undone;
+  so the set of optimal transitions does not tell which to take.
+* "commit": Goldberg and Nivre's sums (local.py). These count edges to stack elements as lost even if they can still be made at
+  the end; so a shift that only the end repairs is not preferred.
 
-A score is then twice the number of edges, plus 1 for what is preferred.
+A score is then twice the number of edges, plus 1 for preferred transitions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ArcEagerRows(ArcEagerOracle):
 
     Args:
         strategy, single_root, nonmonotonic: see ArcEagerOracle.
-        ties: one of TIES, see above; None: all optimal transitions are equal.
-        max_bytes: how much memory the rows and charts of all bound sentences may take.
+        ties: one of TIES, see this module's docstring; None: all optimal transitions are equal.
+        max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 
     name: ClassVar[str] = "arc_eager_rows"
@@ -49,7 +49,7 @@ class ArcEagerRows(ArcEagerOracle):
     ) -> None:
         super().__init__(strategy, single_root, nonmonotonic)
         if ties not in (None, *TIES):
-            raise ValueError(f"oracle {self.name} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
+            raise ValueError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
         self.ties = ties
         self.max_bytes = max_bytes
 
@@ -63,7 +63,7 @@ class ArcEagerRows(ArcEagerOracle):
 
 
 class _Preferring(BoundOracle):
-    """The scores of one oracle, which prefer among transitions of one score those that are optimal by another."""
+    """The scores of one oracle; among equal scores, transitions that are optimal by a second oracle are preferred."""
 
     gold_weight = 2
 

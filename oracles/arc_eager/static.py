@@ -1,12 +1,11 @@
-"""The static oracle of arc-eager (Nivre 2003): the one transition that a gold computation takes, for the first pass of
-training.
+"""The static oracle of arc-eager (Nivre 2003): the transition of the canonical gold computation, for the first training pass.
 
-It makes the gold edge between the top and the first token of the buffer if there is one (left, right), reduces the top if it is
-linked and something below it has a gold edge with that token, and shifts otherwise. When the buffer is empty it pops what is
-left.
+If there is a gold edge between the top and the first token of the buffer, it makes this edge (left, right). Else, if the top is
+linked and an element below it has a gold edge with that token, it reduces the top. Else it shifts. When the buffer is empty, it
+pops the rest.
 
-For projective gold trees; others are refused. Off the path of the canonical computation it has NO claim to be optimal. Its
-scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+It takes only projective gold trees. Off the path of the canonical computation it has NO claim to be optimal. Its scores are 1
+for its transition and 0 for other applicable ones, not numbers of edges.
 
 Complexity: O(k) per configuration of k + 1 stack elements.
 """
@@ -67,7 +66,7 @@ def _score_batch(all_heads, offsets, single_root, nonmonotonic, made, sentences,
                 if linked and (all_heads[start + front] == stack[i] or all_heads[start + stack[i]] == front):
                     chosen = REDUCE
         if scores[row, chosen] == NOT_APPLICABLE:
-            chosen = SHIFT  # there is a buffer, where single_root forbids to reduce
+            chosen = SHIFT  # single_root forbids to reduce only while the buffer is not empty
         if k > 0 or front <= n:
             scores[row, chosen] = 1
     return scores

@@ -1,18 +1,19 @@
-"""Arc-eager parsing (Nivre 2003) as its oracles see it, and what they have in common.
+"""Arc-eager parsing (Nivre 2003), and what its oracles have in common.
 
-From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions, in this order, b = first token
-of the buffer; an element of the stack is *linked* if it has a head, which is then the element below it:
+A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions. An element
+of the stack is *linked* if it has a head, which is then the element below it. The transitions, in order, with b = first token
+of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
 * left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and not linked, and there is a buffer.
 * right ("ra"): b becomes a child of the top and is pushed. Applicable if the buffer is not empty.
 * reduce ("re"): pops the top. Applicable if it is linked.
 * attach ("at"): the top becomes a child of the element below it and is popped. Applicable if the top is not 0 and not linked,
-  and the buffer is empty. It takes the place of attaching to the artificial root what is left over in the end.
+  and the buffer is empty. Other versions of arc-eager attach such elements to the artificial root.
 
-With ``single_root`` there is no reduce and no attach at stack size 2 while there is a buffer: the child of the artificial root
-stays to the end. With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013) attach is applicable at any time, and left also to
-a linked top, whose edge is undone; scores are net, so undoing a gold edge counts -1.
+With ``single_root``, reduce and attach are not applicable at stack size 2 while the buffer is not empty: the child of the
+artificial root stays to the end. With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is applicable at any time,
+and left also to a linked top, whose edge is undone. Scores are net: undoing a gold edge counts -1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ N_TRANSITIONS = 5
 
 
 class ArcEagerOracle(Oracle):
-    """What the oracles of arc-eager have in common.
+    """The base class of the oracles of arc-eager.
 
     Args:
         strategy: any.
@@ -56,7 +57,7 @@ class ArcEagerOracle(Oracle):
 
 @array_kernel()
 def fill_applicable(made, stack, k, front, n, single_root, nonmonotonic, scores):
-    """Sets the scores (int16[N_TRANSITIONS]) of the applicable transitions to 0, and the others to NOT_APPLICABLE."""
+    """Set the scores (int16[N_TRANSITIONS]) of applicable transitions to 0, all others to NOT_APPLICABLE."""
     scores[:] = NOT_APPLICABLE
     buffered = front <= n
     if buffered:

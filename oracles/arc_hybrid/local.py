@@ -1,24 +1,25 @@
 """Optimal transitions for arc-hybrid parsing, projective gold trees: Goldberg and Nivre 2013 (TACL 1), Section 4.
 
-The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011), from the stack [0] and the buffer 1..n to the stack [0] and
-an empty buffer, in 2n transitions, in this order, b = first token of the buffer:
+The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011) leads from the stack [0] and the buffer 1..n to the stack [0]
+and an empty buffer in 2n transitions. The transitions, in order, with b = first token of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
 * left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and the buffer is not empty.
 * right ("ra"): the top becomes a child of the element below it and is popped. Applicable if there is one.
 
-Arc-hybrid is arc-decomposable: a set of edges that are part of one projective tree can be made together if each of them can
-be made alone. So for a projective gold tree a transition loses exactly those edges that it puts out of reach one by one:
+Arc-hybrid is arc-decomposable: edges of one projective tree can be made together if each of them can be made alone. So for a
+projective gold tree, the edges that a transition loses can be counted one by one:
 
     shift   h(b), if it is on the stack below the top, and the gold children of b on the stack
     left    h(top), if it is the element below the top or in the buffer after b, and the gold children of the top in the buffer
     right   h(top), if it is in the buffer, and the gold children of the top in the buffer
 
-and what can be made at all is: h(x) for each x > 0 on the stack whose head is the element below it or in the buffer, and h(x)
-for each x in the buffer whose head is on the stack or in the buffer. The score of a transition is that number less the loss.
+The edges that can still be made are h(x) for each x > 0 on the stack whose head is the element below it or in the buffer, and
+h(x) for each x in the buffer whose head is on the stack or in the buffer. The score of a transition is their number minus its
+loss.
 
-For a gold tree that is not projective the same sums are not the least costs (Aufrant, Wisniewski and Yvon 2018 use them
-so), and such trees are refused.
+For a gold tree that is not projective, these sums are not exact, although Aufrant, Wisniewski and Yvon (2018) use them; such
+trees are refused.
 
 Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer; O(n) per sentence to bind.
 """
@@ -38,7 +39,7 @@ N_TRANSITIONS = 3
 
 
 class ArcHybridLocal(Oracle):
-    """Sums of the edges that a transition puts out of reach; exact for projective gold trees."""
+    """Counts the edges that a transition loses; exact for projective gold trees."""
 
     name: ClassVar[str] = "arc_hybrid_local"
     system: ClassVar[str] = "arc_hybrid"
@@ -64,7 +65,7 @@ class _BoundArcHybrid(BoundOracle):
 
 @array_kernel()
 def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, buffer_fronts):
-    """The sums of the module's docstring; see BoundOracle.score_batch."""
+    """Return the scores defined in this module's docstring; see BoundOracle.score_batch()."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
@@ -74,7 +75,7 @@ def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, b
 
         reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
-        awaited = 0  # gold children in the buffer of the current element, in the end of the top
+        awaited = 0  # how many gold children of the current element are in the buffer; after the loop, of the top
         for place in range(top_place + 1):
             node = stacks[row, place]
             awaited = 0

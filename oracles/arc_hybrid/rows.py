@@ -14,9 +14,9 @@ class ArcHybridRows(Oracle):
 
     Args:
         strategy: any.
-        single_root: whether only computations count in which the artificial root gets one child. It changes no score of a
-            transition that such a computation may take.
-        max_bytes: how much memory the rows and charts of all bound sentences may take.
+        single_root: whether only computations count in which the artificial root gets one child. Transitions that such a
+            computation may take have the same scores with and without.
+        max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 
     name: ClassVar[str] = "arc_hybrid_rows"

@@ -1,4 +1,4 @@
-"""Arc-hybrid parsing as a split grammar: what its computations can make of a configuration, for any gold tree."""
+"""Arc-hybrid parsing as a split grammar of the trees that its computations can make; an oracle for any gold tree."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ArcHybridGrammar:
     )
 
     def terminals(self, configuration: Configuration) -> str:
-        """A p for each stack element, an s for each buffer node."""
+        """Return a p for each stack element and an s for each buffer node."""
         return "p" * len(configuration.stack) + "s" * len(configuration.buffer)
 
     def transitions(self, configuration: Configuration) -> Iterator[Transition]:
-        """shift, left_arc, right_arc, as far as applicable."""
+        """Yield shift, left_arc and right_arc where applicable."""
         stack, buffer = configuration.stack, configuration.buffer
         if buffer:
             yield Transition("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))

@@ -1,29 +1,29 @@
 """Exact optimal transitions for any gold tree, in amortised O(n^2) per transition: context rows.
 
-Not in the literature that we know. Nederhof 2019 (N19), Section 7, suggests for the linear algorithm that values be reused
-between the configurations of one computation, and does not pursue it; here they are, for any gold tree, projective or not. It
-starts from N19, Section 4: the value of a configuration is the best weight of a derivation of p^k s^(m+1) under the grammar
-of Table 4 (p = stack element below the top, s = the top or a buffer node).
+We know of no such algorithm in the literature. Nederhof 2019 (N19), Section 7, suggests to reuse values between the
+configurations of one computation, for the linear algorithm, but does not pursue it. Here values are reused, for any gold tree.
+The starting point is N19, Section 4: the value of a configuration is the best weight of a derivation of p^k s^(m+1) under the
+grammar of Table 4 (p = stack element below the top, s = the top or a buffer node).
 
-All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the
-top. What they combine with beside the path are constituents inside the buffer, which depend on the sentence alone (its
-chart), or stack elements, which below the top are bare until something that contains the top meets them. So the dynamic
-program is a longest path. Followed from the root downwards (outside values instead of inside values), what has been seen of the
-stack is a prefix s_0..s_d, and what remains to be seen of the buffer is given by one column y: everything up to y belongs
-to the constituent that is still open. The values for prefix s_0..s_d, one for each y, are a row. When the parser shifts
-or reduces, only rows at the top of the stack change; all others are kept from step to step.
+All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the top.
+They combine with constituents inside the buffer, which depend only on the sentence (its chart), or with stack elements. Stack
+elements below the top are bare until a constituent that contains the top meets them. So the dynamic program is a longest path.
+It is followed from the root down, with outside values instead of inside values. Then the part of the stack seen so far is a
+prefix s_0..s_d, and the part of the buffer still to be seen is given by one column y: everything up to y belongs to the open
+constituent. The values for prefix s_0..s_d, one for each y, are a row. When the parser shifts or reduces, only rows at the top
+of the stack change; all others are kept from step to step.
 
-Once per sentence, the chart (w(i,j) = 1 if token i is the gold head of j, else 0; what else it may be under ``ties``, see
-edge_weights.py; "most gold edges" are then the greatest weight; i <= j):
+Once per sentence, the chart is computed (w(i,j) = 1 if token i is the gold head of j, else 0; under ``ties`` the weights of
+edge_weights.py, and "most gold edges" means the greatest weight; i <= j):
 
     R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
     L[i,j]   the same, headed by j
     IL[i,j]  the same, headed by j, with the edge from j to i, and i without left children
 
-For each stack prefix s_0..s_d, for columns y from n down to front - 1; LS(i,d) = sum of w(s_d, s_x) over i <= x < d, all
-of them made left children of s_d, or minus infinity if i < d and s_d may take no left child:
+For each stack prefix s_0..s_d, rows are computed for columns y from n down to front - 1. LS(i,d) is the sum of w(s_d, s_x) over
+i <= x < d, the gain of making all of these left children of s_d; minus infinity if i < d and s_d may take no left child:
 
-    OR_d[y]      outside a constituent headed by s_d, its left children excluded, that covers the buffer up to y
+    OR_d[y]      outside a constituent headed by s_d, without its left children, that covers the buffer up to y
     OL_d[y]      outside the left half of buffer node y that begins with s_d
     H_d[y]       = max over 1 <= i <= d: LS(i,d) + OL_i[y]
     OR_d[y]      = max( max over i < d: LS(i+1,d) + w(s_i,s_d) + OR_i[y],  max over y2 > y: L[y+1,y2] + B_d[y2] )
@@ -33,28 +33,29 @@ of them made left children of s_d, or minus infinity if i < d and s_d may take n
 
 with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR_t[front - 1].
 
-    reduce_left   a row at hand: OR of a_{k-1}
-    reduce_right  a row that is not kept: a_k above a_0..a_{k-2}; under right_before_left it drops the term with Z
-    shift         a row that is not kept: a_k above a_0..a_{k-1}; then the second term of OR_k at front - 1, with OL_k for
-                  H_k, as left children that a_k takes before the shift do not count. Under left_before_right and
-                  strict_left_before_right a_k takes no left child in this row; under the latter the kept rows are of that kind
+    reduce_left   from a kept row: OR of a_{k-1}
+    reduce_right  from a temporary row: a_k above a_0..a_{k-2}; under right_before_left without the term with Z
+    shift         from a temporary row: a_k above a_0..a_{k-1}; then the second term of OR_k at front - 1, with OL_k for H_k,
+                  since left children that a_k takes before the shift do not count. Under left_before_right and
+                  strict_left_before_right, a_k takes no left child in this row; under the latter, nor do the elements of kept
+                  rows
 
-Only rows of elements below the top are kept, so a transition of a computation makes at most one new one.
+Only rows of elements below the top are kept, so a transition of a computation adds at most one.
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs three at most. A configuration
-unrelated to those scored before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
+Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs at most three. A configuration
+that shares no rows with earlier ones of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
-Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
-when a sentence is first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the
-longest ago are forgotten, and computed again when they return. So work on at most as many sentences at a time as fit (a
-gigabyte holds 150,000 sentences of 20 tokens). A sentence that does not fit on its own is refused.
+Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up to blocks of 8. Memory is reserved by bind(), and
+taken when a sentence is first scored, up to ``max_bytes`` for all sentences together. Beyond that, the sentences that came
+first are dropped, and computed again when they return. So work on no more sentences at a time than fit (a gigabyte holds
+150,000 sentences of 20 tokens). A sentence that does not fit alone is refused.
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see
-vector_chart.py), for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1} and the maxima of these
-over all depths up to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks only at the
-elements of the stack that are worth an edge from s_d, not at all of them: between two of these LS is constant, and below them
-it is larger. The kernels are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of
-int32, where ``edges`` are a table of weights (edge_weights.py). Arrays of kernels are of the arena's type where none is named.
+vector_chart.py); for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1}, and their maxima over all
+depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row visits only the stack elements to
+which an edge from s_d has a weight: between two of these LS is constant, and below them it is larger. The kernels are compiled
+once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where ``edges`` are a table of
+weights (edge_weights.py). Arrays of kernels have the arena's type unless another is named.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
-# A plain True would be a type of its own to numba, for which it compiles once more what takes it.
+# For numba a literal True is another type than a bool: it would compile the kernels that take it once more.
 _TAKES_LEFT = np.bool_(True)
 
 
@@ -96,7 +97,7 @@ class ContextRows(Oracle):
     Args:
         strategy: any of the four.
         ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
-        max_bytes: how much memory the rows and charts of all bound sentences may take.
+        max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 
     name: ClassVar[str] = "context_rows"
@@ -115,10 +116,10 @@ class ContextRows(Oracle):
 
 
 class BoundContextRows(BoundOracle):
-    """Remembers rows, so it answers one call at a time (threads wait for each other).
+    """Keeps rows, so it answers one call at a time (threads wait for each other).
 
     Attributes:
-        lock: held while it answers.
+        lock: held during a call.
     """
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
@@ -129,13 +130,13 @@ class BoundContextRows(BoundOracle):
         sizes = np.array([entries_of_sentence(n, bool(levels)) for n in trees.lengths.tolist()], np.int64)
         kind = np.dtype(np.int32 if levels else np.int16)
         self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
-        self.nodes = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to
+        self.nodes = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         self.lock = Lock()
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """What compiled code hands to the kernel score_batch; one at a time, under ``lock``."""
+        """The argument ``memory`` of the kernel score_batch(), for other compiled code; hold ``lock`` meanwhile."""
         return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:
@@ -152,20 +153,20 @@ class BoundContextRows(BoundOracle):
 
 @kernel()
 def entries_of_sentence(n, ties=False):
-    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights."""
+    """Return the number of entries of a sentence of n tokens in the arena, with its weights under ``ties``."""
     return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
 @kernel()
 def _raise_to(target, source, gain):
-    """target = max(target, source + gain), entry by entry."""
+    """Set target = max(target, source + gain), elementwise."""
     for x in range(len(target)):
         target[x] = max(target[x], target.dtype.type(source[x] + gain))
 
 
 @kernel()
 def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
-    """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
+    """Compute the part of the row of s_d that depends on earlier rows: H_d, and the part of OR_d where s_d is reduced at once.
 
     Args:
         edges: what ``weight`` reads.
@@ -173,9 +174,9 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
         d: the depth, from 0.
         first: the first column, front - 1.
         takes_left: whether s_d may take left children.
-        slots: [_SLOT * depths, width], the kept rows; those of depths below d - 1 are read.
+        slots: [_SLOT * depths, width], the kept rows; depths below d - 1 are read.
         below: [_SLOT, width], the rows of depth d - 1; not read if d = 0.
-        outside, half: [>= width], the results.
+        outside, half: [>= width], the results OR_d (in part) and H_d.
     """
     n = len(edges) - 1
     width = row_width(n)
@@ -204,19 +205,19 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
         as_head = weight(edges, node, stack[i])
         if as_head > 0:
             gain = kind(gain + as_head)
-            # s_i is a left child now, so i >= 1 and there is a row below it.
+            # s_i is now a left child, so i >= 1, and there is a row below it.
             _raise_to(outside[begin:width], slots[_SLOT * (i - 1) + _BEST_OR, begin:width], gain)
             _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
 
 
 @kernel()
 def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
-    """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
+    """Compute the rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
-    The inner loops stand here in full, over both rows at once: slices and array arguments are counted references, which
-    costs more than such a short loop. Unsigned indices and 16-bit sums let LLVM vectorize them. What was just written comes
-    back late as part of a vector, so B of the last column stays in a variable until the vector has been read; R and L of one
-    token are 0, so nothing is added to it.
+    The inner loops are written out, over both rows at once: slices and array arguments cost reference counting, more than such
+    short loops. Unsigned indices and 16-bit sums let LLVM vectorize them. A vector load soon after a write to its memory is
+    slow, so B of the last column stays in a variable until the vector has been read. R and L of one token are 0, so nothing
+    is added to it.
 
     Args:
         edges: what ``weight`` reads.
@@ -224,7 +225,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
         first: the first column.
         takes_right: whether it may take right children in the second row.
         right, left: R and L.
-        outside: [2, >= width], what _begin_row found, and the result OR.
+        outside: [2, >= width], the part of OR from _begin_row(), then the result OR.
         half: [2, >= width], H.
         whole: [2, >= width], the result Z, from column first + 1 on.
         buffer: [2, >= width], working space for B.
@@ -237,7 +238,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
     for x in range(block_start(first), width):
         buffer[0, x] = buffer[1, x] = lowest
     last_0 = last_1 = lowest
-    row_after = after = np.uintp(0)  # of column y + 1
+    row_after = after = np.uintp(0)  # row and block of column y + 1
     for y in range(n, first - 1, -1):
         here_0 = max(outside[0, y], last_0)
         here_1 = max(outside[1, y], last_1)
@@ -271,7 +272,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
 
 @kernel()
 def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
-    """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
+    """Fill in a kept slot after _begin_row(), as _finish_two_rows() does, for one row, and with OL; O(n^2).
 
     Args:
         edges: what ``weight`` reads.
@@ -333,7 +334,7 @@ def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below,
 
 @kernel()
 def _value_of_shift(edges, node, front, left, outside_left, whole):
-    """The second term of OR of the stack top, without the left children that it would have taken before the shift.
+    """Return the second term of OR of the stack top, without left children that it would take before the shift.
 
     Args:
         edges: what ``weight`` reads.
@@ -359,11 +360,11 @@ def _slot(slots, d):
 
 @array_kernel()
 def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts):
-    """Scores a batch of configurations; see BoundOracle.score_batch.
+    """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
         all_heads, offsets: the trees, see Trees.
-        memory: what BoundContextRows keeps: an Arena, nodes, columns.
+        memory: see BoundContextRows.memory.
         strategy: one of the codes of transitions.py.
         levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
@@ -376,7 +377,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
-    # Row 0 is the top above all others, for shift; row 1 is the top without its neighbour, for reduce_right.
+    # Row 0 is for shift: the top above all other elements. Row 1 is for reduce_right: the top without its neighbour.
     lowest = negative_infinity(arena)
     outside = np.full((2, row_width(longest)), lowest, arena.dtype)
     half = outside.copy()
@@ -408,7 +409,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
             fill_chart(edges, right, left, left_arc, rows)
         slots = rows.reshape((_SLOT * (n + 1), width))
 
-        # Kept rows are those of the elements below the top.
+        # Rows are kept for the elements below the top.
         nodes = all_nodes[start:end]
         columns = all_columns[start:end]
         d = 0
@@ -422,7 +423,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
-            depths[s] = d  # rows above this one were built on another one
+            depths[s] = d  # rows above were built on another row
 
         top = stack[k]
         below = _slot(slots, max(k - 1, 0))

@@ -1,13 +1,12 @@
 """The buffer nodes that matter to the stack, for projective gold trees, after Nederhof 2019, Section 5.
 
-The paper calls a node of the buffer B critical if at least one of its gold descendants is not in B or its gold parent is not in
-B; properties (1) to (3) of that section show that all other nodes of B can be left out. This holds for projective gold trees
-only.
+The paper calls a node of the buffer B critical if its gold parent or at least one of its gold descendants is not in B.
+Properties (1) to (3) of that section show that all other nodes of B can be left out. This holds only for projective gold trees.
 
-The set that is kept here is ours, a subset of the paper's: the nodes with a gold edge to a stack element, and the ancestors
-in B of those that have a gold child on the stack. The paper's other critical nodes are tied only to nodes that are already
-removed; edges to those are lost whatever is done, so they change the scores of no transition (brute force in the tests agrees).
-They are found from the stack, in time linear in the number of nodes found and of stack elements.
+This module keeps a subset of the paper's critical nodes: the nodes with a gold edge to a stack element, and the ancestors in B
+of nodes with a gold child on the stack. The paper's other critical nodes have gold edges only to removed nodes. These edges are
+lost in any case, so they do not change the scores (brute force in the tests agrees). The nodes are found from the stack, in
+time linear in the number of nodes found and of stack elements.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ FOUND = -2
 
 @array_kernel()
 def critical_nodes(heads, start, stack, k, front, children, position):
-    """int32[count]: the nodes of the buffer front..n that are kept, ascending.
+    """Return int32[count], the nodes of the buffer front..n that are kept, ascending.
 
     Args:
         heads: int32[n + 1] of a projective tree.
         start: where the sentence begins in ``children``.
         stack: int32[> k].
         children: the GoldChildren.
-        position: int32[> n], on entry -1 but for stack elements; on return FOUND for the nodes found.
+        position: int32[> n], -1 except for stack elements; afterwards FOUND for the nodes found.
     """
     found = np.empty(len(heads) + 1 - front, np.int32)
     count = 0

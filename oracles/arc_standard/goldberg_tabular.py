@@ -1,32 +1,32 @@
 """Optimal transitions for projective gold trees, tabular: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 4, Algorithm 1.
 
-A fragment that holds the stack top is extended, one node at a time, by the next stack element on its left or the next
-element of the right stack on its right. T[i,j](h) is the least number of gold edges lost in a fragment of the i uppermost
-stack elements and the first j elements of the right stack, headed by h:
+A fragment that contains the stack top is extended, one node at a time: on its left by the next stack element, on its right by
+the next element of the right stack. T[i,j](h) is the least number of gold edges lost in a fragment of the i uppermost stack
+elements and the first j elements of the right stack, headed by h:
 
     T[i+1,j](h)        <- T[i,j](h) + delta(h -> next stack element)
     T[i+1,j](next)     <- min over h: T[i,j](h) + delta(next -> h)
     T[i,j+1](...)         the same with the next element of the right stack
 
-with delta = 0 for a gold edge, 1 for any other. The value of a configuration is the number of its nodes that want a head,
-less T at the end, headed by the root.
+with delta = 0 for a gold edge, 1 for any other. The value of a configuration is the number of its nodes that still need a head,
+minus T of all nodes, headed by the root.
 
-Complexity: O(k r (k + r)) for k stack elements and r elements of the right stack, that is cubic, but r is small: the
-inner loops over h run over contiguous 16-bit entries. O(n) per sentence to bind.
+Complexity: O(k r (k + r)) for k stack elements and r elements of the right stack. This is cubic, but r is small, and the inner
+loops over h run over contiguous 16-bit entries. O(n) per sentence to bind.
 
-Names here and in print: a row ``lost[j]`` at stack index p is T[i,j] with i = k + 1 - p. The nodes stand in the order of
-the sentence, stack a_0..a_k first and the right stack after it, so that the heads of a fragment are contiguous.
+Names here and in the paper: a row ``lost[j]`` at stack index p is T[i,j] with i = k + 1 - p. The nodes are in the order of the
+sentence, first the stack a_0..a_k, then the right stack, so the heads of a fragment are contiguous.
 
-Departures from the print:
+Departures from the paper:
 
-* T[1,1] = 0. The print sets it to the gold edges that the top lost before, and counts them again at the end (line 13); its set
-  of optimal transitions is wrong in 27% of random configurations. Edges lost before are not counted here at all, as everywhere
-  in this package: they are the same for all transitions.
-* The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps; those of the print without a
-  gold edge to the stack are no loss or a loss in any case.
-* The print counts all computations, which is the strategy ``any``. For the other strategies, an element of the stack that
-  may take no left child is not extended to the left, and under right_before_left the top after reduce_right loses its
-  gold children in the buffer. (It would have taken them before anything else; they are left to others, at no other loss.)
+* T[1,1] = 0. The paper sets it to the gold edges that the top lost before, and counts them again at the end (line 13); its set
+  of optimal transitions is wrong in 27% of random configurations. In this package edges lost before are not counted at all:
+  they are the same for all transitions.
+* The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps. The paper also has nodes without a gold
+  edge to the stack: their edges are lost in any case, or never.
+* The paper counts all computations, which is the strategy ``any``. For the other strategies, a stack element that may take no
+  left child is not extended to the left. Under right_before_left, the top after reduce_right loses its gold children in the
+  buffer, which it would have taken first; other nodes take them at no further loss.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle,
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
-# No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
+# The loss of an impossible fragment. Twice the longest sentence; losses added to it fit in 16 bits.
 _IMPOSSIBLE = 20000
 
 
@@ -75,7 +75,7 @@ class _BoundGoldberg(BoundOracle):
 
 @array_kernel()
 def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stack_sizes, buffer_fronts):
-    """Scores each applicable transition by the value of the configuration after it."""
+    """Score each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
@@ -105,9 +105,9 @@ def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stac
 
 @array_kernel()
 def _value(heads, start, children, stack, k, front, closed_from, closed_to, position):
-    """The most gold edges that can still be made from the stack[0..k] and the buffer front..n.
+    """Return the most gold edges that can still be made from stack[0..k] and the buffer front..n.
 
-    ``position`` (int32[> n], all -1) maps a token to its place among the nodes while the call lasts.
+    ``position`` (int32[> n], all -1) maps a token to its place among the nodes during the call.
     """
     for p in range(k + 1):
         position[stack[p]] = p
@@ -119,7 +119,7 @@ def _value(heads, start, children, stack, k, front, closed_from, closed_to, posi
         position[right_stack[x]] = k + 1 + x
     for x in range(len(right_stack)):
         head_at[k + 1 + x] = position[heads[right_stack[x]]]
-        # Gold edges in the buffer outside the right stack are never lost; those inside it are counted by the table.
+        # Gold edges in the buffer outside the right stack are never lost; the table counts the edges inside it.
         value -= head_at[k + 1 + x] > k
     head_at[0] = -1
     for p in range(1, k + 1):
@@ -134,9 +134,9 @@ def _value(heads, start, children, stack, k, front, closed_from, closed_to, posi
 
 @array_kernel()
 def _least_loss(head_at, top, closed_from, closed_to):
-    """Fewest nodes without their gold head in a tree over 0..len(head_at)-1, of which 0..top are the stack.
+    """Return the fewest nodes without their gold head in a tree over 0..len(head_at)-1, of which 0..top are the stack.
 
-    Fragments that hold the root 0 as another node's child come up too, but no fragment headed by 0 is made from them.
+    Fragments in which the root 0 is a child occur too, but no fragment headed by 0 is made from them.
     """
     size = len(head_at)
     lost = np.full((size - top, size), _IMPOSSIBLE, np.int16)  # lost[j, h]: a fragment p..top+j headed by h
@@ -156,7 +156,7 @@ def _least_loss(head_at, top, closed_from, closed_to):
 
 @array_kernel()
 def _extend(row, begin, end, new, head_at):
-    """In place: fragments with heads begin..end-1 become fragments that hold ``new`` too, as head or as child of the head."""
+    """Extend fragments with heads begin..end-1, in place, by ``new``, as the head or as a child of the head."""
     best = np.int16(_IMPOSSIBLE)
     for h in range(begin, end):
         best = min(best, np.int16(row[h] + (head_at[h] != new)))
@@ -169,7 +169,7 @@ def _extend(row, begin, end, new, head_at):
 
 @array_kernel()
 def _extend_from(source, target, begin, new, head_at):
-    """As _extend, but to the right, and into a row that holds what was reached otherwise."""
+    """Extend to the right, as _extend() does to the left; ``target`` keeps lower losses that it holds already."""
     best = target[new]
     head = head_at[new]
     for h in range(begin, new):

@@ -1,17 +1,16 @@
 """Optimal transitions in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
-The score of a transition is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, by the tabular
-algorithm of Table 2, in the configuration after the transition, plus the edge of the transition itself. Terminals: p = a stack
-element below the top, s = the top or a buffer node. A node that is still a bare p has no children; it takes its first right
-child from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
-implementation, a grammar written as in the paper, is oracles.tabular.
+The score of a transition is its own edge plus the best weight of a derivation of p^k s^(m+1) in the configuration after it,
+under the grammar of Table 4, by the tabular algorithm of Table 2. Terminals: p = a stack element below the top, s = the top or
+a buffer node. While a node is a bare p it has no children; it takes its first right child from the constituent that contains
+the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference implementation, a grammar
+written as in the paper, is oracles.tabular.
 
-Three ways to the same numbers, tried in this order (under ``ties`` only the last one, see edge_weights.py):
+Three methods give the same numbers; the first that applies is used (under ``ties`` only the last one, see edge_weights.py):
 
-1. Projective gold tree, ``drop_non_critical``: of the buffer, only the nodes found by critical_nodes.py enter the chart.
-   Properties (1) to (3) of Section 5 show that non-critical nodes can be left out; the set that is kept here is a subset of
-   the critical ones. O(n^3) in the nodes kept. On other trees nodes must not be removed, as Section 8.2 says too: with heads
-   3 4 0 0, stack (0) and buffer 1..4 shift would score 4 instead of 3.
+1. Projective gold tree, ``drop_non_critical``: only the buffer nodes found by critical_nodes.py enter the chart. O(n^3) in the
+   nodes kept. For other trees nodes must not be removed (see also Section 8.2): with heads 3 4 0 0, stack (0) and buffer 1..4,
+   shift would score 4 instead of 3.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
    oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
@@ -19,11 +18,11 @@ Three ways to the same numbers, tried in this order (under ``ties`` only the las
 The strategies, as restrictions on the configuration after the transition:
 
 * left_before_right: after a shift the old top takes no left child.
-* strict_left_before_right: moreover no a_i below the top of the old configuration takes a left child.
+* strict_left_before_right: in addition, no a_i below the top of the old configuration takes a left child.
 * right_before_left: after reduce_right the top takes no right child.
 
-Departure from the print: under right_before_left the forbidden edges are those from index k - 1, the top after the
-reduction, not from k.
+Departure from the paper: under right_before_left the forbidden edges are those from index k - 1, the top after the reduction,
+not from k.
 
 Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 2 (see sentence_chart.py); positions
 0..top are the stack, the rest buffer nodes.
@@ -43,7 +42,7 @@ from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle,
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
-# Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
+# Sentence charts take 3 n^2 bytes; sentences that do not fit are scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20
 
 
@@ -53,8 +52,8 @@ class NederhofCubic(Oracle):
     Args:
         strategy: which computations count.
         ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
-        drop_non_critical: where the gold tree is projective, leave out the buffer nodes that critical_nodes.py does not keep.
-        share_chart: elsewhere, compute the constituents inside the buffer once per sentence. Both off = from nothing.
+        drop_non_critical: for projective gold trees, leave out the buffer nodes that critical_nodes.py does not keep.
+        share_chart: for other trees, compute the constituents inside the buffer once per sentence. Without both: from nothing.
     """
 
     name: ClassVar[str] = "nederhof_cubic"
@@ -88,7 +87,7 @@ class _BoundCubic(BoundOracle):
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
         if levels:
-            # Both rely on edges that are not gold weighing nothing.
+            # Both methods assume that edges which are not gold weigh 0.
             drop_non_critical = share_chart = False
         self.drops = trees.projective & trees.whole if drop_non_critical else np.zeros(len(trees), np.bool_)
         self.children = GoldChildren.of(trees)
@@ -128,7 +127,7 @@ def _score_batch(
     buffer_fronts,
     scores,
 ):
-    """Scores each applicable transition by the value of the configuration after it."""
+    """Score each applicable transition by the value of the configuration after it."""
     space = np.empty((3, 32, 32), scores.dtype)
     work = np.empty((5, 32), np.int16)
     table = np.empty(0, np.int32)
@@ -175,10 +174,10 @@ def _score_batch(
 
 @array_kernel()
 def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
-    """Value of a configuration by a chart over the stack and the buffer, or what critical_nodes.py keeps of it if ``drop``.
+    """Return the value of a configuration by a chart over the stack and the buffer, with ``drop`` without non-critical nodes.
 
-    ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart while the
-    call lasts.
+    ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart during the
+    call.
     """
     n = len(heads) - 1
     for p in range(k + 1):
@@ -192,7 +191,7 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
     among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
     value = best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
-        # The chart counts the gold edges between the nodes kept; all other ones inside the buffer can be made anyway.
+        # The chart counts the gold edges between the nodes kept; all others inside the buffer can be made in any case.
         value += children.edges_from[start + front] if front <= n else 0
         for x in range(len(buffer)):
             value -= position[heads[buffer[x]]] > k
@@ -205,9 +204,9 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
 
 @array_kernel()
 def _edges_between(edges, nodes, position):
-    """What ``weight`` reads, for positions in a chart instead of tokens; nodes: int32[size], the token at each position."""
+    """Return what ``weight`` reads for positions in a chart; ``nodes``: int32[size], the token at each position."""
     size = len(nodes)
-    if edges.ndim == 1:  # known when this is compiled
+    if edges.ndim == 1:  # decided when numba compiles
         head_at = np.full(size, -1, np.int32)  # -1: not in the chart
         for p in range(size):
             if edges[nodes[p]] >= 0:
@@ -222,10 +221,10 @@ def _edges_between(edges, nodes, position):
 
 @array_kernel()
 def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
-    """Table 2 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
+    """Return the best weight by Tables 2 and 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
-    A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
-    Its entries in ``half`` to the right are those of state S, so they exist from ``top`` on only.
+    A position below ``top`` has two states. State P is childless and needs no table: its right half is the node alone. Its
+    entries in ``half`` to the right are for state S, so they exist only from ``top`` on.
 
     Args:
         edges: what ``weight`` reads, by positions.

@@ -1,54 +1,54 @@
 """Optimal transitions for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
 
-For a stack a_0..a_k, nederhof_quadratic looks at every pair i < j once: a_j on top, a_i directly below it, what lay between
-reduced into a_j. In nederhof_linear, a_j looks only at those a_i below it where a choice is to be made. Truly linear: no table
-of (k + 1)^2 entries is kept or cleared.
+For a stack a_0..a_k, nederhof_quadratic visits every pair i < j once: a_j on top, a_i directly below it, the elements between
+them reduced into a_j. In nederhof_linear, a_j visits only those a_i below it where there is a choice. It is truly linear: no
+table of (k + 1)^2 entries is kept or cleared.
 
 Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes; O(n) per sentence to bind.
 
 The value of a configuration is the most gold edges that can still be made from a stack a_0..a_k and a buffer b..n. Two facts
-about projective gold trees make it cheap:
+about projective gold trees make it cheap to compute:
 
-* Edges inside the buffer can all be made, except those that one gives up on purpose; edges_inside(b) counts them.
-* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other, so they form a
-  chain from left to right whose stack children lie the lower the further right the chain node is. Between the stack
-  children of a chain node x and x itself, everything descends from x.
+* All edges inside the buffer can be made, except those given up for others; edges_inside(b) counts them.
+* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other. So they form a chain:
+  the further right a chain node is, the lower are its stack children. Everything between a chain node x and its stack children
+  descends from x.
 
-So a computation goes down the stack and up the chain at once. Its state is what tops the stack, and which chain node can
-still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i;
-the nodes before it have no stack child that is left, the nodes after it are untouched, so three cases remain:
+So a computation moves down the stack and up the chain at the same time. Its state is the top of the stack, and which chain node
+can still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i.
+The chain nodes before it have no stack children left, and the nodes after it are untouched. So three cases remain:
 
     FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
-    SPENT   chain(i) became a child of a stack element, giving up its own gold edge (cost 1); what is after it is fresh
-    GONE    so did the root of its component in the buffer (no cost now, but if the gold head of that root is on the
-            stack, it has one right child less)
+    SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1); the chain after it is fresh
+    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now, but if the gold head of that root
+            is on the stack, it has one right child less)
 
-The states, and the steps from them, are (value of the steps in brackets):
+The states and their steps (with the value of a step in brackets):
 
-    above(j), for FRESH, SPENT, GONE: a_j tops the stack and nothing of a_0..a_j has been reduced
+    above(j), for FRESH, SPENT, GONE: a_j is the top, and none of a_0..a_j has been reduced
         going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
         [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
-    under(j): chain(j) tops the stack, above a_0..a_j
+    under(j): chain(j) is the top, above a_0..a_j
         a_j becomes its left child [1 if gold]; or it, or the root of its component, becomes a right child of a_j
 
-where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer; once a_i
-is on top it takes them all, and nothing is lost thereby.
+where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer: once a_i is
+the top, it takes all of them without any loss.
 
-The quadratic algorithm lets a_j look at all i < j. The linear one skips (N19, Section 6), for a_j below which lie:
+In the quadratic algorithm, a_j visits all i < j. The linear one skips some (N19, Section 6):
 
-    lambda  no gold edges from a_j, nor at a_i: stop, a_j may as well be a child of a_i
-    w(i,j)  stop: the gold head is the last edge of a_j on its left
-    kappa   a_i with gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
-            if it takes a_i, then all of these, and continues with l
+    lambda  no gold edge joins a_j to a node below a_i, and a_i is not its gold child: stop, a_j may as well be a child of a_i
+    w(i,j)  a_i is the gold head of a_j: stop, since this is the last gold edge of a_j on its left
+    kappa   a_i has gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
+            if a_j takes a_i, it takes all of these too, and continues with l
 
-With it every level i is looked at for a bounded number of j. (Only the first j above i with gold edges below i and its
-gold head get there step by step; all others stop above, or jump to the lower end of an edge.)
+So every level i is visited for a bounded number of j: only the first j above i with gold edges below i, and the gold head of
+a_i, arrive step by step. All others stop above it, or jump to the lower end of an edge.
 
-Names here and in print: lowest[i], the least index joined to a_i by a gold edge, i if there is none below (lambda and kappa
-ask this); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 distinguish something else than the three cases
-here; FRESH is not its F. What is arranged otherwise than in the print: the table is filled from the top downwards, so no memo
-table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; ``under`` has one state for each level,
-so the paper's lambda', which skips states of score', is not needed.
+Names here and in the paper: lowest[i] is the least index joined to a_i by a gold edge, i if there is none below (for lambda and
+kappa); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 are not the three cases here; FRESH is not F.
+Departures from the paper: the table is filled from the top down, so no memo table of (k + 1)^2 entries has to be cleared;
+critical buffer nodes need not be found; ``under`` has one state for each level, so the paper's lambda', which skips states of
+score', is not needed.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle,
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
-# The state of chain(i); see above.
+# The state of chain(i).
 FRESH, SPENT, GONE = range(3)
 
-# No such computation. Sums of a few of these stay far from the bounds of int32.
+# The value of an impossible computation. Sums of a few of these stay far from the bounds of int32.
 IMPOSSIBLE = -(2**20)
 
 # Rows of working space, one entry per stack element.
@@ -74,7 +74,7 @@ _ROWS = _ABOVE + 3
 
 
 class NederhofQuadratic(Oracle):
-    """Every pair of stack elements, once."""
+    """Visits every pair of stack elements once."""
 
     name: ClassVar[str] = "nederhof_quadratic"
     needs_projective_gold: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class NederhofQuadratic(Oracle):
 
 
 class NederhofLinear(Oracle):
-    """Only the pairs of stack elements that matter; the oracle to train with on projective trees."""
+    """Visits only the pairs of stack elements that matter; the oracle to train with on projective trees."""
 
     name: ClassVar[str] = "nederhof_linear"
     needs_projective_gold: ClassVar[bool] = True
@@ -107,7 +107,7 @@ class BoundProjective(BoundOracle):
         self.children = GoldChildren.of(trees)
 
     def score_batch(self, query: Query) -> np.ndarray:
-        """As BoundOracle.score_batch; one compiled loop over the batch."""
+        """Score a batch in one compiled loop; see BoundOracle.score_batch()."""
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
@@ -120,9 +120,9 @@ class BoundProjective(BoundOracle):
 
 @array_kernel()
 def _describe_stack(heads, start, children, k, front, where, work):
-    """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
+    """Look up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
 
-    ``where`` maps a token to its place on the stack. It is never cleared: an entry holds if the stack agrees.
+    ``where`` maps a token to its place on the stack. It is never cleared: an entry is valid if the stack has the token there.
     """
     stack = work[_STACK]
     parent = work[_PARENT]
@@ -176,7 +176,7 @@ def _describe_stack(heads, start, children, k, front, where, work):
 
 @array_kernel()
 def _case_at(work, case, level, lower):
-    """What a case at one level is called at a lower one: another chain node, or another component, is fresh there."""
+    """Return what a case at one level becomes at a lower level, where another chain node or component is fresh."""
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
         return FRESH
     if case == GONE and work[_ROOT, lower] != work[_ROOT, level]:
@@ -186,14 +186,14 @@ def _case_at(work, case, level, lower):
 
 @array_kernel()
 def _becomes_child_of(work, i, case, value):
-    """What is above a_i became its child: a_i is on top, and takes its gold children from the buffer."""
+    """Record that the element above a_i became its child: a_i is the top, and takes its gold children from the buffer."""
     if value < 0:
         return
     value += work[_NCHILDREN, i]
     if case != FRESH:
         node = work[_STACK, i]
         if node <= work[_ANCHOR, i]:
-            # Nothing at or below the anchor has its gold head in this component.
+            # No element at or below the anchor has its gold head in this component.
             if case == GONE and node == work[_ANCHOR, i]:
                 value -= 1
             case = FRESH
@@ -204,9 +204,9 @@ def _becomes_child_of(work, i, case, value):
 
 @array_kernel()
 def _value(heads, start, children, k, front, closed_from, closed_to, skip, where, work):
-    """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
+    """Return the most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
 
-    Elements closed_from..closed_to take no left child. With ``skip`` O(k + m), without O(k^2 + m).
+    Elements closed_from..closed_to take no left child. O(k + m) with ``skip``, O(k^2 + m) without.
     """
     _describe_stack(heads, start, children, k, front, where, work)
     stack = work[_STACK]
@@ -275,7 +275,7 @@ def _value(heads, start, children, k, front, closed_from, closed_to, skip, where
 
 @array_kernel()
 def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
-    """Scores each applicable transition by the value of the configuration after it."""
+    """Score each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:

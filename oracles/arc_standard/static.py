@@ -1,20 +1,20 @@
-"""The static oracle: the one transition that a gold computation takes, for the first pass of training.
+"""The static oracle: the transition of a gold computation, for the first pass of training.
 
-Two gold computations matter (Nederhof 2019, Section 2). Both follow from the gold tree only:
+Two gold computations matter (Nederhof 2019, Section 2). Both depend only on the gold tree:
 
 * eager, under left_before_right, strict_left_before_right and any: attach as soon as possible. reduce_right if a_k is the
   gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of a_k and no gold child of a_k is left in the
   buffer; else shift. This is the canonical computation of arc-standard parsing.
-* lazy, under right_before_left: a node takes its left children after its right children. As eager, but reduce_right too
-  waits until no gold child of a_k is left in the buffer.
+* lazy, under right_before_left: a node takes its left children after its right children. The rules are the same, except that
+  reduce_right also waits until no gold child of a_k is left in the buffer.
 
 On the gold path the eager transition is the unique optimum under left_before_right, the lazy one under right_before_left.
 
-Off the gold path this oracle has NO claim to be optimal. It answers by the same rules, so its transition is always
-applicable and always the same; where the rules say shift and the buffer is empty, it answers reduce_left, which leads to
-the final configuration. Use it for gold computations, and any other oracle elsewhere.
+Off the gold path this oracle has NO claim to be optimal. It follows the same rules, and its transition is always applicable: if
+the rules say shift and the buffer is empty, it is reduce_left, which leads to the final configuration. Use it for gold
+computations, and another oracle elsewhere.
 
-Its scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 
 Complexity: O(1) per configuration, O(n) per sentence to bind.
 """

@@ -13,9 +13,9 @@ from oracles.tabular.weighted_parsing import ARC_STANDARD, ARC_STANDARD_STRICT
 class ArcStandardGrammar:
     """Shift-reduce parsing of Nederhof 2019, Table 1, with its three strategies (Section 2) or without one (any).
 
-    Strategies are restrictions relative to the configuration before the transition, so a transition hands them on to the
-    configuration after it as edges of weight -inf (for right_before_left those from the top after the reduction; the
-    print has its index before it).
+    A strategy restricts computations relative to the configuration before the transition. So a transition passes the
+    restriction on as edges of weight -inf in the configuration after it. (For right_before_left these are the edges from the
+    top after the reduction; the paper gives the index before it.)
     """
 
     def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> None:
@@ -24,11 +24,11 @@ class ArcStandardGrammar:
         self.grammar = ARC_STANDARD_STRICT if strict else ARC_STANDARD
 
     def terminals(self, configuration: Configuration) -> str:
-        """A p for each stack element below the top, an s for the top and each buffer node."""
+        """Return a p for each stack element below the top, and an s for the top and each buffer node."""
         return "p" * (len(configuration.stack) - 1) + "s" * (1 + len(configuration.buffer))
 
     def transitions(self, configuration: Configuration) -> Iterator[Transition]:
-        """shift, reduce_left, reduce_right, as far as applicable."""
+        """Yield shift, reduce_left and reduce_right where applicable."""
         stack, buffer = configuration.stack, configuration.buffer
         strategy = self.strategy
         strict = strategy is Strategy.STRICT_LEFT_BEFORE_RIGHT

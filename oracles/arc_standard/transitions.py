@@ -1,4 +1,4 @@
-"""Arc-standard's transitions and strategies as compiled code sees them: the configuration after a transition."""
+"""Arc-standard's transitions and strategies for compiled code: the configuration after a transition."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ CODES = {
 
 
 class AfterTransition(NamedTuple):
-    """The configuration after a transition, whose stack a_0..a_k is in the array that after_transition() changed.
+    """The configuration after a transition; its stack a_0..a_k is in the array that after_transition() changed.
 
     Attributes:
-        applicable: whether the transition could be taken; if not, the rest means nothing.
+        applicable: whether the transition could be taken; if not, the other fields mean nothing.
         k: the place of the top.
         front: the first token of the buffer.
         head, child: the edge that the transition makes; 0 and 0 if it makes none.
-        closed_from, closed_to: the strategy forbids the elements between these places, both included, more left children; no
-            element if ``closed_to`` is -1.
+        closed_from, closed_to: the strategy forbids more left children of the elements from the first to the second place,
+            inclusive; no element if ``closed_to`` is -1.
         top_takes_right: whether the strategy allows the top more right children.
     """
 
@@ -42,10 +42,10 @@ class AfterTransition(NamedTuple):
 
 @array_kernel()
 def after_transition(transition, strategy, stack, k, front, n):
-    """Takes a transition on ``stack`` (int32[> k + 1], a_0..a_k), and returns an AfterTransition.
+    """Take a transition on ``stack`` (int32[> k + 1], a_0..a_k), and return an AfterTransition.
 
-    The transitions of one configuration can be tried one after the other, in their order, on one array: shift writes above the
-    top, reduce_left writes nothing, and reduce_right is the last.
+    All transitions of one configuration can be tried in order on one array: shift writes above the top, reduce_left writes
+    nothing, and reduce_right is the last.
     """
     applicable = front <= n if transition == SHIFT else k >= (1 if transition == REDUCE_LEFT else 2)
     new_k, new_front = (k + 1, front + 1) if transition == SHIFT else (k - 1, front)

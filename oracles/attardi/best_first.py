@@ -1,6 +1,6 @@
 """The compiled best-first search of attardi_search; the algorithm is described in oracles.attardi.search.
 
-Its space holds what it has found so far: states, and in what order they are looked at.
+Its space holds the states found so far, and the order in which to visit them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import numpy as np
 from oracles.attardi.states import are_equal, flip, hash_of, normalise, read_window, recall, remember, sacrifice_cost
 from oracles.kernel_cache import array_kernel
 
-# Of a state that a search has found, int32 each: the cost of the way to it, the state before it, the next state in its bucket,
-# the cost of the sacrifices to be tried next (0: the shift), a lower bound of the loss from here, its place in the hash
-# table, the front of its buffer, and its status.
+# The fields of a state, int32 each: the cost of the path to it, the state before it, the next state in its bucket, the cost of
+# the sacrifices to try next (0: the shift), a lower bound of the loss from here, its slot in the hash table, the front of its
+# buffer, and its status.
 COST, BEFORE, NEXT, STAGE, BOUND, SLOT, FRONT, STATUS = range(8)
 _FIELDS = 8
 
-# A state waits until it leaves its bucket; is open once its successors are being made; solved if its loss is known;
-# and replaced if a cheaper way to it was found.
+# A state is WAITING until it leaves its bucket; OPEN once its successors are being made; SOLVED if its loss is known; and
+# REPLACED if a cheaper path to it was found.
 WAITING, OPEN, SOLVED, REPLACED = range(4)
 
 _FIRST_CAPACITY = 256
@@ -25,8 +25,8 @@ _FIRST_CAPACITY = 256
 
 @array_kernel()
 def new_space(width, longest, degree):
-    """Working space of searches: words of the states, their fields, a hash table of state number + 1, the buckets' two ends,
-    and three windows."""
+    """Make working space of searches: words of the states, their fields, a hash table of state number + 1, the two ends of each
+    bucket, and three windows."""
     words = np.empty(_FIRST_CAPACITY * width, np.int64)
     states = np.empty((_FIRST_CAPACITY, _FIELDS), np.int32)
     slots = np.zeros(4 * _FIRST_CAPACITY, np.int32)
@@ -36,7 +36,7 @@ def new_space(width, longest, degree):
 
 @array_kernel()
 def _find(words, slots, width, base):
-    """The slot of the state whose words begin at ``base``, or a free one where it belongs."""
+    """Return the slot of the state whose words begin at ``base``, or a free slot to put it in."""
     slot = hash_of(words, base, width) & (len(slots) - 1)
     while slots[slot] != 0 and not are_equal(words, (slots[slot] - 1) * width, words, base, width):
         slot = (slot + 1) & (len(slots) - 1)
@@ -45,7 +45,7 @@ def _find(words, slots, width, base):
 
 @array_kernel()
 def grow(words, states, slots, count, width):
-    """Grows the workspace to twice as many states."""
+    """Copy the workspace into one for twice as many states."""
     more_words = np.empty(2 * len(words), np.int64)
     for w in range(count * width):
         more_words[w] = words[w]
@@ -63,7 +63,7 @@ def grow(words, states, slots, count, width):
 
 @array_kernel()
 def push(states, buckets, u, value, in_front):
-    """Puts a state into a bucket, in front of all that are there or after them."""
+    """Put a state into a bucket, at its front or its end."""
     first, last = buckets[value]
     if first < 0:
         states[u, NEXT] = -1
@@ -79,10 +79,10 @@ def push(states, buckets, u, value, in_front):
 
 @array_kernel()
 def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
-    """Adds the normalised state whose words are at place u, unless it is known at no more cost; its loss is at least ``least``.
+    """Add the normalised state whose words are at place u, unless known at this cost or less; its loss is at least ``least``.
 
     Returns:
-        Whether it was added, and its bucket: -1 if it ends the search, as its loss is known and nothing can be cheaper.
+        Whether it was added, and its bucket; -1 if it ends the search, since its loss is known and no state can be cheaper.
     """
     words, states, slots, buckets, _ = space
     base = u * width
@@ -117,17 +117,18 @@ def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
 
 
 def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states):
-    """The least number of alive gold edges lost from the configuration in the first words of ``space``; see least_loss.
+    """Return the least number of alive gold edges lost from the configuration in the first words of ``space``.
 
     Args:
-        space: see new_space.
-        guide: another space, and what _losses_of_buffers says, for the bounds of a guided search; None: do without them.
+        tree, degree, memo, s, width, front, lower, upper, max_states: see least_loss().
+        space: see new_space().
+        guide: another space and the result of _losses_of_buffers(), for the bounds of a guided search; None: unguided.
 
     Returns:
-        The loss, -1 if max_states were not enough; the space and the guide, which may have grown; and how often a state was
-        expanded.
+        The loss, -1 if it needs more than ``max_states``; the space and the guide, which may have grown; and how many states
+        were expanded.
     """
-    guiding = guide  # numba leaves out what is done unless an argument is None, if that argument stays what it is
+    guiding = guide  # numba omits branches on ``guide is None`` only if the argument is never assigned to
     words, states, slots, buckets, windows = space
     heads, last_child, sibling = tree
     n = len(heads) - 1
@@ -174,12 +175,12 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
         stage = states[u, STAGE]
         states[u, STATUS] = OPEN
         if stage == 0:
-            # A sacrifice costs at least 1, so all of them wait while the shift, pushed in front, goes first.
+            # A sacrifice costs at least 1, so sacrifices wait, and the shift, pushed in front, goes first.
             next_stage = 1
             size = 0
             if front <= n:
                 costs[0] = 0
-                window[0] = front + 1  # the bit to be set
+                window[0] = front + 1  # the bit that a shift sets
                 size = 1
         else:
             next_stage = n + 1
@@ -224,7 +225,7 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
         remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]) + 1)
         u = states[u, BEFORE]
     for u in range(count):
-        # What could be reached at that cost loses at least the rest.
+        # A state reached at some cost loses at least the rest of the loss.
         if states[u, STATUS] == OPEN and loss - states[u, COST] > states[u, BOUND]:
             remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]))
         slots[states[u, SLOT]] = 0
@@ -232,24 +233,24 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     return np.int64(-1) if refused else loss, space, guiding, taken
 
 
-# Compiled twice, for the one calls the other: a function that called itself, if only for arguments of other types, crashed when
-# numba (0.68) loaded it from disk.
+# Compiled twice, because one calls the other: a function that calls itself, even with other argument types, crashes when numba
+# (0.68) loads it from disk.
 _guided_search = array_kernel()(_search)
 _unguided_search = array_kernel()(_search)
 
 
 @array_kernel()
 def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_states):
-    """What is lost at least of the edges among stack nodes, and of those in the buffer.
+    """Return a lower bound of a configuration's loss: the least loss among its stack nodes plus the least loss in its buffer.
 
     Args:
         words, base, front: the configuration.
-        guide: a space, which is written to, and what _losses_of_buffers says.
+        guide: a space, which is written to, and the result of _losses_of_buffers().
 
     Returns:
-        The sum of both; the guide; and how often a state was expanded.
+        The bound; the guide; and how many states were expanded.
     """
-    space, of_buffers = guide
+    space, buffer_losses = guide
     n = len(tree[0]) - 1
     stack = space[0]
     for w in range(width):
@@ -259,24 +260,24 @@ def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_
         flip(stack, 0, n + 1)
     nothing, most = np.int64(0), np.int64(n + 1)
     loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, n + 1, nothing, most, max_states)
-    return max(loss, nothing) + of_buffers[front], (space, of_buffers), expanded
+    return max(loss, nothing) + buffer_losses[front], (space, buffer_losses), expanded
 
 
 @array_kernel()
 def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
-    """Lower bounds of the loss of configurations with nothing but 0 on the stack: with a token more nothing less is lost.
+    """Return lower bounds of the loss of all buffers, with only 0 on the stack.
 
-    So for each number of edges the last buffer that loses as many is looked for by bisection.
+    A longer buffer never loses less. So for each number of edges, bisection finds the last front whose buffer loses as many.
 
     Returns:
-        int64[n + 2] by the front of the buffer, from ``front`` on; the space; and how often a state was expanded.
+        int64[n + 2] by the front of the buffer, from ``front`` on; the space; and how many states were expanded.
     """
     n = len(tree[0]) - 1
     losses = np.zeros(n + 2, np.int64)
     expanded = 0
-    end = n + 1  # no buffer from here on loses as many edges
+    end = n + 1  # buffers from here on lose fewer edges
     for lost in range(1, n + 1):
-        begin = front - 1  # those up to here do
+        begin = front - 1  # buffers up to here lose as many
         while end - begin > 1:
             middle = (begin + end) // 2
             words = space[0]
@@ -301,7 +302,7 @@ def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
 
 @array_kernel()
 def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguided, max_states):
-    """The least number of alive gold edges lost from the configuration in the first words of the first space.
+    """Return the least number of alive gold edges lost from the configuration in the first words of the first space.
 
     Args:
         tree: heads, last_child, sibling of the sentence, int32[n + 1] each.
@@ -309,17 +310,17 @@ def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguid
         memo: see oracles.attardi.states.
         s: the number of the sentence.
         width: words of a configuration.
-        spaces: two of new_space.
+        spaces: two results of new_space().
         front: the front of the buffer.
-        lower, upper: what the loss is known to be at least and at most.
-        unguided: how many states a search may find, beside two for each token, before it begins again, guided.
+        lower, upper: bounds of the loss.
+        unguided: how many states a search may find, besides two for each token, before it begins again, guided.
         max_states: how many states a search may find.
 
     Returns:
-        The loss, -1 if that was not enough; the spaces, which may have grown; and how often a state was expanded.
+        The loss, -1 if it needs more than ``max_states``; the spaces, which may have grown; and how many states were expanded.
     """
     space, other_space = spaces
-    most = unguided + 2 * len(tree[0])  # there and back without a loss is not a long search
+    most = unguided + 2 * len(tree[0])  # a computation without loss finds about two states for each token
     loss = np.int64(-1)
     expanded = 0
     start = space[0][:width].copy()
@@ -327,10 +328,10 @@ def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguid
         first = min(most, max_states)
         loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, front, lower, upper, first)
     if loss < 0 and (unguided == 0 or max_states > most):
-        of_buffers, space, taken = _losses_of_buffers(tree, degree, memo, s, width, space, front, most)
+        buffer_losses, space, taken = _losses_of_buffers(tree, degree, memo, s, width, space, front, most)
         expanded += taken
         space[0][:width] = start
-        guide = other_space, of_buffers
+        guide = other_space, buffer_losses
         loss, space, guide, taken = _guided_search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states)
         expanded += taken
         other_space = guide[0]

@@ -1,44 +1,43 @@
 """Exact optimal transitions of Attardi's system for any gold tree and any degree, by best-first search.
 
-Not in the literature that we know: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular oracle for degree 2 and gold
-trees that the system can parse (oracles.attardi.tabular), polynomial but of high degree.
+We know of no such oracle in the literature: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular oracle for degree 2 and
+gold trees that the system can parse (oracles.attardi.tabular), polynomial but of high degree.
 
 A gold edge is alive while both its ends are on the stack or in the buffer. The score of a transition is
 
     [its own edge is gold] + alive edges after it - loss(configuration after it)
 
-where loss is the least number of alive edges that any computation fails to make from there. It is found by a search over
-configurations, in the order of the cost of the way to them:
+where loss is the least number of alive edges that any computation from there fails to make. It is found by a search over
+configurations, in the order of the cost of the path to them:
 
-1. A configuration is normalised (oracles.attardi.states): what can be removed at no loss is removed.
-2. Its successors, normalised too, are the shift, at no cost, and the sacrifice of each node x != 0 at depth 0..D, whose cost
-   is the alive gold children of x + [its own edge is alive, but x cannot go to its gold head now]; always at least 1.
-3. They wait in buckets by cost + a lower bound of the loss from there (A*). Sacrifices are made when the search comes
-   to their cost, not before, and those that have waited the longest come first: what a wrong transition buried lies near. A
-   state that is known at no more cost is not added again. The search ends in the final configuration, or in one of known loss.
-4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the best way, and of the others
-   that were expanded the lower bound that the search has shown: loss of the first - cost of the way (Koenig and Likhachev 2005,
-   adaptive A*). Along a computation, most configurations are answered from it.
+1. A configuration is normalised (oracles.attardi.states): all nodes are removed that can be removed without loss.
+2. Its successors, also normalised, are the shift, which costs nothing, and the sacrifice of each node x != 0 at depth 0..D. A
+   sacrifice costs the alive gold children of x + [its own edge is alive, but x cannot go to its gold head now], at least 1.
+3. Configurations wait in buckets by cost + a lower bound of their loss (A*). A sacrifice is made only when the search reaches
+   its cost; among equals, the one that has waited longest comes first, since a wrong transition buries nodes nearby. A state
+   is not added again unless at lower cost. The search ends in the final configuration, or in one of known loss.
+4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the best path. For all others
+   that were expanded it keeps the lower bound that the search has proved: loss of the first configuration - cost of the path
+   (adaptive A*, Koenig and Likhachev 2005). Along a computation, the memo answers for most configurations.
+5. A search that has found many states begins again, guided. The loss of a configuration is at least the loss among its stack
+   nodes without a buffer, plus the loss in its buffer without a stack: no edge is lost twice, and computations can continue
+   without nodes (see below). With D fixed, the first takes polynomial time: below the lowest removed node the stack is
+   unchanged, and above it at most D nodes are left. Without guidance, an error deep in the stack has a cost only after
+   everything above it is gone, after all other choices on the path.
 
-5. A search that has found many states begins again, guided: what is lost in a configuration is at least what is lost of the
-   edges among its stack nodes, were there no buffer, and of those in its buffer, were there no stack, since nothing is lost
-   twice and computations can do without nodes (see below). With D fixed, the first takes polynomial time: below the lowest
-   node that was removed the stack is as it was, and above it at most D nodes are left. Without guidance, what is wrong deep
-   in the stack is found to cost something only once all that lies above is gone, after every other choice on the way.
+Bounds of the loss L after a transition, from the loss L0 of the configuration before it:
 
-What bounds the loss L of the configurations after a transition, by that of the configuration before it, L0:
+* A removal of x: L <= L0, since every computation can continue without x; and L >= L0 - (alive edges of x).
+* The shift: L >= L0, since it costs nothing; and L <= L0 + the cost to sacrifice the shifted token at once.
 
-* A removal of x: L <= L0, for every computation can continue without x; and L >= L0 - (alive edges of x).
-* The shift: L >= L0, for it costs nothing; and L <= L0 + what it costs to sacrifice the shifted token at once.
+So if nothing more need be lost (L0 = 0), as along a correct computation of a tree that the system can parse, only the shift is
+searched.
 
-So where nothing more need be lost (L0 = 0), as on the way of a parser through a tree that the system can parse, only
-the shift is searched.
+Complexity: exponential at worst, in the number of edges that must be lost; experiments/system_oracles.py measures the time for
+the scores of a configuration along computations. A sentence that needs more than ``max_states`` is refused.
 
-Complexity: exponential at worst, in the number of edges that must be lost; experiments/system_oracles.py says what the scores
-of a configuration cost along computations. Past ``max_states`` the sentence is refused.
-
-Memory: the memo takes about 1 KB a token along one computation per sentence, at most ``max_bytes`` for all sentences,
-reserved when bound and taken as it is written. A search takes 60 bytes per state and 8 per 64 tokens, and gives them back.
+Memory: the memo takes about 1 KB per token along one computation per sentence, at most ``max_bytes`` for all sentences; it is
+reserved by bind() and taken when written. A search takes 60 bytes per state and 8 per 64 tokens, and frees them.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ MAX_STATES = 2**20
 UNGUIDED_STATES = 2**6  # see BoundSearch
 MAX_BYTES = 2**30
 
-# The memo of a batch never needs more: a step for every token, and room for some hard sentences.
+# The most memory for the memo of a batch: a step for every token, and space for some hard sentences.
 _MEMO_BYTES_PER_TOKEN = 2**14
 _MEMO_BYTES_OF_HARD_SENTENCES = 2**24
 
@@ -71,7 +70,7 @@ class AttardiSearch(AttardiOracle):
         strategy: any, the only one.
         degree: D, 1 to 9.
         max_states: how many states one search may find before the sentence is refused.
-        max_bytes: how much memory the memo of all bound sentences may take; 0 = remember nothing.
+        max_bytes: the most memory for the memo of all bound sentences; 0: no memo.
 
     Raises:
         ValueError: an unknown strategy or degree, max_states below 1 or max_bytes below 0.
@@ -92,7 +91,7 @@ class AttardiSearch(AttardiOracle):
         super().__init__(strategy, degree)
         if max_states < 1 or max_bytes < 0:
             raise ValueError(
-                f"oracle {self.name}: max_states is at least 1 and max_bytes at least 0, not {max_states} and {max_bytes}"
+                f"oracle {self.name}: max_states must be at least 1 and max_bytes at least 0, not {max_states} and {max_bytes}"
             )
         self.max_states = max_states
         self.max_bytes = max_bytes
@@ -102,11 +101,11 @@ class AttardiSearch(AttardiOracle):
 
 
 class BoundSearch(BoundOracle):
-    """Remembers what it has found, so it answers one call at a time (threads wait for each other).
+    """Keeps a memo, so it answers one call at a time (threads wait for each other).
 
     Attributes:
-        unguided_states: how many states a search may find, beside two for each token, before it is guided.
-        expanded: how often a state was expanded since the trees were bound, for benchmarks.
+        unguided_states: how many states a search may find, besides two for each token, before it is guided.
+        expanded: how many states were expanded since the trees were bound, for benchmarks.
     """
 
     def __init__(self, trees: Trees, degree: int, max_states: int, max_bytes: int) -> None:
@@ -116,7 +115,7 @@ class BoundSearch(BoundOracle):
         self.max_states = max_states
         children = GoldChildren.of(trees)
         self.lists = children.last, children.previous
-        # Not touched here: the system hands out pages when they are first written to.
+        # Not touched here: the operating system provides pages when they are first written.
         wanted = _MEMO_BYTES_OF_HARD_SENTENCES + _MEMO_BYTES_PER_TOKEN * len(trees.heads)
         arena = np.empty(min(wanted, max_bytes) // np.dtype(np.int64).itemsize, np.int64)
         begins = np.zeros(len(trees), np.int64)
@@ -127,10 +126,10 @@ class BoundSearch(BoundOracle):
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
-        """As BoundOracle.score_batch.
+        """Score a batch; see BoundOracle.score_batch().
 
         Raises:
-            ValueError: a search found more than max_states; names the sentence.
+            ValueError: a search found more than ``max_states``; the message names the sentence.
         """
         trees = self.trees
         with self.lock:
@@ -157,7 +156,7 @@ class BoundSearch(BoundOracle):
 
 @array_kernel()
 def _alive_edges(heads, words, stack, k, front):
-    """How many gold edges have both ends on the stack or in the buffer; O(n)."""
+    """Return how many gold edges have both ends on the stack or in the buffer; O(n)."""
     alive = 0
     for d in range(1, k + 1):
         alive += is_present(words, 0, front, heads[stack[d]])
@@ -168,7 +167,7 @@ def _alive_edges(heads, words, stack, k, front):
 
 @array_kernel()
 def _cost_of_front(tree, degree, words, stack, k, front):
-    """How many alive gold edges are lost if the front of the buffer is shifted and sacrificed at once."""
+    """Return how many alive gold edges are lost if the front of the buffer is shifted and sacrificed at once."""
     heads, last_child, sibling = tree
     cost = count_alive_children(last_child, sibling, words, 0, front, front)
     if is_present(words, 0, front, heads[front]):
@@ -181,19 +180,19 @@ def _cost_of_front(tree, degree, words, stack, k, front):
 
 @array_kernel()
 def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, sentences, stacks, stack_sizes, buffer_fronts):
-    """Scores a batch of configurations; see BoundOracle.score_batch.
+    """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
         all_heads, offsets: the trees, see Trees.
         lists: ``last`` and ``previous`` of GoldChildren.
         degree: D.
         memo: see oracles.attardi.states.
-        unguided, max_states: see least_loss.
+        unguided, max_states: see least_loss().
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 
     Returns:
-        int16[batch, 1 + 2 * degree]; the row of the first configuration of which a search found more than max_states, or -1;
-        and how often a state was expanded.
+        The scores, int16[batch, 1 + 2 * degree]; the row of the first configuration whose search found more than
+        ``max_states``, or -1; and how many states were expanded.
     """
     scores = np.full((len(sentences), 1 + 2 * degree), NOT_APPLICABLE, np.int16)
     longest = 0
@@ -218,8 +217,8 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             flip(here, 0, stack[d])
         alive = _alive_edges(heads, here, stack, k, front)
 
-        # First the configuration itself, whose loss bounds the others: -2. Then the shift: -1. Then the removal of the node at
-        # each depth; that of the top, depth 0, is what all ra_d do.
+        # -2: the configuration itself, whose loss bounds the others. -1: the shift. d >= 0: the removal of the node at depth d;
+        # all ra_d remove the top, at depth 0.
         own = np.int64(0)
         for transition in range(-2, min(degree, k - 1) + 1):
             if (transition == -1 and front > n) or (transition == 0 and k == 0):

@@ -1,18 +1,17 @@
-"""Configurations as bit sets: what attardi_search reads of a configuration, does to one, and remembers of it.
+"""Configurations as bit sets for attardi_search: reading and changing them, and a memo of their losses.
 
-A configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer, since the stack
-ascends. Bit x < b says that node x is on the stack (bit 0 always, so no configuration is all zeros), bit b is set to mark
-where the buffer begins, and the bits above b are clear; b = n + 1 if the buffer is empty. So two configurations are the same
-iff their bits are: one comparison of one word for n <= 62, exact for any n.
+The stack ascends, so a configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer. Bit
+x < b is set if node x is on the stack (bit 0 always, so no configuration is all zeros), bit b marks where the buffer begins,
+and the bits above b are clear; b = n + 1 if the buffer is empty. So two configurations are equal if and only if their bits are:
+one comparison of one word for n <= 62.
 
-A node is *present* if it is on the stack or in the buffer, a gold edge *alive* if both its ends are: it can still be made.
-A configuration lies in ``words_of(n)`` consecutive entries of an int64 array, from ``base`` on.
+A node is *present* if it is on the stack or in the buffer. A gold edge is *alive* if both its ends are present: it can still be
+made. A configuration takes ``words_of(n)`` consecutive entries of an int64 array, from ``base`` on.
 
-Of a sentence, the memo keeps for configurations that a search met a bound of the least loss, or the loss itself.
-Each sentence has a hash table (open addressing, linear probing) of its own, in an arena that all share; a table that is half
-full moves into one of twice the size at the end of the arena. Where the arena ends, all sentences are forgotten at once: the
-tables that are in use come back soon, the others are not missed. What does not fit even then is not remembered.
-Forgetting costs time, never exactness.
+For configurations that a search of a sentence has met, the memo keeps a bound of the least loss, or the loss itself. Each
+sentence has its own hash table (open addressing, linear probing), in a common arena. A table that is half full moves to a table
+of twice the size at the end of the arena. When the arena is full, all tables are dropped: those in use soon come back. Entries
+that do not fit even then are not kept. Dropping tables costs time, but never exactness.
 
 An entry is the words of the configuration and one more: 2 * bound + [the bound is the least loss itself]. An entry whose first
 word is 0 is free.
@@ -24,7 +23,7 @@ import numpy as np
 
 from oracles.kernel_cache import array_kernel
 
-# The product of 32 bits and this fits in 63, so that nothing wraps around, compiled or not. Odd, its bits well mixed.
+# Its product with 32 bits fits in 63 bits, so nothing wraps around, compiled or not. It is odd, and its bits are well mixed.
 _MULTIPLIER = 0x5BD1E995
 _LOW_32 = 0xFFFFFFFF
 
@@ -33,36 +32,36 @@ _FIRST_CAPACITY = 16
 
 @array_kernel()
 def words_of(n):
-    """The words of a configuration of n tokens: bits 0..n+1."""
+    """Return the number of words of a configuration of n tokens: bits 0..n+1."""
     return (n + 1) // 64 + 1
 
 
 @array_kernel()
 def is_set(words, base, node):
-    """Whether the bit of the node is set."""
+    """Return whether the bit of the node is set."""
     return (words[base + (node >> 6)] >> (node & 63)) & 1 != 0
 
 
 @array_kernel()
 def flip(words, base, node):
-    """Sets the bit of the node, or clears it. To shift is to set bit b + 1: bit b now stands for the node on the stack."""
+    """Set or clear the bit of the node. A shift sets bit b + 1: bit b then means that node b is on the stack."""
     words[base + (node >> 6)] ^= np.int64(1) << (node & 63)
 
 
 @array_kernel()
 def is_present(words, base, front, node):
-    """Whether the node is on the stack or in the buffer; an unknown head, which is negative, is not."""
+    """Return whether the node is on the stack or in the buffer; False for an unknown head, which is negative."""
     return node >= front or (node >= 0 and is_set(words, base, node))
 
 
 @array_kernel()
 def below(words, base, node):
-    """The largest stack node smaller than this one, which is not 0."""
+    """Return the largest stack node smaller than this one, which must not be 0."""
     node -= 1
     while True:
         word = words[base + (node >> 6)] << (63 - (node & 63))
         if word != 0:
-            while word > 0:  # until the highest bit is set, which is the sign
+            while word > 0:  # until the highest bit, the sign, is set
                 word <<= 1
                 node -= 1
             return node
@@ -71,7 +70,7 @@ def below(words, base, node):
 
 @array_kernel()
 def read_window(words, base, front, degree, window):
-    """Writes the nodes at depths 0..degree into ``window`` (int64[degree + 1]); returns how many there are."""
+    """Write the nodes at depths 0..degree into ``window`` (int64[degree + 1]); return how many there are."""
     node = front
     for d in range(degree + 1):
         node = below(words, base, node)
@@ -83,7 +82,7 @@ def read_window(words, base, front, degree, window):
 
 @array_kernel()
 def has_alive_children(last_child, sibling, words, base, front, node):
-    """Whether an alive gold edge leads from the node to a child."""
+    """Return whether the node has an alive gold child."""
     child = last_child[node]
     while child != 0:
         if is_present(words, base, front, child):
@@ -94,7 +93,7 @@ def has_alive_children(last_child, sibling, words, base, front, node):
 
 @array_kernel()
 def count_alive_children(last_child, sibling, words, base, front, node):
-    """How many alive gold edges lead from the node to a child."""
+    """Return how many alive gold children the node has."""
     count = 0
     child = last_child[node]
     while child != 0:
@@ -105,7 +104,7 @@ def count_alive_children(last_child, sibling, words, base, front, node):
 
 @array_kernel()
 def is_attachable(head, d, window, size):
-    """Whether the node at depth d can become a child of ``head`` in one transition."""
+    """Return whether the node at depth d can become a child of ``head`` in one transition."""
     if d > 0:
         return head == window[0]
     e = 1
@@ -116,11 +115,11 @@ def is_attachable(head, d, window, size):
 
 @array_kernel()
 def normalise(heads, last_child, sibling, degree, words, base, front, window):
-    """Removes, in place, what can be removed at no loss, until there is no such node.
+    """Remove nodes, in place, until none can be removed without loss.
 
-    That is a node x != 0 at depth 0..degree without alive gold children that can become a child of its gold head at once, or
-    whose own edge is not alive. To remove it never does harm: every computation can continue without x, the other nodes only
-    come nearer to each other, and a node that would have become a child of x can go elsewhere at no loss.
+    A node x != 0 at depth 0..degree without alive gold children can be removed without loss if it can become a child of its
+    gold head at once, or if its own edge is not alive. Every computation can continue without x: the other nodes come nearer to
+    each other, and a node that would have become a child of x can go elsewhere without loss.
 
     Args:
         heads: int32[n + 1].
@@ -130,7 +129,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
         window: int64[degree + 1], working space.
 
     Returns:
-        How many nodes are in the window; ``window`` holds the nodes at depths 0..degree of the result.
+        The number of nodes in the window; ``window`` holds the nodes at depths 0..degree of the result.
     """
     size = read_window(words, base, front, degree, window)
     d = 0
@@ -150,7 +149,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
 @array_kernel()
 def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d):
-    """How many alive gold edges are lost if the node at depth d is removed now, in the best way. At least 1 if normalised."""
+    """Return how many alive gold edges are lost if the node at depth d is removed in the best way; >= 1 if normalised."""
     node = window[d]
     head = heads[node]
     cost = count_alive_children(last_child, sibling, words, base, front, node)
@@ -161,14 +160,14 @@ def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size,
 
 @array_kernel()
 def _mix(mixed, part):
-    """Takes 32 more bits into a hash of 32 bits."""
+    """Mix 32 more bits into a hash of 32 bits."""
     product = (mixed ^ part) * _MULTIPLIER
     return (product ^ (product >> 32)) & _LOW_32
 
 
 @array_kernel()
 def hash_of(words, base, width):
-    """A hash of a configuration, of which the lowest bits are as good as any."""
+    """Return a hash of a configuration whose lowest bits are well mixed."""
     mixed = np.int64(_LOW_32)
     for w in range(base, base + width):
         mixed = _mix(_mix(mixed, words[w] & _LOW_32), (words[w] >> 32) & _LOW_32)
@@ -177,7 +176,7 @@ def hash_of(words, base, width):
 
 @array_kernel()
 def are_equal(a, a_base, b, b_base, width):
-    """Whether two configurations are the same."""
+    """Return whether two configurations are equal."""
     w = 0
     while w < width and a[a_base + w] == b[b_base + w]:
         w += 1
@@ -186,7 +185,7 @@ def are_equal(a, a_base, b, b_base, width):
 
 @array_kernel()
 def _find(arena, begin, capacity, stride, words, base):
-    """Where in the arena the entry of the configuration is, or a free one where it belongs."""
+    """Return where the entry of the configuration is in the arena, or a free entry to put it in."""
     slot = hash_of(words, base, stride - 1) & (capacity - 1)
     while True:
         entry = begin + slot * stride
@@ -197,7 +196,7 @@ def _find(arena, begin, capacity, stride, words, base):
 
 @array_kernel()
 def recall(memo, s, width, words, base):
-    """What is known of the configuration of sentence s: 2 * bound + [it is the loss]; 0 if nothing is."""
+    """Return what the memo has about a configuration of sentence s: 2 * bound + [it is the loss]; 0 if nothing."""
     arena, begins, capacities, _, _ = memo
     if capacities[s] == 0:
         return np.int64(0)
@@ -207,7 +206,7 @@ def recall(memo, s, width, words, base):
 
 @array_kernel()
 def remember(memo, s, width, words, base, known):
-    """Stores what is known of the configuration, if it is more than before."""
+    """Store 2 * bound + [it is the loss] of a configuration, unless the memo has a higher number."""
     arena, begins, capacities, counts, _ = memo
     if 2 * counts[s] >= capacities[s] and not _grow(memo, s, width + 1):
         return
@@ -223,7 +222,7 @@ def remember(memo, s, width, words, base, known):
 
 @array_kernel()
 def _grow(memo, s, stride):
-    """Gives the sentence a table of twice the size, or the first one; returns False if there is no room for it."""
+    """Give the sentence a table of twice the size, or its first one; return False if there is no space for it."""
     arena, begins, capacities, counts, end = memo
     capacity = max(_FIRST_CAPACITY, 2 * capacities[s])
     if end[0] + capacity * stride > len(arena):

@@ -1,21 +1,21 @@
-"""The static oracle of Attardi's system: the one transition that a gold computation takes, for the first pass of training.
+"""The static oracle of Attardi's system: the transition of a gold computation, for the first pass of training.
 
-The canonical computation attaches as soon as possible, the nearest first, and shifts otherwise: a node that has all its gold
-children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order), and if there is no such node
-the next token is pushed. If the system can parse a tree at all, this parses it.
+The canonical computation attaches as soon as possible, the nearest nodes first, and shifts otherwise. A node that has all its
+gold children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order); if there is no such node, the
+next token is pushed. This parses every tree that the system can parse.
 
-A tree that the system cannot parse is not refused, for the first pass needs a computation of every sentence: it is replaced,
-when it is bound, by one that the system can parse and that has as many gold edges as possible, the one made by attardi_search
-from the start, its best transition first in the same order (attachments, the nearest first, then shift). The canonical
-computation of that tree is this very computation: each attachment is optimal as soon as it can be made.
+A tree that the system cannot parse is not refused, because the first pass needs a computation of every sentence. bind()
+replaces it by a tree that the system can parse, with as many gold edges as possible. attardi_search makes this tree from the
+start; among its best transitions, the first in the same order is taken (attachments, the nearest first, then shift). This
+computation is the canonical computation of the new tree, because each attachment is optimal as soon as it can be made.
 
-Off the path of the canonical computation this oracle has NO claim to be optimal. It answers by the same rule, so its transition
-is always applicable and always the same; where the rule says shift and the buffer is empty, it answers ra_1, which leads to the
-final configuration. Use it for gold computations, and attardi_search elsewhere.
+Off the path of the canonical computation this oracle has NO claim to be optimal. It follows the same rules, and its transition
+is always applicable: if the rules say shift and the buffer is empty, it is ra_1, which leads to the final configuration. Use it
+for gold computations, and attardi_search elsewhere.
 
-Its scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 
-Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a search where the system cannot
+Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a search if the system cannot
 parse its tree.
 """
 
@@ -55,10 +55,10 @@ class _BoundAttardiStatic(BoundOracle):
 
 
 def nearest_parseable(trees: Trees, degree: int) -> Trees:
-    """The same trees, but for each that the system cannot parse, a parseable one with as many of its edges as possible.
+    """Return the trees; replace those that the system cannot parse by parseable trees with as many of their edges as possible.
 
     Raises:
-        ValueError: attardi_search cannot score a configuration of such a tree within its max_states; names the sentence.
+        ValueError: attardi_search needs more than ``max_states`` for such a tree; the message names the sentence.
     """
     beyond = np.flatnonzero(~parseable(trees, degree))
     if not len(beyond):
@@ -71,7 +71,7 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
 
 
 def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
-    """int32[n + 1]: the heads that the best computation of sentence s makes, attachments first, the nearest first."""
+    """Return int32[n + 1], the heads made by the best computation of sentence s, attachments first, the nearest first."""
     order = np.array([*(transition for d in range(1, degree + 1) for transition in (2 * d, 2 * d - 1)), 0])
     heads = np.full(n + 1, ROOT_HEAD, np.int32)
     stack, front = [0], 1
@@ -91,7 +91,7 @@ def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
 
 @array_kernel()
 def _is_complete(heads, start, last_child, stack, k, front, node):
-    """Whether no gold child of the node is on the stack or in the buffer."""
+    """Return whether no gold child of the node is on the stack or in the buffer."""
     d = 1
     while d <= k and heads[start + stack[d]] != node:
         d += 1
@@ -109,7 +109,7 @@ def _score_batch(heads, offsets, last_child, degree, sentences, stacks, stack_si
         stack = stacks[row]
         top = stack[k]
         chosen = 0 if front <= n else 1
-        for d in range(min(degree, k), 0, -1):  # the nearest comes last, and stays
+        for d in range(min(degree, k), 0, -1):  # the nearest comes last, and wins
             below = stack[k - d]
             scores[row, 2 * d - 1] = 0
             if heads[start + top] == below and _is_complete(heads, start, last_child, stack, k, front, top):

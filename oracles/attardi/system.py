@@ -1,17 +1,17 @@
-"""Attardi's transition system, as its oracles see it: arc-standard with arcs between the top and what lies deeper.
+"""Attardi's transition system: arc-standard with arcs between the top and deeper elements; and the base class of its oracles.
 
 A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. The
-transitions of degree D, in their order, are
+transitions of degree D, in order:
 
 * sh (shift): pushes b. Applicable if the buffer is not empty.
 * for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
   la_d: the element at depth d becomes a child of the top and is removed. Applicable if there is one and it is not 0.
 
 D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is the system of Gómez-Rodríguez, Sartorio and Satta
-2014, Section 2, without the transitions of Attardi 2006 that reach deeper, and UDPipe's link2.
+2014, Section 2, which omits the deeper transitions of Attardi 2006, and UDPipe's link2.
 
-Attaching as soon as possible parses a tree iff the system can parse it at all: a node that is complete and can go to its head
-never does better to wait.
+Attaching as soon as possible parses every tree that the system can parse: a complete node that can go to its head never gains
+by waiting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_DEGREE = 9
 
 
 class AttardiOracle(Oracle):
-    """What the oracles of Attardi's system share.
+    """The base class of the oracles of Attardi's system.
 
     Args:
         strategy: any, the only one.
@@ -54,11 +54,11 @@ class AttardiOracle(Oracle):
 
 
 class UnparseableGoldError(ValueError):
-    """Attardi's system cannot parse a gold tree, and the oracle is only exact for those that it can."""
+    """Attardi's system cannot parse a gold tree, and the oracle is exact only for trees that it can parse."""
 
 
 def parseable(trees: Trees, degree: int) -> np.ndarray:
-    """bool[sentences]: whether Attardi's system of that degree can make the whole tree."""
+    """Return bool[sentences], whether Attardi's system of that degree can make the whole tree."""
     children = GoldChildren.of(trees)
     return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
 
@@ -78,5 +78,5 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree):
         for front in range(2, n + 2):
             flip(words, 0, front)
             left = normalise(heads, last_child, sibling, degree, words, 0, front, window)
-        able[s] = left == 1  # no edge is ever lost on the way, so a node that is left waits for another out of reach
+        able[s] = left == 1  # no edge was lost, so a node that is left waits for a node that it cannot reach
     return able

@@ -1,21 +1,21 @@
 """The tabular oracle of Attardi's system of degree 2: Gómez-Rodríguez, Sartorio and Satta 2014, Algorithm 1, corrected.
 
-For gold trees that the system can parse; the slow reference implementation, in plain Python. A fragment [h1, h2 h3] of the
-table covers part of the nodes g = stack + reduced buffer; its computations begin with h1 on top of the stack and end with
-h2 h3 on top of what lay there. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that go to another
-head than their gold head. Two that fit together, [h1, h2 h3] over i..k and [h3, h4 h5] over k..j, make one over i..j and one of
-the four reductions of h2, h4, h5, the uppermost three.
+This is the slow reference implementation, in plain Python, for gold trees that the system can parse. A fragment [h1, h2 h3] of
+the table covers part of the nodes g = stack + reduced buffer; its computations begin with h1 on top of the stack and end with
+h2 h3 on top of the stack elements below h1. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that get
+another head than their gold head. Fragments [h1, h2 h3] over i..k and [h3, h4 h5] over k..j, together with one of the four
+reductions of the uppermost three elements h2, h4, h5, make a fragment over i..j.
 
-The buffer is reduced first: of the gold subtree of a buffer node only the node itself is kept where nothing in it
+The buffer is reduced first: from the gold subtree of a buffer node only the node itself is kept if nothing in the subtree
 depends on the stack. The loss of a configuration is the number of its nodes that cannot get their gold head: T[0,N] at the end,
-and the nodes that the reduction dropped although their gold head is gone.
+plus the nodes that the reduction dropped although their gold head is gone.
 
-Corrections of the print, which is wrong in 19 of 2,301 configurations of small sentences:
+Corrections of the paper, whose algorithm is wrong in 19 of 2,301 configurations of small sentences:
 
-* E9. A buffer node may come on top of any node that precedes it, not only of the one next to it, and fragments are split
-  after the first node or anywhere in the buffer.
-* E10. Dropped nodes whose gold head has been removed already are lost and have to be counted.
-* E11. Nothing is dropped that has its gold head on the stack.
+* E9. A buffer node may come on top of any node that precedes it, not only its neighbour, and fragments are split after the
+  first node or anywhere in the buffer.
+* E10. Dropped nodes whose gold head is already removed are lost, and must be counted.
+* E11. Nodes whose gold head is on the stack are not dropped.
 
 Complexity: O(|s|^3 |g|^2 |r| + |g|^4 |r|^4), s = the stack and r = the reduced buffer; O(n^8) at worst.
 """
@@ -32,13 +32,13 @@ from oracles.attardi.system import AttardiOracle, UnparseableGoldError, parseabl
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
-_BOTTOM = -1  # what lies below 0, $ in print: neither head nor child
+_BOTTOM = -1  # below node 0, $ in the paper: neither head nor child
 
 Fragments = dict[tuple[int, int, int], int]  # (h1, h2, h3) -> least loss
 
 
 class AttardiTabular(AttardiOracle):
-    """The first exact oracle for Attardi's system; for comparison, attardi_search is for use."""
+    """The first exact oracle for Attardi's system, for comparison; use attardi_search."""
 
     name: ClassVar[str] = "attardi_tabular"
     needs_parseable_gold: ClassVar[bool] = True
@@ -78,17 +78,17 @@ class _BoundAttardiTabular(BoundOracle):
 
 
 def _value_of_arc(heads: list[int], stack: list[int], front: int, head: int, child: int) -> int:
-    """The most gold edges that can be made if ``child`` goes to ``head`` now, this edge included."""
+    """Return the most gold edges that can be made if ``child`` goes to ``head`` now, including this edge."""
     return (heads[child] == head) + _value(heads, [node for node in stack if node != child], front)
 
 
 def _value(heads: list[int], stack: list[int], front: int) -> int:
-    """The most gold edges that can still be made: the nodes that want a head, less the loss."""
+    """Return the most gold edges that can still be made: the number of nodes that still need a head, minus the loss."""
     return len(stack) - 1 + len(heads) - front - _loss(heads, stack, front)
 
 
 def _loss(heads: list[int], stack: list[int], front: int) -> int:
-    """How many nodes of the configuration cannot get their gold head."""
+    """Return how many nodes of the configuration cannot get their gold head."""
     kept = _reduced_buffer(heads, stack, front)
     present = {*stack, *range(front, len(heads))}
     dropped = set(range(front, len(heads))) - set(kept)
@@ -96,7 +96,7 @@ def _loss(heads: list[int], stack: list[int], front: int) -> int:
 
 
 def _reduced_buffer(heads: list[int], stack: list[int], front: int) -> list[int]:
-    """The buffer nodes that stand for their subtrees, and those whose subtree cannot be reduced."""
+    """Return the buffer nodes that remain when reducible subtrees are replaced by their roots."""
     kept = list(range(front, len(heads)))
     for root in range(front, len(heads)):
         if root not in kept:
@@ -119,7 +119,7 @@ def _descends(heads: list[int], node: int, root: int) -> bool:
 
 
 def _loss_of_fragments(heads: list[int], stack: Sequence[int], buffer: Sequence[int]) -> int:
-    """T[0,N][$, $ 0]."""
+    """Return T[0,N][$, $ 0]."""
     g = [*stack, *buffer]
     bottom, size = len(stack), len(g)
     in_buffer = set(buffer)

@@ -1,10 +1,9 @@
 """Exact optimal transitions of arc-hybrid and arc-eager for any gold tree, in amortised O(n^2) per transition: stack rows.
 
-Not in the literature that we know. What was popped leaves no trace in a configuration of these systems, so its value, the most
-gold edges that can still be made, is that of its stack s_0..s_d and of its buffer y+1..n: V_d[y]. Between the time when c is
-pushed on s_d and the time when it is popped, with the front going from c + 1 to z + 1, the tokens c+1..z become a right half of
-c and a left half of z + 1. Both depend on the sentence alone, and are joined in its chart (w(h,d) = 1 if h is the gold head of
-d, else 0):
+We know of no such algorithm in the literature. Popped tokens leave no trace in a configuration of these systems. So its value,
+the most gold edges that can still be made, depends only on its stack s_0..s_d and its buffer y+1..n: V_d[y]. After c is pushed
+on s_d and before it is popped, the front moves from c + 1 to z + 1, and the tokens c+1..z become a right half of c and a left
+half of z + 1. Both depend only on the sentence, and its chart joins them (w(h,d) = 1 if h is the gold head of d, else 0):
 
     R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
     IL[i,j]  the same, headed by j, with the edge from j to i, and i without left children
@@ -12,24 +11,24 @@ d, else 0):
     G[c,z]   most gold edges within c..z+1, those below c and those below z+1: IL[c,z+1] - w(z+1,c); R[c,n] if z = n
     P[c,z]   the same with the edge from z + 1 to c: IL[c,z+1]; none if z = n
 
-From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed, and popped when the front is z + 1 (T):
+From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed next, and popped when the front is z + 1 (T):
 
     V_d[y] = max( D_d[y], max over z > y: T_d[y+1,z] + V_d[z] )
     D_0[n] = 0, D_0[y] = minus infinity for y < n
     T_d[c,z] = G[c,z] + max( w(s_d,c), w(z+1,c) )
 
-and D_d[y] - V_{d-1}[y], by system and by whether s_d is linked (has a head already, as the tops of arc-eager may):
+and D_d[y] - V_{d-1}[y] by system, and by whether s_d is linked (already has a head, which occurs in arc-eager):
 
                   arc_hybrid                       arc_eager                            nonmonotonic arc_eager
     linked        -                                0                                    max(0, w(y+1,s_d) - w(s_{d-1},s_d))
     not linked    max(w(s_{d-1},s_d), w(y+1,s_d))  w(y+1,s_d); y = n: w(s_{d-1},s_d)    as arc_hybrid
 
-where what asks for y + 1 counts only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for
-z < n, and D_1[y] for y < n keeps only what makes s_1 a child of y + 1.
+where terms with y + 1 count only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for z <
+n, and D_1[y] for y < n keeps only the term that makes s_1 a child of y + 1.
 
-V_d is a row. A transition changes only the top of the stack, so rows are kept by prefix; a shift needs one new row, O(m^2) for
-m tokens in the buffer, a pop none. As w(z+1,c) = 0 wherever s_d is the gold head of c, T is IL (R in the end), plus 1 where
-s_d is c's head: the row is one maximum of sums per column, over contiguous 16-bit integers. The scores, with y = b - 1:
+V_d is a row. A transition changes only the top of the stack, so rows are kept by prefix. A shift needs one new row, O(m^2) for
+m tokens in the buffer; a pop needs none. Since w(z+1,c) = 0 if s_d is the gold head of c, T is IL (R at the end), plus 1 if s_d
+is c's head. So each column of a row is one maximum of sums over contiguous 16-bit integers. The scores, with y = b - 1:
 
     M = max over z >= b: T_k[b,z] + V_k[z]
     arc_hybrid    shift M; left w(b,s_k) + V_{k-1}[y]; right w(s_{k-1},s_k) + V_{k-1}[y]
@@ -57,22 +56,21 @@ from oracles.trees import Trees
 
 MAX_BYTES = 2**30
 
-# The systems.
-ARC_HYBRID, ARC_EAGER, NONMONOTONIC = range(3)
+ARC_HYBRID, ARC_EAGER, NONMONOTONIC = range(3)  # systems
 _N_TRANSITIONS = (3, 5, 5)
 
-# arc_hybrid's transitions are the first three; its right is arc-eager's attach at any time, and stands where right stands.
+# Arc-hybrid has only the first three. Its right does what arc-eager's attach does, but has the column of right.
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
 
 
 class BoundStackRows(BoundOracle):
-    """Remembers rows, so it answers one call at a time (threads wait for each other).
+    """Keeps rows, so it answers one call at a time (threads wait for each other).
 
     Args:
         trees: the gold trees.
         system: ARC_HYBRID, ARC_EAGER or NONMONOTONIC.
-        single_root: whether the artificial root must get one child.
-        max_bytes: how much memory the rows and charts of all sentences may take.
+        single_root: whether the artificial root must get exactly one child.
+        max_bytes: the most memory for the rows and charts of all sentences.
     """
 
     def __init__(self, trees: Trees, system: int, single_root: bool, max_bytes: int = MAX_BYTES) -> None:
@@ -81,7 +79,7 @@ class BoundStackRows(BoundOracle):
         self.single_root = single_root
         sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
         self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
-        self.keys = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to, and if linked
+        self.keys = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row, and whether it is linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         longest = int(trees.lengths.max(initial=0))
         self.spare = tuple(  # working space of fill_chart
@@ -103,22 +101,22 @@ class BoundStackRows(BoundOracle):
 
 @kernel()
 def _row_of_stack(n):
-    """Entries of a row of V: columns 0..n+1 in full blocks."""
+    """Return the number of entries of a row of V: columns 0..n+1 in full blocks."""
     return row_width(n + 1)
 
 
 @kernel()
 def entries_of_sentence(n):
-    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth."""
+    """Return the number of entries of a sentence of n tokens in the arena: IL, R[c, n], and a row for each depth."""
     return triangle_size(n) + (n + 2) * row_width(n + 1)
 
 
 @kernel()
 def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row):
-    """V_d from the last column down to the first; O(n^2).
+    """Compute V_d from the last column down to the first; O(n^2).
 
-    Unsigned indices and 16-bit sums let LLVM vectorize the inner loop. What was just written comes back late as part of a
-    vector, so the last column stays in a variable until the vector has been read.
+    Unsigned indices and 16-bit sums let LLVM vectorize the inner loop. A vector load soon after a write to its memory is slow,
+    so the last column stays in a variable until the vector has been read.
 
     Args:
         heads: int32[n + 1], the gold heads.
@@ -126,7 +124,7 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
         to_end: int16[n + 1], R[c, n].
         system, single_root: see BoundStackRows.
         depth: d.
-        below, node: s_{d-1} and s_d; the first is not read if d = 0.
+        below, node: s_{d-1} (not read if d = 0) and s_d.
         linked: whether s_d has a head.
         first: the first column, y + 1.
         under: int16[width], the row V_{d-1}; not read if d = 0.
@@ -173,7 +171,7 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
 
 @kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
-    """The best ways to go on once b is pushed, by whether it is popped by the buffer, by the stack, or stays to the end.
+    """Return the best values after b is pushed, if it is popped by the buffer, by the stack, or stays to the end.
 
     Returns:
         max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].
@@ -209,7 +207,7 @@ def _score_batch(
     buffer_fronts,
     scores,
 ):
-    """Scores a batch of configurations; see BoundOracle.score_batch. ``made``: see Query; not read for arc-hybrid."""
+    """Score a batch of configurations; see BoundOracle.score_batch. ``made``: see Query; not read for arc-hybrid."""
     arena, places, queue, ring, depths, all_keys, all_columns, right, left, spare = memory
     for r in range(len(sentences)):
         s = sentences[r]
@@ -229,11 +227,11 @@ def _score_batch(
             for c in range(n + 1):
                 to_end[c] = right[row_start(c, row_width(n)) + n]
 
-        # Rows below the top are read from column b on, that of the top from b + 1 on.
+        # Rows below the top are read from column b on, the top's row from b + 1 on.
         keys = all_keys[start:end]
         columns = all_columns[start:end]
         valid = True
-        under = row = to_end  # V_{d-1} and V_d; there is none below the artificial root
+        under = row = to_end  # V_{d-1} and V_d; at first placeholders
         for d in range(k + 1):
             under, row = row, arena[rows + d * width : rows + (d + 1) * width]
             node = stacks[r, d]
@@ -249,7 +247,7 @@ def _score_batch(
 
         top = stacks[r, k]
         linked = system != ARC_HYBRID and k > 0 and made[r, top] != NO_NODE
-        alone = single_root and k == 1 and front <= n  # the child of the artificial root, too early
+        alone = single_root and k == 1 and front <= n  # the child of the artificial root must not be popped yet
         if front <= n:
             gold = np.int16(heads[front] == top)
             to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, row)

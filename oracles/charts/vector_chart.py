@@ -1,12 +1,12 @@
-"""The chart of a sentence as context_rows and lr_spine_chart read it: R, L and IL by rows, in whole blocks; and its memory.
+"""The chart of a sentence for context_rows, lr_spine_chart and stack_rows: R, L and IL by rows, in whole blocks; its memory.
 
-Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
-as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
-or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
+Context rows spend their time in loops over columns. These run over blocks of BLOCK columns, without a remainder (which would
+take as long again): row i of a chart begins with the block of column i and ends with a full block. Entries [i, j] with j < i or
+j > n hold a filler: sums with it stay below negative_infinity and do not wrap around.
 
-What is remembered of sentences lies in an arena, which they enter in the order in which they are first scored. The arena is a
-ring: a sentence is put after the one before it, and where there is no space, those that came first are forgotten. So the
-latest sentences are remembered, and nothing is ever moved.
+Charts and rows are kept in an arena, in the order in which sentences are first scored. The arena is a ring: each sentence is
+put after the one before it, and if there is no space, the oldest sentences are dropped. So the latest sentences are kept, and
+nothing is ever moved.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ BLOCK = 8
 
 @kernel()
 def row_width(n):
-    """The columns 0..n in full blocks."""
+    """Return the number of columns 0..n, rounded up to full blocks."""
     return (n + BLOCK) // BLOCK * BLOCK
 
 
 @kernel()
 def triangle_size(n):
-    """Size of a packed triangle."""
+    """Return the size of a packed triangle."""
     width = row_width(n)
     return width * (width + BLOCK) // 2
 
 
 @kernel()
 def row_start(i, width):
-    """Where column 0 of row i would be in a packed triangle: entry [i, j] is at row_start(i, width) + j."""
+    """Return where column 0 of row i would be in a packed triangle: entry [i, j] is at row_start(i, width) + j."""
     block = i // BLOCK
     return block * BLOCK * (width - (block - 1) * BLOCK // 2) + i % BLOCK * (width - block * BLOCK) - block * BLOCK
 
 
 @kernel()
 def block_start(i):
-    """The first column of the block of column i."""
+    """Return the first column of the block of column i."""
     return i // BLOCK * BLOCK
 
 
 @kernel()
 def _column(j):
-    """Where [0, j] is in a packed triangle of columns 0..j: entry [i, j] is at _column(j) + i."""
+    """Return where [0, j] is in a packed triangle of columns 0..j: entry [i, j] is at _column(j) + i."""
     return j * (j + 1) // 2
 
 
 @kernel()
 def fill_chart(edges, right, left, left_arc, spare):
-    """The chart of Eisner 1996, the edges weighed: O(n^3).
+    """Fill in the chart of Eisner 1996 with weighted edges; O(n^3).
 
     Args:
         edges: what edge_weights.weight reads.
@@ -98,14 +98,14 @@ def fill_chart(edges, right, left, left_arc, spare):
 
 
 class Arena(NamedTuple):
-    """What is remembered of sentences.
+    """The charts and rows of sentences.
 
     Attributes:
-        entries: int16 or int32, what is remembered.
-        places: int64[sentences], where in ``entries`` a sentence begins; -1 = nowhere.
-        queue: int32[sentences], the sentences in ``entries`` in order of arrival, a ring.
-        ring: int64[3], the first of the queue, its length, the next free entry.
-        depths: int32[sentences], how many rows besides the chart are kept; 0 once the sentence is forgotten.
+        entries: int16 or int32, all charts and rows.
+        places: int64[sentences], where in ``entries`` a sentence begins; -1: it is not there.
+        queue: int32[sentences], a ring: the sentences in ``entries`` in order of arrival.
+        ring: int64[3], the first place of the queue, its length, the next free entry.
+        depths: int32[sentences], how many rows are kept besides the chart; 0 after the sentence is dropped.
     """
 
     entries: np.ndarray
@@ -116,19 +116,19 @@ class Arena(NamedTuple):
 
     @classmethod
     def reserve(cls, trees: Trees, sizes: np.ndarray, kind: np.dtype, max_bytes: int, advice: str) -> Arena:
-        """For sentences that take so many entries (int64[sentences]).
+        """Reserve memory for sentences that take ``sizes`` entries each (int64[sentences]).
 
         Raises:
-            ValueError: one does not fit on its own; ``advice`` says what can be done but raise ``max_bytes``.
+            ValueError: one does not fit alone; ``advice`` says what else to do than raise ``max_bytes``.
         """
         most = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > most:
             s = int(sizes.argmax())
             raise ValueError(
-                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: what the oracle keeps of it takes "
+                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its chart and rows take "
                 f"{kind.itemsize * sizes[s]} bytes, and {max_bytes} are allowed; raise max_bytes, {advice}"
             )
-        # The entries are not touched here: the system hands out pages when they are first written to.
+        # The entries are not touched here: the operating system provides pages when they are first written.
         count = len(trees)
         entries = np.empty(min(int(sizes.sum()), most), kind)
         return cls(
@@ -138,12 +138,12 @@ class Arena(NamedTuple):
 
 @kernel()
 def place(s, size, arena, places, queue, ring, depths):
-    """Where sentence s begins in an Arena; makes space at the cost of those that came first. Returns (place, whether new)."""
+    """Return where sentence s begins in an Arena, and whether it is new; if necessary, drop the oldest sentences."""
     if places[s] >= 0:
         return places[s], False
     begin = ring[2]
     if begin + size > len(arena):
-        # Too little space at the end: what is there came before all others.
+        # Too little space at the end, where the oldest sentences are.
         while ring[1] > 0 and places[queue[ring[0]]] >= begin:
             _forget_first(places, queue, ring, depths)
         begin = 0

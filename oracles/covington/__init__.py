@@ -1,4 +1,4 @@
 """Covington's system (Covington 2001): see oracles.covington.loss."""
 
-# Which of the optimal transitions its oracle can prefer; see there.
+# How its oracle can choose among optimal transitions; see oracles.covington.loss.
 TIES = ("commit",)

@@ -1,36 +1,38 @@
-"""Optimal transitions for Covington's system, for any gold tree, by counting what is lost.
+"""Optimal transitions for Covington's system, for any gold tree, by counting the edges that are lost.
 
-The system (Covington 2001; Gómez-Rodríguez and Fernández-González 2015): the first token j of the buffer is compared with the
-tokens before it, from j - 1 down; the stack is 0..i, and i is next. Transitions, in their order:
+The system (Covington 2001; Gómez-Rodríguez and Fernández-González 2015) compares the first token j of the buffer with the
+tokens before it, from j - 1 down. The stack is 0..i, and i is compared next. Transitions, in order:
 
 * shift ("sh"): the stack becomes 0..j. Applicable if the buffer is not empty.
 * no_arc ("na"): i is passed, the stack becomes 0..i-1. Applicable if i >= 1.
-* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has no head, and i is no
+* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has no head, and i is not an
   ancestor of j.
-* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j has no head, and j is no
+* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j has no head, and j is not an
   ancestor of i.
 
-In the last phase, when the buffer is empty, the top is a token without a head: while the artificial root has no child, root
-("ro") makes it that child, and no_arc goes on to the next token below without a head; applicable if there is one. Then, until
-all have heads, attach ("at") makes the last token without a head a child of the child of the artificial root.
+In the last phase the buffer is empty, and the top is a token without a head. While the artificial root has no child, root
+("ro") makes the top that child, and no_arc moves on to the next token below without a head, if there is one. Then, until all
+tokens have heads, attach ("at") makes the last token without a head a child of the child of the artificial root.
 
-The value of a configuration, the most gold edges that can still be made, h = gold head: a token x without a head is *open* if
-h(x) > 0 and the pair x, h(x) is still to come, that is max(x, h(x)) > j, or max(x, h(x)) = j and min(x, h(x)) <= i. Let f(x) be
-the head that was made for x, else h(x) if x is open or h(x) = 0, else none. A node has one edge of f, so cycles of f are
-disjoint. Each has an open edge, one of which must go, and one is enough. All others can be made as their pairs come. What is
-not open is made late if its head t becomes the child of the artificial root, which has to be without a head till then:
+The value of a configuration is the most gold edges that can still be made. With h = gold head, a token x without a head is
+*open* if h(x) > 0 and the pair x, h(x) is still to come: max(x, h(x)) > j, or max(x, h(x)) = j and min(x, h(x)) <= i. Let f(x)
+be the head that was made for x, else h(x) if x is open or h(x) = 0, else none. A node has at most one edge of f, so cycles of f
+are disjoint. Each cycle has open edges, and exactly one of these must be lost. All other open edges can be made when their
+pairs come. An edge that is not open can be made late, if its head t becomes the child of the artificial root; until then, t
+must have no head:
 
     value = open tokens - cycles of f + max over t without head of:
             [h(t) = 0] + (tokens without head, not open, whose gold head is t) - [t is open and on no cycle]
 
-In the last phase nothing is open, and t is one of the tokens that were not passed; once the artificial root has its child t,
-the value is the number of tokens without head whose gold head is t. A transition's score is its own edge and the value after
+In the last phase nothing is open, and t is one of the tokens that were not passed. Once the artificial root has its child t,
+the value is the number of tokens without head whose gold head is t. A transition's score is its own edge plus the value after
 it. For gold trees with several children of the artificial root, one of them counts.
 
-The loss of a computation without a last phase, by edges and cycles, is that of Gómez-Rodríguez and Fernández-González (2015).
+The loss of a computation without a last phase, by edges and cycles, is from Gómez-Rodríguez and Fernández-González (2015).
 
-Late edges make many transitions optimal that only the last phase repairs. So ``ties="commit"`` prefers, of the optimal
-transitions, those that are optimal by open tokens - cycles of f alone; of these an arc that is gold, then shift, then no_arc.
+Because of late edges, many transitions are optimal that only the last phase repairs. So ``ties="commit"`` prefers, among the
+optimal transitions, those that are optimal by "open tokens - cycles of f" alone; among these, a gold arc, then shift, then
+no_arc.
 
 Complexity: O(n) per configuration.
 """
@@ -50,7 +52,7 @@ from oracles.trees import Trees
 SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)
 N_TRANSITIONS = 6
 
-_OPEN, _ON_CYCLE = 1, 2  # what is known of a token without head
+_OPEN, _ON_CYCLE = 1, 2  # bits about a token without head
 
 
 class CovingtonLoss(Oracle):
@@ -58,8 +60,8 @@ class CovingtonLoss(Oracle):
 
     Args:
         strategy: any.
-        single_root: all computations end with one child of the artificial root, so it changes nothing.
-        ties: "commit", see above; None: all optimal transitions are equal.
+        single_root: has no effect, since all computations end with one child of the artificial root.
+        ties: "commit", see this module's docstring; None: all optimal transitions are equal.
     """
 
     name: ClassVar[str] = "covington_loss"
@@ -74,7 +76,7 @@ class CovingtonLoss(Oracle):
     def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, ties: str | None = None) -> None:
         super().__init__(strategy)
         if ties not in (None, *TIES):
-            raise ValueError(f"oracle {self.name} does not know ties {ties!r}; it knows: {', '.join(TIES)}")
+            raise ValueError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
         self.ties = ties
 
     def _bind(self, trees: Trees) -> BoundOracle:
@@ -108,7 +110,7 @@ class _Committing(BoundOracle):
         exact, early = self._exact.score_batch(query).astype(np.int32), self._early.score_batch(query)
         starts, lengths = self.trees.offsets[query.sentences], self.trees.lengths[query.sentences]
         tops = query.stacks[np.arange(len(query)), query.stack_sizes - 1]
-        fronts = np.minimum(query.buffer_fronts, lengths)  # of a buffer that is empty nothing is compared
+        fronts = np.minimum(query.buffer_fronts, lengths)  # with an empty buffer, left and right are not applicable
         scores = 8 * exact + 4 * (early == early.max(axis=1, keepdims=True))
         scores[:, (SHIFT, NO_ARC)] += (2, 1)
         scores[:, LEFT] += 3 * (self.trees.heads[starts + tops] == fronts)
@@ -127,7 +129,7 @@ class _BoundLoss(BoundOracle):
 
 @kernel()
 def _is_ancestor(made, node, other):
-    """Whether a node is the other one, or above it by the heads made."""
+    """Return whether a node is the other one, or its ancestor by the heads made."""
     while other != node and other != NO_NODE:
         other = made[other]
     return other == node
@@ -135,7 +137,7 @@ def _is_ancestor(made, node, other):
 
 @kernel()
 def _score_last_phase(heads, made, top, n, scores):
-    """Fills in the scores of the transitions of the last phase; with a top other than 0."""
+    """Fill in the scores of the transitions of the last phase, with a top other than 0."""
     child = 0  # of the artificial root
     for token in range(1, n + 1):
         if made[token] == 0:
@@ -151,7 +153,7 @@ def _score_last_phase(heads, made, top, n, scores):
 
 @kernel()
 def _late(heads, made, root, n):
-    """How many tokens without head are gold children of ``root``."""
+    """Return how many tokens without head are gold children of ``root``."""
     late = 0
     for token in range(1, n + 1):
         late += made[token] == NO_NODE and heads[token] == root
@@ -160,12 +162,12 @@ def _late(heads, made, root, n):
 
 @kernel()
 def _value(heads, made, i, j, n, waits, work):
-    """The value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
+    """Return the value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
 
     Args:
         heads: int32[n + 1], the gold tree.
         made: int32[>= n + 1], the heads made.
-        i, j, n: see above.
+        i, j, n: the configuration.
         waits: whether edges that are made late count.
         work: int32[4, > n].
     """
@@ -189,7 +191,7 @@ def _value(heads, made, i, j, n, waits, work):
             while node > 0 and seen[node] == 0:
                 seen[node] = x
                 node = f[node]
-            if node > 0 and seen[node] == x:  # met again from x: a cycle that is new
+            if node > 0 and seen[node] == x:  # reached again from x: a new cycle
                 value -= 1
                 while known[node] & _ON_CYCLE == 0:
                     known[node] |= _ON_CYCLE

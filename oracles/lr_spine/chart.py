@@ -1,40 +1,40 @@
 """Exact optimal transitions of LR-spine parsing for any gold tree, by a chart: O(m^3) for m nodes of the spines and the buffer.
 
-Not in the literature that we know: the exact oracle of Goldberg, Sartorio and Satta (2014), Section 6, is for projective gold
-trees and exponential at worst (lr_spine_tabular).
+We know of no such oracle in the literature: the exact oracle of Goldberg, Sartorio and Satta (2014), Section 6, is for
+projective gold trees, and exponential at worst (lr_spine_tabular).
 
 A tree can still be made from a configuration if and only if it is projective, contains the edges made so far, and the root of
-every element below the top has its head to its right, or dominates the root of the top. (The last, because such a root gets a
-head to its left only by a transition ra_k as the root of the top, when everything from it to the top is one element.) The most
-gold edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens in order:
+every element below the top has its head to its right or dominates the root of the top. (Such a root can get a head to its left
+only by a transition ra_k, as the root of the top, after everything from it to the top has become one element.) The most gold
+edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens, in order:
 
     R[i,j], L[i,j]    a part of a tree that covers i..j, headed by i, by j;  R[i,i] = L[i,i] = 0
     J[i,j]          = max over i <= k < j:  R[i,k] + L[k+1,j]
     IR[i,j]         = J[i,j] + w(i,j),  IL[i,j] = J[i,j] + w(j,i)
     L[i,j]          = max over i <= k < j:  L[i,k] + IL[k,j]
-    R[i,j]          = max over i < k <= j:  IR[i,k] + R[k,j], without those k that are roots of elements below the top, if j
-                      lies before the root of the top
+    R[i,j]          = max over i < k <= j:  IR[i,k] + R[k,j], without k that are roots of elements below the top if j is
+                      before the root of the top
 
-where w(g,d), the weight of the edge from g to d, is minus infinity if d = 0, or if d is a node of a spine, not its root, and
-g is not its parent; 0 if g is; else 1 if g is the gold head of d, else 0. The value of a configuration is R over all nodes;
-the score of a transition is 1 if its edge is gold, and the value of the configuration after it.
+where w(g,d) is the weight of the edge from g to d. It is minus infinity if d = 0. If d is a node of a spine but not its root,
+it is 0 if g is the parent of d, else minus infinity. Otherwise it is 1 if g is the gold head of d, else 0. The value of a
+configuration is R over all nodes; the score of a transition is 1 if its edge is gold, plus the value of the configuration after
+it.
 
-Constituents inside the buffer are those of the chart of the sentence, which is filled once; only the rows that begin in the
-stack are computed for a configuration. Nodes of spines whose gold children are out of reach are left out (_add_element).
+Constituents inside the buffer come from the chart of the sentence, which is filled once. For a configuration, only rows that
+begin in the stack are computed. Nodes of spines whose gold children are out of reach are left out (_add_element).
 
 Complexity: for s nodes of spines that are not left out and m tokens in the buffer, O(s (s + m)^2) per transition, in 16-bit
 vector operations; O(n^3) once per sentence.
 
-Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), kept as context_rows does it: up to ``max_bytes`` for all
-sentences together, and beyond that those who came first are forgotten and computed again when they return. While a chart is
-filled, 4 n^2 bytes more; while a batch is scored, up to 16 bytes for each pair of a node of a spine and a token, and 40 for
-each pair of such nodes.
+Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), up to ``max_bytes`` for all sentences together; beyond that,
+the oldest sentences are dropped, and computed again when they return. To fill a chart takes 4 n^2 bytes more; to score a batch,
+up to 16 bytes for each pair of a node of a spine and a token, and 40 for each pair of such nodes.
 
-The compiled part: the nodes of a configuration are those of its spines, in order, at positions 0..size-1, and the tokens of
-the buffer, which keep their numbers. The rows of the chart are computed from the last position to the first. In a row the
-columns of the stack come first; then those of the buffer, all of which get at once what a split point on the stack
-contributes, and then, token after token, what a split point at this token contributes to those after it. These loops run over
-blocks of columns without a remainder, over rows of the sentence's chart (oracles.charts.vector_chart).
+The compiled part: the nodes of a configuration are the nodes of its spines, in order, at positions 0..size-1, and the tokens of
+the buffer, which keep their numbers. The rows of the chart are computed from the last position to the first. In a row, the
+columns of the stack come first. All columns of the buffer then get the contributions of split points on the stack at once;
+then, token after token, the contribution of a split point at this token to the columns after it. These loops run over blocks of
+columns without a remainder, over rows of the sentence's chart (oracles.charts.vector_chart).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class LRSpineChart(LRSpineOracle):
     """The oracle to train LR-spine parsing with, on any trees.
 
     Args:
-        strategy: only any.
-        max_bytes: how much memory the charts of all bound sentences may take.
+        strategy: any, the only one.
+        max_bytes: the most memory for the charts of all bound sentences.
     """
 
     name: ClassVar[str] = "lr_spine_chart"
@@ -101,20 +101,20 @@ class _BoundLRSpineChart(BoundOracle):
 
 @array_kernel()
 def entries_of_sentence(n):
-    """int16 entries that a sentence of n tokens takes in the arena: R, L and IL."""
+    """Return the number of int16 entries of a sentence of n tokens in the arena: R, L and IL."""
     return 3 * triangle_size(n)
 
 
 @array_kernel()
 def _raise_to(target, source, start, begin, end, gain):
-    """target[y] = max(target[y], source[start + y] + gain) for begin <= y < end."""
+    """Set target[y] = max(target[y], source[start + y] + gain) for begin <= y < end."""
     for y in range(np.uintp(begin), np.uintp(end)):
         target[y] = max(target[y], np.int16(source[np.uintp(start) + y] + gain))
 
 
 @array_kernel()
-def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc, of_stack, rows):
-    """The most gold edges that can still be made, from a configuration given by the nodes of its spines.
+def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc, stack_space, rows):
+    """Return the most gold edges that can still be made from a configuration, given by the nodes of its spines.
 
     Args:
         heads: int32[n + 1], heads[0] = -1.
@@ -122,22 +122,22 @@ def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc
         nodes: int32[>= size], the nodes of the spines in order, 0 first.
         parents: int32[>= size], the position of the parent, _NO_PARENT for roots of elements.
         below: bool[>= size], whether a position is the root of an element below the top.
-        top: the position of the root of the top; ``size`` if that is the first token of the buffer.
+        top: the position of the root of the top; ``size`` if this root is the first token of the buffer.
         front: b, the first token of the buffer, n + 1 if it is empty.
         right, left, left_arc: R, L and IL of the sentence by rows.
-        of_stack: int16[5, >= size, >= size], working space: L, IL and R by columns, and two rows.
+        stack_space: int16[5, >= size, >= size], working space: L, IL and R by columns, and two rows.
         rows: int16[4, >= size, width], working space: R, L and IL at the columns of the buffer, and J.
     """
     n = len(heads) - 1
     width = row_width(n)
     begin = block_start(front)
     infinity = np.int16(NEGATIVE_INFINITY)
-    l_columns = of_stack[0]
-    il_columns = of_stack[1]
-    r_columns = of_stack[2]
-    r_stack = of_stack[3, 0]
-    l_stack = of_stack[3, 1]
-    ir_stack = of_stack[4, 0]
+    l_columns = stack_space[0]
+    il_columns = stack_space[1]
+    r_columns = stack_space[2]
+    r_stack = stack_space[3, 0]
+    l_stack = stack_space[3, 1]
+    ir_stack = stack_space[4, 0]
     joined = rows[3, 0]
     for i in range(size - 1, -1, -1):
         node = nodes[i]
@@ -217,10 +217,10 @@ def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc
 
 @array_kernel()
 def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n_right, awaited, last_child, front):
-    """Appends the nodes of an element that matter; returns the new size.
+    """Append the nodes of an element that matter; return the new size.
 
-    Left out are the nodes of spines, not roots, whose gold children are all out of reach: whatever could become their
-    child can as well become that of the node above them in the spine.
+    Nodes of spines, except roots, are left out if all their gold children are out of reach: any node that could become their
+    child can as well become a child of the node above them in the spine.
 
     Args:
         nodes, parents, below: see _value; written after ``size``.
@@ -253,7 +253,7 @@ def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n
 
 @array_kernel()
 def _join_spines(upper, length, lower, n_lower, joined):
-    """Writes upper[:length] + lower[:n_lower] into ``joined``; returns its length."""
+    """Write upper[:length] + lower[:n_lower] into ``joined``; return its length."""
     for x in range(length):
         joined[x] = upper[x]
     for x in range(n_lower):
@@ -263,7 +263,7 @@ def _join_spines(upper, length, lower, n_lower, joined):
 
 @array_kernel()
 def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack_sizes, buffer_fronts, all_children):
-    """Scores a batch of configurations; see BoundOracle.score_batch.
+    """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
         all_heads, offsets: the trees, see Trees.
@@ -286,7 +286,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
     spines = np.empty((5, longest + 2), np.int32)
     top_left, top_right, second_left, second_right, joined = spines[0], spines[1], spines[2], spines[3], spines[4]
     spare = np.empty(0, np.int16)
-    of_stack = np.empty((5, 16, 16), np.int16)
+    stack_space = np.empty((5, 16, 16), np.int16)
     rows = np.full((4, 16, row_width(longest)), NEGATIVE_INFINITY, np.int16)
     for row in range(len(sentences)):
         s = sentences[row]
@@ -309,7 +309,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
 
         for e in range(1, k + 1):
             awaited[max(heads[stacks[row, e]], 0)] = True  # whether 0 is awaited does not matter
-        size = 0  # of the elements below the second, which are the same after all transitions
+        size = 0  # positions of the elements below the second, which are the same after all transitions
         for e in range(k - 1):
             n_left = spine(children, stacks[row, e], LEFT_SPINE, top_left)
             n_right = spine(children, stacks[row, e], RIGHT_SPINE, top_right)
@@ -323,7 +323,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
             n_second_right = spine(children, second, RIGHT_SPINE, second_right)
         most = size + n_top_left + n_top_right + n_second_left + n_second_right
         if most > rows.shape[1]:
-            of_stack = np.empty((5, 2 * most, 2 * most), np.int16)
+            stack_space = np.empty((5, 2 * most, 2 * most), np.int16)
             rows = np.full((4, 2 * most, row_width(longest)), NEGATIVE_INFINITY, np.int16)
 
         count = 1 + n_top_left + n_second_right if k > 0 else 1
@@ -371,7 +371,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
                 while parents[top] != _NO_PARENT:
                     top -= 1
                 below[top] = False
-            value = _value(heads, after, nodes, parents, below, top, front, right, left, left_arc, of_stack, rows)
+            value = _value(heads, after, nodes, parents, below, top, front, right, left, left_arc, stack_space, rows)
             scores[row, transition] = edge + value
         for e in range(1, k + 1):
             awaited[max(heads[stacks[row, e]], 0)] = False

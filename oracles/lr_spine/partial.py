@@ -1,20 +1,20 @@
 """The nondeterministic oracle of LR-spine parsing for the gold path: Sartorio, Satta and Nivre 2013, Lemma 1.
 
-On the gold path of a projective gold tree (a configuration from which all its edges can be made, with those made so far),
+On the gold path of a projective gold tree (where all edges not yet made can still be made),
 
 * la_k or ra_k is correct if and only if its edge is gold;
 * shift is wrong if and only if the root of the top has its gold head on the stack, and no node of the right spine of the top
   has a gold child in the buffer.
 
-So the correct transitions there are those that lose no gold edge, and two of them are correct at once in about 30% of the
-configurations of gold paths: sooner or later does not matter, as long as it is not too late.
+So a transition is correct there if it loses no gold edge. In about 30% of the configurations of gold paths two transitions are
+correct: an edge can be made now or later.
 
-Off the gold path this oracle has NO claim to be optimal: the same rules are applied, and there may be no right transition at
-all. Use it for gold computations, and lr_spine_chart elsewhere.
+Off the gold path this oracle has NO claim to be optimal: it applies the same rules, and there may be no correct transition. Use
+it for gold computations, and lr_spine_chart elsewhere.
 
-Its scores are 1 for right and 0 for other applicable transitions: not numbers of edges, which only the other oracles give.
+Its scores are 1 for correct and 0 for other applicable transitions, not numbers of edges.
 
-Complexity: O(p + s) per configuration of the spines' lengths; O(n) per sentence to bind.
+Complexity: O(p + s) per configuration with spines of lengths p and s; O(n) per sentence to bind.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _score_batch(all_heads, offsets, last_child, sentences, stacks, stack_sizes,
         front = buffer_fronts[row]
         top = stacks[row, stack_sizes[row] - 1]
         if front <= n:
-            # No head is to the left of 0, so it never makes a shift wrong.
+            # 0 has no head on the stack, so it never makes a shift wrong.
             right = top == 0 or all_heads[start + top] >= front
             node = top
             while node != NO_NODE:

@@ -1,25 +1,25 @@
 """Optimal transitions of LR-spine parsing for projective gold trees: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 6.
 
-The tabular reference implementation of the exact oracle. A fragment that holds the top is extended, one at a time, by the
-next stack element on its left or the next element of the right stack on its right. T[i,j] maps the spines (ls, rs) of a
-fragment of the i uppermost stack elements and j - 1 elements of the right stack to the least number of gold edges lost in it;
-T[1,1] holds the spines of the top, with loss 0. Of two neighbours, with A the left and C the right one,
+This is the tabular reference implementation of the exact oracle. A fragment that contains the top is extended, one element at a
+time: on its left by the next stack element, on its right by the next element of the right stack. T[i,j] maps the spines (ls,
+rs) of a fragment of the i uppermost stack elements and j - 1 elements of the right stack to the least number of gold edges lost
+in it; T[1,1] holds the spines of the top, with loss 0. Two neighbours, A on the left and C on the right, can be joined:
 
     la    the root of A becomes a child of ls_C[k];  new spines (ls_C[..k] + ls_A, rs_C)
     ra    the root of C becomes a child of rs_A[k];  new spines (ls_A, rs_A[..k] + rs_C)
 
-where k is the place of the gold head in that spine, at no loss, or else the last place of the spine, at a loss of 1. The right
-stack holds those tokens of the buffer, in order, whose gold head is not in the buffer, or that have a gold child among the
-roots of the stack or in the right stack; all other gold edges inside the buffer can be kept whatever is done.
+where k is the place of the gold head in that spine, without loss, or else the last place of the spine, with loss 1. The right
+stack holds, in order, the tokens of the buffer whose gold head is not in the buffer, or that have a gold child among the roots
+of the stack or in the right stack. All other gold edges inside the buffer can be made in any case.
 
-Two things keep T small. Nodes of a left spine without a gold child among the roots of the stack, and of a right spine without
-one in the buffer, are left out (but for the root of the fragment). And spines are dropped if others have the same root, hold
-all their nodes, and lose no more.
+Two reductions keep T small. Nodes of a left spine without a gold child among the roots of the stack are left out, and nodes of
+a right spine without a gold child in the buffer (except the root of the fragment). And spines are dropped if others have the
+same root, contain all their nodes, and lose no more.
 
-The value of a configuration is the number of its nodes that want a head, less the least loss of all elements together, headed
-by 0. The score of a transition is 1 if its edge is gold, and the value of the configuration after it.
+The value of a configuration is the number of its nodes that still need a head, minus the least loss of all elements together,
+headed by 0. The score of a transition is 1 if its edge is gold, plus the value of the configuration after it.
 
-For other gold trees this is wrong (lr_spine_chart is exact for them); they are refused.
+For gold trees that are not projective this would be wrong (lr_spine_chart is exact for them); they are refused.
 
 Complexity: at worst exponential in the spines, in practice |T[i,j]| grows linearly with i + j (Section 6, Figure 3).
 """
@@ -51,7 +51,7 @@ class Spines(NamedTuple):
 
 
 class LRSpineTabular(LRSpineOracle):
-    """The slow reference; lr_spine_chart gives the same scores."""
+    """The slow reference implementation; lr_spine_chart gives the same scores."""
 
     name: ClassVar[str] = "lr_spine_tabular"
     needs_projective_gold: ClassVar[bool] = True
@@ -74,7 +74,7 @@ class _BoundLRSpineTabular(BoundOracle):
 
 
 def elements_of(children: np.ndarray, root: int) -> Spines:
-    """The spines of the element with that root; children int32[n + 1, 2]."""
+    """Return the spines of the element with that root; ``children``: int32[n + 1, 2]."""
     spines = []
     for side in (LEFT_SPINE, RIGHT_SPINE):
         spine = [root]
@@ -85,7 +85,7 @@ def elements_of(children: np.ndarray, root: int) -> Spines:
 
 
 def scores_of_transitions(heads: Sequence[int], stack: Sequence[Spines], front: int) -> Iterator[int]:
-    """The scores of shift, la_1..la_p, ra_1..ra_s. heads[x] is the gold head of x, heads[0] = NO_NODE."""
+    """Yield the scores of shift, la_1..la_p, ra_1..ra_s; heads[x] is the gold head of x, heads[0] = NO_NODE."""
     shifted = Spines((front,), (front,))
     yield value(heads, [*stack, shifted], front + 1) if front < len(heads) else NOT_APPLICABLE
     if len(stack) < 2:
@@ -100,14 +100,14 @@ def scores_of_transitions(heads: Sequence[int], stack: Sequence[Spines], front: 
 
 
 def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
-    """The most gold edges that can still be made."""
+    """Return the most gold edges that can still be made."""
     *_, whole = fragments(heads, stack, front).values()
     wanting_heads = len(stack) - 1 + len(heads) - front
     return wanting_heads - min(loss for spines, loss in whole.items() if spines.root == 0)
 
 
 def fragments(heads: Sequence[int], stack: Sequence[Spines], front: int) -> dict[tuple[int, int], dict[Spines, int]]:
-    """T, by how many stack elements and elements of the right stack there are besides the top; the last one is of all."""
+    """Return T, by the numbers of stack elements and right stack elements besides the top; the last entry has all of them."""
     roots = {element.root for element in stack}
     has_child_on_stack = {heads[root] for root in roots}
     has_child_in_buffer = set(heads[front:])
@@ -149,7 +149,7 @@ def _ra(a: Spines, c: Spines, k: int) -> Spines:
 
 
 def _joined(heads: Sequence[int], a: Spines, c: Spines) -> Iterator[tuple[Spines, int]]:
-    """What two neighbours become in the two ways, and the gold edges lost by it."""
+    """Yield both ways to join two neighbours: the new spines, and the number of gold edges lost."""
     if a.root != 0:
         gold = heads[a.root]
         yield (_la(a, c, c.left.index(gold)), 0) if gold in c.left else (_la(a, c, len(c.left) - 1), 1)
@@ -158,7 +158,7 @@ def _joined(heads: Sequence[int], a: Spines, c: Spines) -> Iterator[tuple[Spines
 
 
 def _undominated(cell: dict[Spines, int]) -> dict[Spines, int]:
-    """Without the spines that have a rival of the same root with all their nodes and no more loss."""
+    """Drop spines if others have the same root, contain all their nodes, and lose no more."""
     return {
         spines: loss
         for spines, loss in cell.items()

@@ -1,20 +1,21 @@
 """Optimal transitions for the pointer system (Fernández-González and Gómez-Rodríguez 2019), any gold tree, by counting cycles.
 
-The tokens get their heads in their order, i = 1..n. What can be the head h of token i is every node but i and those below i by
-the heads made; with ``single_root`` 0 only while it has no child. So a sentence takes n transitions, and all trees can be made.
+The tokens get their heads in order, i = 1..n. The head h of token i can be any node except i and its descendants by the heads
+made; with ``single_root``, 0 only while it has no child. So a sentence takes n transitions, and all trees can be made.
 
-Let f be the heads made for x < i, none for i, and the gold heads h(x) for x > i. Gold heads alone make no cycle, and neither do
-the heads made; but f may, and each cycle has a token x > i that must get another head than h(x). One is enough: cycles are
-disjoint, for every token has one head, and 0 can take it, or, with ``single_root``, the tree of the child of 0, or else x
-becomes that child. To make i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n
-heads are known (else what is n - i here is the number of known ones after i)
+Let f(x) be the head made for x if x < i, none for i, and the gold head h(x) if x > i. Gold heads alone make no cycle, and
+neither do the heads made, but together they may. In each cycle of f, some token x > i must get another head than h(x), and one
+token is
+enough: cycles are disjoint, and x can become a child of 0. With ``single_root``, x joins the tree of the child of 0, or becomes
+that child. Making i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n heads are
+known (else replace n - i by the number of known heads after i)
 
     score(h) = (n - i) - cycles of f - lost + [h = h(i)] - [the path from h ends in i]
 
 With ``single_root`` and r gold children of 0 after i, lost is r if 0 has a child, else max(0, r - 1), and in column 0 min(1, r)
-more; without, it is 0.
+more. Without ``single_root``, lost is 0.
 
-Not in the literature that we know. Complexity: O(n) for all heads of a token.
+We know of no such oracle in the literature. Complexity: O(n) for all heads of a token.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Quer
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
 
-# Where the path of a node ends: not yet known; in a node of the path itself; in 0 or a cycle; in i; in i by heads made alone.
+# Where the path of a node ends: not yet known; in the present path itself; in 0 or a cycle; in i; in i by heads made alone.
 _UNKNOWN, _ON_PATH, _ELSEWHERE, _AT_TOKEN, _BELOW_TOKEN = range(5)
 
 
 class PointerCycles(Oracle):
-    """Exact for any gold tree; a column for each node that may be the head.
+    """Exact for any gold tree; one column for each node that may be the head.
 
     Args:
         strategy: any.
@@ -59,16 +60,16 @@ class PointerCycles(Oracle):
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
-        """Scores all heads that the first token of the buffer may get.
+        """Score all heads that the first token of the buffer may get.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
             stack: not read; all nodes stay within reach.
             buffer: the tokens i..n.
-            made: the heads given so far, [h_1, ..., h_{i-1}]; what follows is not read.
+            made: the heads given so far, [h_1, ..., h_{i-1}]; later entries are not read.
 
         Returns:
-            {head: score} of the heads that it may get; empty if the buffer is.
+            {head: score} of the possible heads; empty if the buffer is.
 
         Raises:
             ValueError: the heads are not a tree, or the rest is not a configuration of the sentence.
@@ -100,7 +101,7 @@ class _BoundCycles(BoundOracle):
 
 @array_kernel()
 def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
-    """Fills in the scores, which are NOT_APPLICABLE; see the module's docstring."""
+    """Fill in the scores, NOT_APPLICABLE before; see this module's docstring."""
     ends = np.empty(scores.shape[1], np.int8)
     path = np.empty(scores.shape[1], np.int32)
     for row in range(len(sentences)):
@@ -119,7 +120,7 @@ def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
                 path[length] = node
                 length += 1
                 node = made[row, node] if node < token else heads[node]
-            end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)  # a head that is not known may be any
+            end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)  # an unknown head may be any node
             if end == _ON_PATH:
                 cycles += 1
                 end = np.int8(_ELSEWHERE)

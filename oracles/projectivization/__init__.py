@@ -1,1 +1,1 @@
-"""Projective trees from any trees: optimal (Nederhof 2019, Section 3), and by lifting (Nivre and Nilsson 2005)."""
+"""Making trees projective: optimally (Nederhof 2019, Section 3), or by lifting (Nivre and Nilsson 2005)."""

@@ -1,11 +1,11 @@
 """Projectivization by lifting, the baseline of pseudo-projective parsing: Nivre and Nilsson 2005, Figure 3.
 
-While the tree is not projective, the smallest non-projective arc is lifted: its child moves from its head to the head of
-that. The smallest is the shortest, of equally short ones the leftmost. An arc is non-projective if some word between its
-ends does not descend from its head. Arcs from the artificial root are never that, so the loop ends.
+While the tree is not projective, the smallest non-projective arc is lifted: its child moves from its head to the head of its
+head. The smallest arc is the shortest one, the leftmost among equally short ones. An arc is non-projective if some word between
+its ends does not descend from its head. Arcs from the artificial root are always projective, so the loop ends.
 
-It keeps at most as many gold edges as the optimal projectivization (Nederhof 2019, Table 6), and attaches to gold ancestors
-alone. Labels are not encoded here. Complexity: O(n^2 depth) for each lift.
+Lifting keeps at most as many gold edges as the optimal projectivization (Nederhof 2019, Table 6), and attaches words only to
+gold ancestors. Labels are not encoded here. Complexity: O(n^2 depth) for each lift.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oracles.trees import Trees
 
 
 def lift(heads: Sequence[int]) -> list[int]:
-    """The tree [h_1, ..., h_n] made projective by lifting; a projective tree comes back as it is.
+    """Return the tree [h_1, ..., h_n] made projective by lifting; a projective tree is returned unchanged.
 
     Raises:
         ValueError: not a tree.
@@ -28,7 +28,7 @@ def lift(heads: Sequence[int]) -> list[int]:
 
 
 def lift_trees(trees: Trees) -> Trees:
-    """``lift`` for each tree."""
+    """Return lift() of each tree."""
     heads = trees.heads.copy()
     for s in np.flatnonzero(~trees.projective):
         _lift(heads[trees.offsets[s] : trees.offsets[s + 1]])
@@ -37,7 +37,7 @@ def lift_trees(trees: Trees) -> Trees:
 
 @array_kernel()
 def _lift(heads):
-    """Lifts in place; heads: int32[n + 1], heads[0] = -1."""
+    """Lift in place; heads: int32[n + 1], heads[0] = -1."""
     while True:
         child = _smallest_nonprojective_arc(heads)
         if child == 0:
@@ -47,7 +47,7 @@ def _lift(heads):
 
 @array_kernel()
 def _smallest_nonprojective_arc(heads):
-    """The child of the arc, 0 if all arcs are projective."""
+    """Return the child of the smallest non-projective arc, 0 if all arcs are projective."""
     n = len(heads) - 1
     for length in range(2, n):
         for low in range(1, n + 1 - length):
@@ -61,7 +61,7 @@ def _smallest_nonprojective_arc(heads):
 
 @array_kernel()
 def _covers_descendants(heads, head, low, high):
-    """Whether all words between low and high descend from head."""
+    """Return whether all words between low and high descend from head."""
     for token in range(low + 1, high):
         node = token
         while node > 0 and node != head:

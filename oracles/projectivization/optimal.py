@@ -1,25 +1,25 @@
 """Optimal projectivization: the projective trees with the most gold edges. Nederhof 2019, Section 3.
 
-A projective tree of best weight, each edge weighing 1 if it is gold, is the best derivation under the grammar of Table 3;
-here by the recurrences of Table 2 in max-plus and a backtrace. O(n^3) time, O(n^2) memory per non-projective tree. Several
-children of the artificial root are allowed. The slow reference implementation is oracles.tabular.
+If a gold edge weighs 1 and any other 0, a projective tree of best weight is the best derivation under the grammar of Table 3.
+It is found by the recurrences of Table 2 in max-plus and a backtrace: O(n^3) time, O(n^2) memory per non-projective tree. The
+artificial root may have several children. The slow reference implementation is oracles.tabular.
 
-Often many trees have the most gold edges. ``choice`` says which one is taken:
+Often many trees have the most gold edges. ``choice`` decides among them:
 
-* "nearest_ancestor": lexicographically, first the most gold edges; then the fewest words that are newly attached to the
-  artificial root; then the fewest whose head is not one of their gold ancestors; then the smallest sum of
-  distances up the gold tree from the words to their heads. So a word that cannot keep its head goes to its nearest gold
-  ancestor where possible. What ties are left are decided as in "arbitrary".
-* "arbitrary": what the paper's semiring leaves open is decided by the backtrace, which takes the leftmost possibility
-  wherever several are best: the leftmost child to end a half constituent with, the leftmost boundary between two.
+* "nearest_ancestor": lexicographically, first the most gold edges; then the fewest words newly attached to the artificial root;
+  then the fewest words whose head is not one of their gold ancestors; then the smallest sum of distances up the gold tree from
+  the words to their heads. So a word that cannot keep its head goes to its nearest gold ancestor where possible. The remaining
+  ties are decided as in "arbitrary".
+* "arbitrary": the paper's semiring leaves ties open; the backtrace takes the leftmost of the best possibilities: the leftmost
+  last child of a half constituent, the leftmost boundary between two half constituents.
 
-Departure from the print: the paper takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours.
-Of a partial tree only known edges are lifted: after the same chart, a word whose head is known keeps it, or goes where the best
-tree has it if that is an ancestor by known edges; else its head is unknown from now on, like those that were so before.
+Departure from the paper: it takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours. In a partial
+tree, only known edges are lifted. A word with a known head keeps it, or gets its head in the best tree if that is an ancestor
+by known edges; else its head becomes unknown.
 
-``count_projectivizations`` uses that the grammar of Table 3 has exactly one derivation for each tree.
+``count_projectivizations`` relies on the grammar of Table 3 having exactly one derivation for each tree.
 
-Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, in 64 bits here.
+Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, here in 64 bits.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from oracles.trees import UNKNOWN_HEAD, Trees
 
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
 
-# Four squares of int64 for the chart: 800 MB. Also, (n + 1)^5 has to fit in 64 bits for "nearest_ancestor".
+# The chart takes four squares of int64, 800 MB. Also, (n + 1)^5 must fit in 64 bits for "nearest_ancestor".
 MAX_TOKENS_TO_PROJECTIVIZE = 5000
 
 _HALF, _ARC = range(2)
 
 
 def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list[int]:
-    """A projective tree [h_1, ..., h_n] with as many of the given edges as possible; a projective tree comes back as it is.
+    """Return a projective tree [h_1, ..., h_n] with as many given edges as possible; a projective tree is returned unchanged.
 
     Raises:
         ValueError: not a tree, too long, or an unknown choice.
@@ -49,7 +49,7 @@ def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list
 
 
 def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
-    """``projectivize`` for each tree; projective ones are copied, only the others go through the chart.
+    """Return projectivize() of each tree; projective trees are copied, without a chart.
 
     Raises:
         ValueError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
@@ -65,9 +65,9 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
 
 
 def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
-    """The most gold edges that a projective tree can have, and how many projective trees have that many, exactly.
+    """Return the most gold edges that a projective tree can have, and how many projective trees have that many.
 
-    Only items of optimal derivations are counted; the counts are Python's big integers.
+    The count is exact, a Python integer. Only items of optimal derivations are counted.
 
     Raises:
         ValueError: not a tree, or too long.
@@ -80,7 +80,7 @@ def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
     _fill_chart(n, weights, half, half_t, arc)
 
     goal = _item(_HALF, 0, n)
-    parts = {}  # of each item in some optimal derivation: the pairs of items that make it
+    parts = {}  # for each item in some optimal derivation, the pairs of items that make it
     agenda = [goal]
     while agenda:
         item = agenda.pop()
@@ -88,7 +88,7 @@ def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
             parts[item] = list(_parts_of_best(item, weights, half, half_t, arc))
             agenda.extend(part for pair in parts[item] for part in pair)
     counts: dict[tuple[int, int, int, int], int] = {}
-    # Parts are narrower than the whole, but for the arc that a half constituent may consist of.
+    # Parts are narrower than the whole, except the arc of a half constituent without further parts.
     for item in sorted(parts, key=lambda item: (item[0], -item[1])):
         counts[item] = sum(counts[a] * counts[b] for a, b in parts[item]) if item[0] else 1
     return int(half[0, n]), counts[goal]
@@ -103,7 +103,7 @@ def _check_length(n: int, where: str) -> None:
 
 
 def _parts_of_best(item: tuple[int, int, int, int], weights, half, half_t, arc) -> Iterator[tuple[tuple, tuple]]:
-    """All pairs of items that make the item (width, kind, head, end) with its best weight."""
+    """Yield all pairs of items that make the item (width, kind, head, end) with its best weight."""
     width, kind, head, end = item
     low, high = min(head, end), max(head, end)
     if width == 0:
@@ -125,7 +125,7 @@ def _item(kind: int, head: int, end: int) -> tuple[int, int, int, int]:
 
 @array_kernel()
 def _projectivize_all(all_heads, offsets, whole, sentences, nearest_ancestor):
-    """Overwrites the heads of the given sentences."""
+    """Overwrite the heads of the given sentences."""
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s])
@@ -145,7 +145,7 @@ def _projectivize_all(all_heads, offsets, whole, sentences, nearest_ancestor):
 
 @kernel()
 def _edge_weights(heads, nearest_ancestor, weights):
-    """weights[h, d] of the edge from h to d: lexicographic components as digits of one number to the base n + 1.
+    """Fill in weights[h, d] of the edge from h to d: lexicographic components as digits of one number in base n + 1.
 
     The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are not ancestors (-), and
     two digits for the sum of distances beyond the gold head (-). No sum over a tree overflows into the next digit.
@@ -184,7 +184,7 @@ def _best_sum(a, b):
 
 @kernel()
 def _fill_chart(n, weights, half, half_t, arc):
-    """Tables 2 and 3. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
+    """Fill in the chart of Tables 2 and 3, int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
     for j in range(n + 1):
         half[j, j] = 0
         half_t[j, j] = 0
@@ -201,7 +201,7 @@ def _fill_chart(n, weights, half, half_t, arc):
 
 @kernel()
 def _forget_guesses(heads, gold):
-    """Makes heads unknown, int32[n + 1], that are no ancestors by the known edges ``gold``."""
+    """Make heads (int32[n + 1]) unknown unless they are ancestors by the known edges ``gold``."""
     for d in range(1, len(heads)):
         ancestor = gold[d]
         while ancestor >= 0 and ancestor != heads[d]:
@@ -212,9 +212,9 @@ def _forget_guesses(heads, gold):
 
 @array_kernel()
 def _backtrace(heads, weights, half, half_t, arc):
-    """Reads the best tree off the chart into ``heads``; of several the one with the leftmost parts."""
+    """Read the best tree from the chart into ``heads``; among several, the one with the leftmost parts."""
     n = len(heads) - 1
-    agenda = np.empty((2 * n + 2, 2), np.int64)  # half constituents (head, end) still to be taken apart; disjoint spans
+    agenda = np.empty((2 * n + 2, 2), np.int64)  # half constituents (head, end) still to be read, with disjoint spans
     agenda[0, 0] = 0
     agenda[0, 1] = n
     size = 1

@@ -1,14 +1,14 @@
-"""Arc-standard parsing with swap, Nivre 2009: what its oracles take and answer, and the projective order that they swap by.
+"""Arc-standard parsing with swap (Nivre 2009), the interface of its oracles, and the projective order that they swap by.
 
-From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; the transitions, in this order:
+A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer. The transitions, in order:
 
 * shift ("sh"): pushes the first token of the buffer. Applicable if there is one.
 * reduce_left ("ra"): the top becomes a child of the element below it, and is popped. Applicable if there is one.
 * reduce_right ("la"): the element below the top, if it is not 0, becomes a child of the top, and is removed.
-* swap ("sw"): the element i below the top goes back to the front of the buffer. Applicable if 0 < i < top, so two tokens
-  change places once at most, and a computation has O(n^2) transitions.
+* swap ("sw"): the element i below the top returns to the front of the buffer. Applicable if 0 < i < top, so two tokens change
+  places at most once, and a computation has O(n^2) transitions.
 
-The buffer is an array, as it is not b..n in order any more: see oracles.interface.Query.
+After a swap the buffer is no longer b..n in order, so it is an array: see oracles.interface.Query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N_TRANSITIONS = 4
 
 
 class SwapOracle(Oracle):
-    """What the oracles of parsing with swap share."""
+    """The base class of the oracles of parsing with swap."""
 
     system: ClassVar[str] = "swap"
     transition_names = ("sh", "ra", "la", "sw")
@@ -36,7 +36,7 @@ class SwapOracle(Oracle):
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
     def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
-        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
+        """Score the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
@@ -55,8 +55,8 @@ class SwapOracle(Oracle):
             raise ValueError(f"the stack must begin with 0, the artificial root, not {list(stack)}")
         if len(set(tokens)) < len(tokens) or not all(1 <= token <= n for token in tokens):
             raise ValueError(
-                f"stack {list(stack)} and buffer {list(buffer)}: besides the 0 that the stack begins with, each must be one "
-                f"of the tokens 1..{n}, and none may occur twice"
+                f"stack {list(stack)} and buffer {list(buffer)}: after the 0 at the bottom of the stack, they must hold "
+                f"tokens from 1 to {n}, each at most once"
             )
         front = n + 1 - len(buffer)
         buffers = np.zeros((1, n + 1), np.int32)
@@ -65,7 +65,7 @@ class SwapOracle(Oracle):
 
 
 def buffers_of(query: Query, trees: Trees) -> np.ndarray:
-    """int32[batch, >= n + 1]: the buffers of a query, in order where it has none, because nothing was swapped."""
+    """Return int32[batch, >= n + 1], the buffers of a query; if it has none, nothing was swapped, and they are in order."""
     if query.buffers is not None:
         return query.buffers
     width = int(trees.lengths.max(initial=0)) + 1
@@ -74,14 +74,14 @@ def buffers_of(query: Query, trees: Trees) -> np.ndarray:
 
 @array_kernel()
 def fill_applicable(stack, size, buffered, score, scores):
-    """Gives all applicable transitions of a configuration the same score.
+    """Give all applicable transitions of a configuration the same score.
 
     Args:
         stack: int32[>= size].
         size: number of stack elements.
         buffered: whether the buffer holds a token.
         score: the score.
-        scores: int16[4], the result; the entries of other transitions are left as they are.
+        scores: int16[4], the result; entries of transitions that are not applicable do not change.
     """
     if buffered:
         scores[SHIFT] = score
@@ -95,17 +95,17 @@ def fill_applicable(stack, size, buffered, score, scores):
 
 @array_kernel()
 def projective_orders(all_heads, offsets):
-    """int32[total]: the place of each node in the inorder traversal of its gold tree, 0 for the artificial root.
+    """Return int32[total], the place of each node in the inorder traversal of its gold tree, 0 for the artificial root.
 
-    A node comes after its left children and their descendants, and before its right ones (Nivre 2009, Section 4).
-    In this order every tree is projective.
+    A node comes after its left children and their descendants, and before its right ones (Nivre 2009, Section 4). In this
+    order every tree is projective.
     """
     ranks = np.zeros(len(all_heads), np.int32)
     for s in range(len(offsets) - 1):
         start = offsets[s]
         n = offsets[s + 1] - start - 1
         heads = all_heads[start : start + n + 1]
-        # The children of a node form a list in order; a node itself is met between its left and its right ones.
+        # The children of a node form an ordered list; the node itself is visited between its left and its right children.
         first = np.full(n + 1, NO_NODE, np.int32)
         following = np.full(n + 1, NO_NODE, np.int32)
         for child in range(n, 0, -1):

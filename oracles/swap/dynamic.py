@@ -1,33 +1,32 @@
 """The static-dynamic oracle of parsing with swap: the idea of de Lhoneux, Stymne and Nivre 2017, for arc-standard.
 
-The print is about arc-hybrid with swap: whether to swap is decided as by a static oracle, and where it is not swapped, the
-other transitions cost what they cost in arc-hybrid, also off the gold path. Here arc-standard takes its place, with its own
-exact costs instead of the sums that are exact only for arc-hybrid.
+The paper is about arc-hybrid with swap: a static oracle decides whether to swap; otherwise the other transitions have their
+costs in arc-hybrid, also off the gold path. Here arc-standard replaces arc-hybrid, with its own exact costs.
 
-Swap, static: where swap is applicable and the top comes before the element below it in the projective order of the gold
-tree, swap is the only optimal transition; elsewhere it never is.
+Swap, static: if swap is applicable and the top comes before the element below it in the projective order of the gold tree, swap
+is the only optimal transition. Otherwise it is never optimal.
 
-The other transitions, dynamic: the static swaps alone, without any attachment, would take the stack and the buffer to some
-final order of their nodes, p_0..p_q (p_0 = 0), and the elements of the stack that would never leave their places are p_0..p_s.
-If these are the whole stack, the value of a configuration is the most gold edges that arc-standard can make from the stack
-p_0..p_s and the buffer p_{s+1}..p_q without any swap: the chart of Nederhof 2019, Section 4, over these nodes, for the gold
-edges between them. If they are not, those above them have to go before anything can be made, and they go when p_{s+1}
-comes: then it is the same from the stack p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, and the value of the
-configuration after it. So a shift that only brings a token nearer to a swap costs nothing, as in the print.
+The other transitions, dynamic: the static swaps alone, without any attachment, would bring the nodes of the stack and the
+buffer into some final order p_0..p_q (p_0 = 0). Let p_0..p_s be the stack elements that would never leave their places. If
+these are the whole stack, the value of a configuration is the most gold edges that arc-standard can make from the stack
+p_0..p_s and the buffer p_{s+1}..p_q without any swap. It comes from the chart of Nederhof 2019, Section 4, over these nodes. If
+there are elements above them, these must leave before anything can be made, and they leave when p_{s+1} comes: then the value
+is that of the stack p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, plus the value of the configuration after
+it. So, as in the paper, a shift that only prepares a swap costs nothing.
 
 What is exact and what is not:
 
-* The value can always be reached, by swapping until p_{s+1} is the top, above p_s, and so on.
+* The value can always be reached: swap until p_{s+1} is the top, directly above p_s, and so on.
 * If the gold tree is projective and nothing was swapped, the scores of shift, reduce_left and reduce_right are those of
   arc-standard under the strategy ``any``.
-* On the gold path it is the number of all gold edges that are missing, and optimal transitions lead to the gold tree.
-* Off the gold path it is a lower bound on what the system can do. More can be possible with swaps that the projective order
-  does not ask for (almost anything can be repaired by enough of them), and by attaching two nodes before a third
-  comes between them. So neither the costs nor the sets of optimal transitions are exact for the system as a whole: of all
-  configurations of all trees of 4 tokens, most of which no parser ever meets, 22% have a transition that is optimal here and
-  not in a search over all computations, and 11% of those without a swap against the projective order.
+* On the gold path, the value is the number of missing gold edges, and optimal transitions lead to the gold tree.
+* Off the gold path, the value is a lower bound. More may be possible with swaps against the projective order (enough of them
+  repair almost anything), and by attaching two nodes before a third comes between them. So neither the costs nor the sets of
+  optimal transitions are exact for the whole system. Of all configurations of all trees of 4 tokens, most of which no parser
+  ever meets, 22% have a transition that is optimal here but not in a search over all computations; of those without a swap
+  against the projective order, 11%.
 
-The score of a transition that the static part rules out is at most the best score less 1.
+A transition that the static part rules out scores at most the best score minus 1.
 
 Complexity: O((k + m)^3) per configuration of k stack elements and m tokens in the buffer, O(n) per sentence to bind.
 """
@@ -46,7 +45,7 @@ from oracles.trees import Trees
 
 
 class SwapDynamic(SwapOracle):
-    """Static swaps, and the costs of arc-standard in the order that these lead to; to explore with, on any trees."""
+    """Static swaps, and the costs of arc-standard in the order after them; for exploration, on any gold tree."""
 
     name: ClassVar[str] = "swap_dynamic"
     complexity: ClassVar[str] = "O(n^3)"
@@ -68,11 +67,11 @@ class _BoundSwapDynamic(BoundOracle):
 
 @array_kernel()
 def _sort_by_swaps(ranks, stack, size, waiting, count):
-    """Shifts, and swaps where the projective order says so, until the buffer is empty; in place.
+    """Shift, and swap where the projective order says so, until the buffer is empty; in place.
 
     Args:
         ranks: int32[n + 1], the projective order.
-        stack: int32[>= size + count], the stack; on return the nodes in their final order.
+        stack: int32[>= size + count], the stack; afterwards, the nodes in their final order.
         size: number of stack elements.
         waiting: int32[>= n], the buffer, its first token last.
         count: number of tokens in the buffer.
@@ -150,7 +149,7 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             while last + 1 < new_size and after[last + 1] == before[last + 1]:
                 last += 1
             if last + 1 < new_size:
-                last += 1  # the next in the final order, which drives out those above
+                last += 1  # the next node in the final order, which makes the elements above leave
             for place in range(nodes):
                 position[after[place]] = place
             for place in range(nodes):

@@ -1,18 +1,18 @@
 """The static oracles of parsing with swap: Nivre 2009 (eager) and Nivre, Kuhlmann and Hall 2009 (lazy).
 
-Both follow one computation of the gold tree, projective or not; with the stack [.., i, j] and the buffer [b, ..]:
+Both follow one computation of the gold tree, projective or not. With the stack [.., i, j] and the buffer [b, ..]:
 
-* reduce_right if j is the gold head of i and no gold child of i is left on the stack or in the buffer;
-* else reduce_left if i is the gold head of j and no gold child of j is left there;
-* else swap, if it is applicable and j comes before i in the projective order of the gold tree (configuration.py); lazy: only
-  unless j and b belong to the same maximal projective component, so that a component is moved as a whole, once it is built;
+* reduce_right if j is the gold head of i and no gold child of i is left on the stack or in the buffer; * else reduce_left if i
+is the gold head of j and no gold child of j is left on the stack or in the buffer; * else swap if it is applicable and j comes
+before i in the projective order of the gold tree (configuration.py). The lazy oracle
+  waits while j and b belong to the same maximal projective component, so that a component is built first and moved as a whole;
 * else shift.
 
-On the gold path both are exact: they make the gold tree. The eager one swaps more often. Off the gold path they have NO claim
-to be optimal: they answer by the same rules, with a transition that is always applicable; where the rules say shift and the
-buffer is empty, it is reduce_left. Use swap_dynamic there.
+On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the gold path they have NO
+claim to be optimal, but their transition is always applicable: if the rules say shift and the buffer is empty, it is
+reduce_left. Use swap_dynamic there.
 
-Their scores are 1 for their transition, 0 for the other applicable ones: not numbers of edges.
+Their scores are 1 for their transition and 0 for other applicable ones, not numbers of edges.
 
 Complexity: O(k + m) per configuration of k stack elements and m tokens in the buffer; O(n) per sentence to bind.
 """
@@ -30,7 +30,7 @@ from oracles.trees import Trees
 
 
 class SwapEager(SwapOracle):
-    """Swaps as soon as the projective order says so."""
+    """Swaps as soon as the projective order allows."""
 
     name: ClassVar[str] = "swap_eager"
     complexity: ClassVar[str] = "O(n)"
@@ -41,7 +41,7 @@ class SwapEager(SwapOracle):
 
 
 class SwapLazy(SwapOracle):
-    """Swaps maximal projective components as a whole: the fewer swaps."""
+    """Swaps maximal projective components as a whole, so it swaps less."""
 
     name: ClassVar[str] = "swap_lazy"
     complexity: ClassVar[str] = "O(n)"
@@ -66,9 +66,9 @@ class _BoundSwapStatic(BoundOracle):
 
 @array_kernel()
 def _projective_components(all_heads, offsets):
-    """int32[total]: for each node, the node that heads its maximal projective component (Nivre, Kuhlmann and Hall 2009).
+    """Return int32[total], for each node the head of its maximal projective component (Nivre, Kuhlmann and Hall 2009).
 
-    The components are what the eager arc-standard computation of the gold tree makes without any swap.
+    The components are the trees that the eager arc-standard computation of the gold tree makes without any swap.
     """
     component = np.zeros(len(all_heads), np.int32)
     for s in range(len(offsets) - 1):
@@ -120,7 +120,7 @@ def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks,
         if size >= 2:
             top = stack[size - 1]
             below = stack[size - 2]
-            # Gold children of the two that have no head yet.
+            # Gold children of both that have no head yet.
             awaited_by_top = awaited_by_below = 0
             for place in range(1, size):
                 awaited_by_top += heads[stack[place]] == top

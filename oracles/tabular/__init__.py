@@ -3,9 +3,9 @@
     from oracles.tabular import ARC_STANDARD, MAX_PLUS, parse
     parse(ARC_STANDARD, "ppss", lambda head, child: MAX_PLUS.edge(0, head, child), MAX_PLUS)
 
-The reference implementation of the fast kernels, and a way to an oracle for another transition system: write down as a split
-grammar what its computations can make of a configuration, and its transitions (see ``TransitionGrammar``). oracle.py makes of
-that an oracle that training can use.
+This is the reference implementation of the fast kernels, and a way to get an oracle for another transition system: write its
+transitions, and a split grammar of the trees that its computations can make (see ``TransitionGrammar``). oracle.py turns these
+into an oracle that training can use.
 """
 
 from oracles.tabular.oracle import Configuration, Transition, TransitionGrammar, best_score, transition_scores

@@ -1,8 +1,9 @@
-"""Oracles from grammars: the score of a transition is its edge and the best weight of what can be made after it.
+"""Oracles from grammars: the score of a transition is its own edge plus the best weight of a derivation after it.
 
-Nederhof 2019, Section 4, for any transition system, given as a split grammar of what its
-computations can make of a configuration: oracles.arc_standard.tabular has the paper's, oracles.arc_hybrid.tabular another one.
-O(n^3) semiring operations in plain Python: slow, and exact for any gold tree as far as the grammar is right.
+This is Nederhof 2019, Section 4, for any transition system, given as a split grammar of the trees that its computations can
+make: oracles.arc_standard.tabular has the paper's grammar, oracles.arc_hybrid.tabular another one. O(n^3) semiring operations
+in plain
+Python: slow, and exact for any gold tree if the grammar is right.
 
 To train with another system, write its grammar and transitions (see ``TransitionGrammar``), and
 
@@ -32,7 +33,7 @@ from oracles.trees import Trees
 
 @dataclass(frozen=True)
 class Configuration:
-    """Nodes of a sentence, and what a strategy forbids them.
+    """A stack and a buffer, and the children that a strategy forbids.
 
     Attributes:
         stack: the nodes on the stack, the top last.
@@ -56,19 +57,19 @@ class Transition:
 
 
 class TransitionGrammar(Protocol):
-    """A transition system, as TabularOracle needs it."""
+    """A transition system for TabularOracle."""
 
     grammar: SplitGrammar
 
     def terminals(self, configuration: Configuration) -> str | Sequence[str]:
-        """A terminal of the grammar for each node of the configuration: the stack, then the buffer."""
+        """Return a terminal of the grammar for each node of the configuration: the stack, then the buffer."""
 
     def transitions(self, configuration: Configuration) -> Iterator[Transition]:
-        """The applicable transitions."""
+        """Yield the applicable transitions."""
 
 
 def best_score(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> float:
-    """The most gold edges that can still be made; -inf if no tree can be made. heads = [h_1, ..., h_n]."""
+    """Return the most gold edges that can still be made, -inf if no tree can be made; heads = [h_1, ..., h_n]."""
     nodes = configuration.stack + configuration.buffer
 
     def edge(i: int, j: int) -> float:
@@ -82,7 +83,7 @@ def best_score(system: TransitionGrammar, heads: Sequence[int], configuration: C
 
 
 def transition_scores(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> dict[str, float]:
-    """The score of each applicable transition by its name: the most gold edges if it is taken, its own edge included."""
+    """Return, by name, the score of each applicable transition: the most gold edges if it is taken, its own edge included."""
     return {
         transition.name: (transition.edge is not None and heads[transition.edge[1] - 1] == transition.edge[0])
         + best_score(system, heads, transition.after)
@@ -91,9 +92,9 @@ def transition_scores(system: TransitionGrammar, heads: Sequence[int], configura
 
 
 class TabularOracle(Oracle):
-    """An oracle that is a grammar. Subclasses say what the grammar is, and in what order its transitions come."""
+    """An oracle made from a grammar. Subclasses give the grammar and the order of its transitions."""
 
-    transition_order: ClassVar[tuple[str, ...]]  # their names in the grammar, in the order of the system
+    transition_order: ClassVar[tuple[str, ...]]  # names of the transitions in the grammar, in the order of the system
     needs_projective_gold: ClassVar[bool] = False
     takes_partial_gold: ClassVar[bool] = True
     alternatives: ClassVar[tuple[str, ...]] = ()
@@ -103,7 +104,7 @@ class TabularOracle(Oracle):
 
     @abstractmethod
     def transition_grammar(self) -> TransitionGrammar:
-        """The transitions of the system, and the grammar of what they can make."""
+        """Return the transitions of the system, and the grammar of the trees that they can make."""
 
     def _bind(self, trees: Trees) -> BoundOracle:
         return _BoundTabular(trees, self.transition_grammar(), self.transition_order)

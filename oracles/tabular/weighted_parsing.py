@@ -1,22 +1,22 @@
 """Weighted parsing with split grammars over semirings: Nederhof 2019, Section 3 and Tables 2 to 4.
 
-Meant to be read beside the paper and to check fast code against, not to be fast.
+Read it beside the paper, and check fast code against it; it is not fast.
 
-A split grammar is a context-free grammar whose nodes take left and right children apart. A nonterminal A stands for a node with
-all its children, a pair (B,C) for a node of which the left half is in state B and the right half in state C. The rules:
+A split grammar is a context-free grammar in which a node takes its left and right children separately. A nonterminal A is a
+node with all its children; a pair (B,C) is a node whose left half is in state B and whose right half is in state C. The rules:
 
-    (B,C) -> a          a terminal is a node without children yet, with its halves in these states
-    (D,_) -> A (B,_)    a left half in state B takes an A as its next child to the left, and is in state D then
-    (_,D) -> (_,B) A    a right half in state B takes an A as its next child to the right, and is in state D then
+    (B,C) -> a          a terminal is a node without children, with its halves in these states
+    (D,_) -> A (B,_)    a left half in state B takes an A as its next child to the left; then it is in state D
+    (_,D) -> (_,B) A    a right half in state B takes an A as its next child to the right; then it is in state D
     A -> (B,C)          a node with its halves in these states is complete
 
-Children are taken from the node outwards. The two halves of a node know nothing of each other until it is complete, which
-is what makes cubic time possible; so each terminal has exactly one rule.
+A node takes its nearest children first. Its two halves are independent until it is complete; this makes cubic time possible,
+and requires exactly one rule for each terminal.
 
-A semiring says what a weight is, how alternatives are added up (plus) and how parts are put together (times). An edge from head
-to child with an integer score gets the weight ``edge(score, head, child)``; a derivation weighs the product of its edges, a
-string the sum over its derivations. Tabular parsing needs associative operations, a plus that commutes, times that distributes
-over it, and zero and one as usual (Goodman 1999).
+A semiring defines weights, how alternatives are summed (plus), and how parts are combined (times). An edge from head to child
+with an integer score has the weight ``edge(score, head, child)``. The weight of a derivation is the product of its edges; the
+weight of a string is the sum over its derivations. Tabular parsing needs associative operations, a commutative plus, a times
+that distributes over plus, and zero and one as usual (Goodman 1999).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Generic, TypeVar
 
 @dataclass(frozen=True)
 class SplitGrammar:
-    """The rules by kind, each as the symbols in the order in which they are written.
+    """The rules by kind; a rule is the tuple of its symbols in written order.
 
     Attributes:
         start: the nonterminal of a whole string; its node is the first of the string.
@@ -48,10 +48,10 @@ class SplitGrammar:
 
     @classmethod
     def parse(cls, start: str, rules: str) -> SplitGrammar:
-        """Reads rules, one a line, in the notation of this module; ``#`` begins a comment.
+        """Read rules, one per line, in the notation of this module; ``#`` begins a comment.
 
         Raises:
-            ValueError: a line is none of the four kinds of rules, or a second rule for a terminal.
+            ValueError: a line is not a rule of the four kinds, or is a second rule for a terminal.
         """
         terminals: dict[str, tuple[str, str]] = {}
         kinds: dict[str, list[tuple[str, str, str]]] = {"left": [], "right": [], "complete": []}
@@ -72,7 +72,7 @@ class SplitGrammar:
         return cls(start, terminals, tuple(kinds["left"]), tuple(kinds["right"]), tuple(kinds["complete"]))
 
     def without(self, *rules: str) -> SplitGrammar:
-        """The grammar without the given rules for children."""
+        """Return the grammar without the given rules for children."""
         dropped = SplitGrammar.parse(self.start, "\n".join(rules))
         lefts = tuple(rule for rule in self.lefts if rule not in dropped.lefts)
         rights = tuple(rule for rule in self.rights if rule not in dropped.rights)
@@ -87,7 +87,7 @@ _PATTERNS = {
     "terminal": rf"\({_NAME},{_NAME}\)->{_NAME}",
 }
 
-# Table 3: all projective trees over a a ... a, each by exactly one derivation.
+# Table 3: all projective trees over a a ... a, with exactly one derivation for each.
 PROJECTIVE_TREES = SplitGrammar.parse(
     "S",
     """
@@ -98,8 +98,8 @@ PROJECTIVE_TREES = SplitGrammar.parse(
     """,
 )
 
-# Table 4: what arc-standard computations can make of p^k s^(m+1), k stack elements below the top, the top, and the buffer.
-# An element below the top is a P until it takes its first right child, which holds the top; only then it is on the top
+# Table 4: the trees that arc-standard computations can make from p^k s^(m+1): k stack elements below the top, the top, and the
+# buffer. An element below the top is a P until it takes its first right child, which contains the top. Only then is it the top
 # itself and can take left children, which are still childless.
 ARC_STANDARD = SplitGrammar.parse(
     "S",
@@ -117,7 +117,7 @@ ARC_STANDARD = SplitGrammar.parse(
     """,
 )
 
-# The same for strict_left_before_right: elements below the top take no left children.
+# For strict_left_before_right: elements below the top take no left children.
 ARC_STANDARD_STRICT = ARC_STANDARD.without("(S,_) -> P (P,_)")
 
 
@@ -127,7 +127,7 @@ Table = dict[tuple, Weight]
 
 @dataclass(frozen=True)
 class Semiring(Generic[Weight]):
-    """The operations; ``zero`` is the weight of what cannot be derived, ``one`` that of a derivation without edges."""
+    """The operations; ``zero`` is the weight of an underivable string, ``one`` the weight of a derivation without edges."""
 
     zero: Weight
     one: Weight
@@ -136,7 +136,7 @@ class Semiring(Generic[Weight]):
     edge: Callable[[int, int, int], Weight]
 
     def sum(self, weights: Iterator[Weight]) -> Weight:
-        """All of them added up."""
+        """Return the sum of all weights."""
         total = self.zero
         for weight in weights:
             total = self.plus(total, weight)
@@ -156,27 +156,28 @@ MAX_PLUS: Semiring[float] = Semiring(
 def parse(
     grammar: SplitGrammar, string: Sequence[str], edge: Callable[[int, int], Weight], semiring: Semiring[Weight]
 ) -> Weight:
-    """The weight of a string, the sum over its derivations from the start symbol: Table 2, after Eisner and Satta 1999.
+    """Return the weight of a string, the sum over its derivations from the start symbol: Table 2, after Eisner and Satta 1999.
 
     O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar; O(n^2) weights are kept. As in the
-    print, the string weighs left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root or the bottom
-    of the stack, which has no left children. From the paper's symbols to the names here: positions i <= j; W of one
-    nonterminal and a span is ``left`` or ``right``, W of two nonterminals and a span is ``left_arc`` or ``right_arc``:
+    paper, the weight of the string is left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root at
+    the bottom of the stack, which has no left children. The paper's W of one nonterminal and a span is ``left`` or ``right``
+    here; its W of two nonterminals and a span is ``left_arc`` or ``right_arc``, for positions i <= j:
 
     * left[B, i, j]: left halves of node j, in state B, that reach to i; right[C, i, j]: right halves of node i that reach to j.
-    * right_arc[C, B, i, j]: j becomes a right child of i. All between them belongs to the right half of i, in state C before it
-      takes j, and to the left half of j, complete in state B.
-    * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C, the left half of j is in
+    * right_arc[C, B, i, j]: j becomes a right child of i. All nodes between them belong to the right half of i, in state C
+    before
+      it takes j, or to the left half of j, complete in state B.
+    * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C; the left half of j is in
       state B before it takes i.
 
     Args:
         grammar: a split grammar.
-        string: terminals, one for each node; node 0 is the head of all.
+        string: terminals, one for each node; node 0 is the head of the string.
         edge: edge(head, child) = the weight of an edge between these positions; ``semiring.zero`` forbids it.
-        semiring: what to calculate.
+        semiring: the weights and their operations.
 
     Raises:
-        KeyError: a terminal that the grammar does not know.
+        KeyError: a terminal is not in the grammar.
     """
     n = len(string) - 1
     times, total = semiring.times, semiring.sum

@@ -67,7 +67,7 @@ class NoTagsError(ValueError):
 def _predicts_tags(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.vocabularies.predicted:
         raise NoTagsError(
-            "this model predicts no tags; parse with --tags keep, or with a model that was trained with recipe=text"
+            "this model predicts no tags; parse with --tags=keep, or with a model that was trained with recipe=text"
         )
 
 

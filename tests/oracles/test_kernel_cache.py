@@ -134,5 +134,5 @@ subprocess.run([sys.executable, "-c", "import tempfile; tempfile.tempdir = '/dev
         assert done.stderr == ""
         assert kept
     else:
-        assert done.stderr.count("no folder to keep compiled kernels") == 1
+        assert done.stderr.count("no folder for compiled kernels") == 1
         assert not kept

@@ -371,7 +371,7 @@ class ChunkParser:
             why = f"system={self._predictor.model.system.name} cannot make it together with the other given arcs"
             error = ConlluError(f"{where}: {lost}: {why}")
             if strict:
-                raise ConlluError(f"{error}; --on-error keep copies the sentence unchanged, --on-error skip leaves it out")
+                raise ConlluError(f"{error}; --on-error=keep copies the sentence unchanged, --on-error=skip leaves it out")
             self._report(error)
             sentence.error = error
 

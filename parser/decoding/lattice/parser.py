@@ -156,7 +156,7 @@ def parse_lattice_file(
     if not isinstance(model, Model):
         raise BeamError(f"model={model.kind} does not parse lattices; train with model=mlp")
     if options.on_error is OnError.KEEP:
-        raise ConlluError(f"{name}: --on-error keep cannot copy an invalid lattice into CoNLL-U; choose --on-error skip")
+        raise ConlluError(f"{name}: --on-error=keep cannot copy an invalid lattice into CoNLL-U; choose --on-error=skip")
     refuse(model, options)
     parser = LatticeParser(model, options.search(model), threads=threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
