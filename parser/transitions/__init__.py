@@ -15,7 +15,7 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 __all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "system_class"]
 
-# A module is imported when its system is requested: loading the compiled kernels of all of them would cost time.
+# A module is imported only when its system is requested: loading the kernels of all systems would take time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_standard": ("parser.transitions.attardi", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),
@@ -29,7 +29,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
 
 
 def register(system: type[TransitionSystem]) -> None:
-    """Makes a transition system known by its name, to settings (``system=NAME``) and to models that were trained with it.
+    """Register a transition system under its name, for settings (``system=NAME``) and for models trained with it.
 
     Raises:
         ValueError: the name is taken.
@@ -40,12 +40,12 @@ def register(system: type[TransitionSystem]) -> None:
 
 
 def names() -> list[str]:
-    """The names that create() knows."""
+    """Return the names of all transition systems."""
     return list(_SYSTEMS)
 
 
 def system_class(name: str) -> type[TransitionSystem]:
-    """The class of that name.
+    """Return the transition system class of that name.
 
     Raises:
         ValueError: unknown name; the message lists the known ones.
@@ -57,10 +57,10 @@ def system_class(name: str) -> type[TransitionSystem]:
 
 
 def create(name: str, n_relations: int, root_relation: int | None = None, **options: int) -> TransitionSystem:
-    """The transition system of that name over ``n_relations`` relations; see TransitionSystem.
+    """Make the transition system of that name over ``n_relations`` relations; see TransitionSystem.
 
     Raises:
-        ValueError: unknown name, or an option that the system does not have or a value that it cannot have.
+        ValueError: unknown name, or an unknown option or value of an option.
     """
     cls = system_class(name)
     try:
@@ -71,6 +71,6 @@ def create(name: str, n_relations: int, root_relation: int | None = None, **opti
 
 
 def create_for(relations: Vocabulary, name: str, options: Mapping[str, int]) -> TransitionSystem:
-    """The transition system of that name over these relations; see create()."""
+    """Make the transition system of that name over these relations; see create()."""
     root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
     return create(name, len(relations.symbols), root_relation, **options)

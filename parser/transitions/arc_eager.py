@@ -7,15 +7,15 @@ columns; a stack element is *linked* if it has a head, which is then the element
 * left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, and a_k is not linked.
 * right makes b a child of a_k and pushes it; needs a buffer.
 * reduce pops a_k, which is linked.
-* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1 and an empty buffer, and a_k is not linked. It takes the place
-  of attaching what is left over in the end to the artificial root.
+* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1 and an empty buffer, and a_k is not linked. Other versions of
+  arc-eager attach such elements to the artificial root.
 
 A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the only child of the root stays on the stack to the end: there is no reduce and no attach of a_1 while
-there is a buffer.
+With ``single_root`` the only child of the root stays on the stack to the end: a_1 is neither reduced nor attached while the
+buffer is not empty.
 
-``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013): attach is possible at any time, and left also for a linked top, whose
-arc is then undone.
+With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is possible at any time, and left also for a linked top,
+whose arc is then undone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ArcEager(TransitionSystem):
     Args:
         n_relations: number of relations.
         root_relation: see TransitionSystem.
-        nonmonotonic: whether arcs can be undone, see above.
+        nonmonotonic: whether arcs can be undone.
     """
 
     name: ClassVar[str] = "arc_eager"
@@ -56,7 +56,7 @@ class ArcEager(TransitionSystem):
 
     @property
     def gold_options(self) -> Mapping[str, int | str]:
-        """None: gold computations undo nothing."""
+        """No options: gold computations undo no arcs."""
         return {}
 
     def _blocks_with_arcs(self) -> list[bool]:
@@ -78,7 +78,7 @@ class ArcEager(TransitionSystem):
 
 @kernel()
 def fill_transitions(now, rows, nonmonotonic, single_root, feature_rows, blocks, heads, children):
-    """Fills in the arrays of Transitions, int32[m, N_TRANSITIONS], which hold NO_NODE."""
+    """Fill in the arrays of Transitions, int32[m, N_TRANSITIONS], which hold NO_NODE before."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -106,7 +106,7 @@ def fill_transitions(now, rows, nonmonotonic, single_root, feature_rows, blocks,
 
 @kernel()
 def take_transition(now, row, column, relation):
-    """Takes a transition in one row of Configurations; the relation of one without an arc is ignored."""
+    """Take a transition in one row of Configurations; ``relation`` is ignored if it makes no arc."""
     top = now.stacks[row, now.stack_sizes[row] - 1]
     front = now.buffers[row, now.buffer_fronts[row]] if column in (LEFT, RIGHT) else NO_NODE
     if column == RIGHT:
@@ -119,7 +119,7 @@ def take_transition(now, row, column, relation):
         return
     below = now.stacks[row, now.stack_sizes[row] - 1]
     if column == LEFT:
-        if now.heads[row, top] != NO_NODE:  # the outermost right child of the element below, no longer
+        if now.heads[row, top] != NO_NODE:  # undo the arc: the top was the outermost right child of the element below
             now.children[row, below, 1] = now.siblings[row, top]
         attach(now, row, front, top, relation)
     else:

@@ -8,7 +8,7 @@ columns:
 * right makes the top a_k a child of a_{k-1} and pops it; needs k >= 1.
 
 A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the child of the root is attached last, when nothing else is left.
+With ``single_root`` the child of the root is attached last.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ArcHybrid(TransitionSystem):
 
 @kernel()
 def fill_transitions(now, rows, single_root, feature_rows, blocks, heads, children):
-    """Fills in the arrays of Transitions, int32[m, >= 3], which hold NO_NODE."""
+    """Fill in the arrays of Transitions, int32[m, >= 3], which hold NO_NODE before."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -72,7 +72,7 @@ def fill_transitions(now, rows, single_root, feature_rows, blocks, heads, childr
 
 @kernel()
 def take_transition(now, row, head, relation):
-    """Attaches the top to ``head`` in one row of Configurations, or shifts if that is NO_NODE."""
+    """Attach the top to ``head`` in one row of Configurations; shift if ``head`` is NO_NODE."""
     if head == NO_NODE:
         shift(now, row)
     else:

@@ -1,4 +1,4 @@
-"""Attardi's system: arc-standard with arcs between the top of the stack and deeper elements, too (Attardi 2006).
+"""Attardi's system: arc-standard with further arcs, between the top of the stack and deeper elements (Attardi 2006).
 
 Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
 columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2):
@@ -10,7 +10,7 @@ columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2)
 D = 1 is arc-standard, with the steps of Nederhof (2019), Table 1: ra_1 is its reduce_left, la_1 its reduce_right. A sentence of
 n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
 
-With ``single_root`` the child of the root is attached last, by ra_1, when nothing else is left.
+With ``single_root`` the child of the root is attached last, by ra_1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Attardi(TransitionSystem):
 
     def __init__(self, n_relations: int, root_relation: int | None = None, degree: int = 2) -> None:
         if not 1 <= degree <= MAX_DEGREE:
-            raise ValueError(f"degree={degree} is not possible; it must be from 1 to {MAX_DEGREE}")
+            raise ValueError(f"degree={degree}: it must be from 1 to {MAX_DEGREE}")
         self.degree = degree
         super().__init__(n_relations, root_relation)
         self.options = {"degree": degree}
@@ -70,8 +70,7 @@ class Attardi(TransitionSystem):
 
 @kernel()
 def applicable(column, size, buffered, single_root):
-    """Whether a transition can be taken with ``size`` = k + 1 elements on the stack and, if ``buffered``, tokens in the
-    buffer."""
+    """Return whether a transition is applicable with ``size`` = k + 1 stack elements; ``buffered``: the buffer has tokens."""
     if column == 0:
         return buffered
     depth = (column + 1) // 2
@@ -84,31 +83,31 @@ def applicable(column, size, buffered, single_root):
 
 @kernel()
 def transition_of(output, n_relations):
-    """The column of the transition that an output stands for, and the relation of its arc; that of a shift does not matter."""
+    """Return the column of an output's transition, and the relation of its arc (for a shift, the relation means nothing)."""
     return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
 
 
 @kernel()
 def take_transition(now, row, column, relation):
-    """Takes a transition in one row of Configurations; the relation of a shift is ignored."""
+    """Take a transition in one row of Configurations; the relation of a shift is ignored."""
     if column == 0:
         shift(now, row)
         return
     depth = (column + 1) // 2
     last = now.stack_sizes[row] - 1
     top, below = now.stacks[row, last], now.stacks[row, last - depth]
-    of_top = column % 2 == 1
-    remove(now, row, 0 if of_top else depth)
-    attach(now, row, below if of_top else top, top if of_top else below, relation)
+    top_is_child = column % 2 == 1
+    remove(now, row, 0 if top_is_child else depth)
+    attach(now, row, below if top_is_child else top, top if top_is_child else below, relation)
 
 
 @kernel()
 def best_output(scores, r, degree, size, buffered, n_relations, root_relation, single_root):
-    """The best output of one configuration, as decisions.best() finds it; ``scores[r]`` are its scores.
+    """Return the best output of one configuration, as decisions.best() does.
 
     Args:
-        scores, r: float32[rows, outputs], and the row.
-        degree, n_relations: of the system.
+        scores, r: float32[rows, outputs], and the configuration's row.
+        degree, n_relations: the system's.
         size, buffered: see applicable().
         root_relation: the relation of the root's child if ``single_root``; NO_NODE: any.
         single_root: see TransitionSystem.transitions.
@@ -135,7 +134,7 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
 
 @kernel()
 def forced_output(degree, size, buffered, root_relation, single_root):
-    """The output of a configuration in which only one is possible, whatever the scores; NO_NODE if there are several."""
+    """Return the output of a configuration in which only one is possible; NO_NODE if several are."""
     only = NO_NODE
     for column in range(1 + 2 * degree):
         if applicable(column, size, buffered, single_root):
@@ -149,7 +148,7 @@ def forced_output(degree, size, buffered, root_relation, single_root):
 
 @kernel()
 def fill_transitions(now, rows, degree, single_root, feature_rows, blocks, heads, children):
-    """Fills in the arrays of Transitions, which hold NO_NODE."""
+    """Fill in the arrays of Transitions, which hold NO_NODE before."""
     for r in range(len(rows)):
         row = rows[r]
         last = now.stack_sizes[row] - 1

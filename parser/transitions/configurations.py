@@ -1,4 +1,4 @@
-"""Configurations of many sentences that are parsed side by side, as arrays that compiled kernels take whole."""
+"""Configurations of many sentences that are parsed at the same time, as arrays for compiled kernels."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
-# The only row, in a kernel. A plain 0 would be a type of its own to numba, for which it compiles once more all that takes rows.
+# The only row, in a kernel. For numba a literal 0 is another type: it would compile all kernels that take rows once more.
 ONLY_ROW = np.int64(0)
 
 
 class Configurations(NamedTuple):
     """One configuration for each of a batch of sentences; width = the longest sentence + 1.
 
-    Node 0 is the artificial root. A named tuple, so that a kernel takes it as one argument and reads it by name.
+    Node 0 is the artificial root. This is a named tuple, so that a kernel takes it as one argument and reads it by name.
 
     Attributes:
-        lengths: int32[batch], tokens n of the sentence.
+        lengths: int32[batch], the number n of tokens of the sentence.
         stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries.
         stack_sizes: int32[batch], k + 1.
-        buffers: int32[batch, width]; row r holds the buffer in its entries ``buffer_fronts[r]`` to n, the first token first.
-            In all systems but swap, entry i is token i.
+        buffers: int32[batch, width]; entries ``buffer_fronts[r]`` to n of row r are the buffer, the first token first. In all
+            systems except swap, entry i is token i.
         buffer_fronts: int32[batch], where the buffer begins; n + 1 when it is empty.
         heads: int32[batch, width], heads given so far; NO_NODE where none.
         relations: int32[batch, width], relations given so far; NO_NODE where none.
@@ -43,7 +43,7 @@ class Configurations(NamedTuple):
 
     @classmethod
     def initial(cls, lengths: np.ndarray) -> Configurations:
-        """Stack (0) and the whole sentence in the buffer, for sentences of the given lengths (int[batch])."""
+        """Return configurations with stack (0) and the whole sentence in the buffer, for these lengths (int[batch])."""
         batch = len(lengths)
         width = int(lengths.max(initial=0)) + 1
 
@@ -63,13 +63,13 @@ class Configurations(NamedTuple):
         )
 
     def unfinished(self) -> np.ndarray:
-        """int64[m]: the rows with more than the root on the stack, or with a token in the buffer."""
+        """Return int64[m], the rows with more than the root on the stack, or with a token in the buffer."""
         return np.flatnonzero((self.stack_sizes > 1) | (self.buffer_fronts <= self.lengths))
 
 
 @kernel()
 def clear(now, row, length):
-    """Makes one row of Configurations the initial configuration of a sentence of ``length`` tokens."""
+    """Make one row of Configurations the initial configuration of a sentence of ``length`` tokens."""
     now.lengths[row] = length
     now.stacks[row, 0] = 0
     now.stack_sizes[row] = 1
@@ -85,13 +85,13 @@ def clear(now, row, length):
 
 @kernel()
 def is_unfinished(now, row):
-    """Whether there is more than the root on the stack, or a token in the buffer."""
+    """Return whether there is more than the root on the stack, or a token in the buffer."""
     return now.stack_sizes[row] > 1 or now.buffer_fronts[row] <= now.lengths[row]
 
 
 @kernel()
 def shift(now, row):
-    """Moves the first token of the buffer onto the stack."""
+    """Move the first token of the buffer onto the stack."""
     now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]
     now.stack_sizes[row] += 1
     now.buffer_fronts[row] += 1
@@ -99,7 +99,7 @@ def shift(now, row):
 
 @kernel()
 def remove(now, row, depth):
-    """Takes the stack element ``depth`` elements below the top off the stack, and returns it."""
+    """Remove the stack element ``depth`` elements below the top, and return it."""
     last = now.stack_sizes[row] - 1
     node = now.stacks[row, last - depth]
     for i in range(last - depth, last):
@@ -110,7 +110,7 @@ def remove(now, row, depth):
 
 @kernel()
 def attach(now, row, head, child, relation):
-    """Makes ``child`` a child of ``head``, and puts it in its place among the children on that side of the head.
+    """Make ``child`` a child of ``head``, and insert it among the children on that side of the head.
 
     Most systems attach children from the inside out, so that a new child is the outermost one and is put in place at once.
     """

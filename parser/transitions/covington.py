@@ -1,26 +1,26 @@
 """Covington parsing (Covington 2001; Gómez-Rodríguez and Fernández-González 2015), whose computations all end in one tree.
 
-The first token b of the buffer is compared with the tokens before it, the nearest first: with the top i of the stack 0..i next.
-Those between i and b are passed. Transitions, in the order of their columns:
+The first token b of the buffer is compared with the tokens before it, the nearest first. The next one is i, the top of the
+stack 0..i; the tokens between i and b are passed. Transitions, in the order of their columns:
 
 * shift ends the comparison: the stack becomes 0..b. Needs a buffer.
 * no_arc passes i; needs i >= 1.
-* left makes i a child of b and passes i; needs i >= 1 and a buffer; i has no head, and is no ancestor of b.
-* right makes b a child of i and passes i; needs i >= 1 and a buffer; b has no head, and is no ancestor of i.
+* left makes i a child of b and passes i; needs i >= 1 and a buffer; i has no head, and is not an ancestor of b.
+* right makes b a child of i and passes i; needs i >= 1 and a buffer; b has no head, and is not an ancestor of i.
 
-When the buffer is empty, the last phase begins, in which the top is the token in question. While the artificial root has no
-child, it is the last token without a head:
+When the buffer is empty, the last phase begins. While the artificial root has no child, the top is the last token without a
+head:
 
 * root makes the top a child of the artificial root.
-* no_arc goes on to the next token below that has no head; needs one.
+* no_arc moves on to the next token below that has no head; needs one.
 
-Then, until all have heads, the top is the last token that has none:
+Then, until all tokens have heads, the top is the last token without a head:
 
 * attach makes the top a child of the child of the artificial root.
 
-In the papers what is left becomes a child of the artificial root. Here there is one child of it whatever is done, so
-``single_root`` changes nothing, and gold arcs from it can still be made late. A sentence of n tokens takes O(n^2) transitions;
-it is final with stack (0) and an empty buffer. No configuration is a dead end.
+In the papers, the remaining tokens become children of the artificial root. Here the artificial root always gets one child, so
+``single_root`` has no effect, and gold arcs from that child can still be made late. A sentence of n tokens takes O(n^2)
+transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Covington(TransitionSystem):
 
     @property
     def gold_options(self) -> Mapping[str, int | str]:
-        """Arcs are made as soon as they can be, and not late."""
+        """Gold computations make arcs as soon as possible, not late."""
         return {"ties": "commit"}
 
     def _blocks_with_arcs(self) -> list[bool]:
@@ -81,7 +81,7 @@ class Covington(TransitionSystem):
 
 @kernel()
 def _is_ancestor(now, row, node, other):
-    """Whether a node is the other one, or above it by the arcs made so far."""
+    """Return whether a node is the other one, or its ancestor by the arcs made so far."""
     while other != node and other != NO_NODE:
         other = now.heads[row, other]
     return other == node
@@ -89,7 +89,7 @@ def _is_ancestor(now, row, node, other):
 
 @kernel()
 def _fill_arcs(now, row, r, feature_rows, heads, children):
-    """Fills in left and right, between the top, not 0, and the first token of the buffer."""
+    """Fill in left and right, between the top (not 0) and the first token of the buffer."""
     top, front = now.stacks[row, now.stack_sizes[row] - 1], now.buffer_fronts[row]
     if now.heads[row, top] == NO_NODE and not _is_ancestor(now, row, top, front):
         feature_rows[r, LEFT] = r
@@ -101,7 +101,7 @@ def _fill_arcs(now, row, r, feature_rows, heads, children):
 
 @kernel()
 def _fill_last_phase(now, row, r, feature_rows, heads, children):
-    """Fills in the transitions of the last phase; see the module."""
+    """Fill in the transitions of the last phase."""
     top = now.stacks[row, now.stack_sizes[row] - 1]
     if top == 0:
         return  # final
@@ -118,7 +118,7 @@ def _fill_last_phase(now, row, r, feature_rows, heads, children):
 
 @kernel()
 def _last_without_head(now, row, last):
-    """The last of the tokens 1..``last`` without a head, 0 if all have one."""
+    """Return the last of the tokens 1..``last`` without a head, 0 if all have one."""
     token = last
     while token > 0 and now.heads[row, token] != NO_NODE:
         token -= 1
@@ -127,14 +127,14 @@ def _last_without_head(now, row, last):
 
 @kernel()
 def _go_on_in_last_phase(now, row, passes):
-    """Cuts the stack, 0..n in the array, to the next token in question: of those below the top, if that is passed."""
+    """Set the stack's size so that its top is the next token without a head; ``passes``: below the present top."""
     last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
     now.stack_sizes[row] = _last_without_head(now, row, last) + 1
 
 
 @kernel()
 def _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed):
-    """Fills in the arrays of Transitions, which hold NO_NODE."""
+    """Fill in the arrays of Transitions, which hold NO_NODE before."""
     for r in range(len(rows)):
         row = rows[r]
         top, front = now.stack_sizes[row] - 1, now.buffer_fronts[row]

@@ -1,7 +1,4 @@
-"""Which transitions are best by a classifier's scores, which are optimal by an oracle's, and which outputs are correct.
-
-Compiled, for every system.
-"""
+"""The best transitions by a classifier's scores, the optimal ones by an oracle's, and the correct outputs; for every system."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ from parser.transitions.system import Transitions, TransitionSystem
 def best(
     system: TransitionSystem, scores: np.ndarray, transitions: Transitions, single_root: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The applicable transition and relation with the highest score: columns and relations, int32[m]; the first one wins a tie.
+    """Return columns and relations, int32[m], of the applicable outputs with the highest scores; the first one wins a tie.
 
     Args:
         system: the transition system.
         scores: float32[feature rows, outputs].
-        transitions: the transitions; with ``single_root``, those that the system gave with it.
-        single_root: the root relation goes with the artificial root as head, and with no other head.
+        transitions: the transitions, made with the same ``single_root``.
+        single_root: whether exactly the arcs from the artificial root have the root relation.
     """
     blocks = transitions.blocks, transitions.heads, system.block_starts, system.block_sizes
     return _best_transitions(scores, transitions.rows, *blocks, required_root_relation(system, single_root))
@@ -37,7 +34,7 @@ def log_probabilities(
     relations: np.ndarray,
     single_root: bool = False,
 ) -> np.ndarray:
-    """float64[m], in nats: how probable transitions are among those that best() chooses from, by a softmax over their scores.
+    """Return float64[m], log probabilities (nats) of outputs, by a softmax over the scores that best() chooses from.
 
     Args:
         system, scores, transitions, single_root: see best().
@@ -51,24 +48,24 @@ def log_probabilities(
 
 
 def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
-    """The relation that goes with the artificial root as head, and with no other head; NO_NODE where relations are free."""
+    """Return the relation that exactly the arcs from the artificial root must have; NO_NODE: relations are free."""
     return system.root_relation if single_root and system.root_relation is not None else NO_NODE
 
 
 def correct_outputs(
     system: TransitionSystem, optimal: np.ndarray, transitions: Transitions, gold_relations: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """int32[m, width]: the output of each optimal transition, NO_NODE for the other transitions.
+    """Return int32[m, width], the output of each optimal transition, NO_NODE for other transitions.
 
-    The relation of an output is the gold relation of the word that gets a head, also where that head is not the gold one:
-    the arc is lost then, but the relation still belongs to the word. Where it is not known, all outputs of the block are right:
-    that is any_output() of it, a negative number, which with_best_labels() and labels_of() resolve.
+    The relation of an output is the gold relation of the word that gets a head, even if that head is not the gold one: the arc
+    is lost, but the relation still belongs to the word. If the relation is unknown, all outputs of the block are correct. Then
+    the entry is any_output() of the block, a negative number, which with_best_labels() and labels_of() resolve.
 
     Args:
         system: the transition system.
         optimal: bool[m, width].
         transitions: the transitions.
-        gold_relations: int32[batch, width], gold relations by row and token, negative where they are not known.
+        gold_relations: int32[batch, width], gold relations by row and token, negative where unknown.
         rows: int[m], the rows of ``gold_relations`` that the transitions belong to.
     """
     children = np.maximum(transitions.children, 0)
@@ -78,12 +75,12 @@ def correct_outputs(
 
 
 def any_output(blocks: np.ndarray) -> np.ndarray:
-    """What stands for all outputs of a block with relations, below NO_NODE; its own inverse."""
+    """Return the number below NO_NODE that stands for all outputs of a block with relations; it is its own inverse."""
     return NO_NODE - 1 - blocks
 
 
 def labels_of(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
-    """int32[m, labels]: the right outputs that each of some right outputs (int32[m]) stands for; NO_NODE fills up."""
+    """Return int32[m, labels], the outputs that each of some correct outputs (int32[m]) stands for, padded with NO_NODE."""
     is_any = outputs < NO_NODE
     if not is_any.any():
         return outputs[:, None]
@@ -94,7 +91,7 @@ def labels_of(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
 
 
 def with_best_labels(system: TransitionSystem, outputs: np.ndarray, transitions: Transitions, scores: np.ndarray) -> np.ndarray:
-    """Right outputs (int32[m, width]) with the highest-scoring one of the block where all of its outputs are right.
+    """Replace each any_output() among correct outputs (int32[m, width]) by the highest-scoring output of its block.
 
     ``scores``: float32[feature rows, outputs].
     """
@@ -109,7 +106,7 @@ def with_best_labels(system: TransitionSystem, outputs: np.ndarray, transitions:
 
 @kernel()
 def _can_bear(head, relation, root_relation):
-    """Whether the arc of a transition from ``head`` (NO_NODE: it makes none) can bear a relation."""
+    """Return whether the arc of a transition from ``head`` (NO_NODE: it makes none) can have a relation."""
     return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)
 
 
@@ -124,7 +121,7 @@ def _best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, ro
 
 @kernel()
 def best_transition(scores, rows, blocks, heads, m, block_starts, block_sizes, root_relation):
-    """What best() finds for configuration ``m``, in a kernel; for ``root_relation`` see required_root_relation()."""
+    """Return what best() does for configuration ``m``, in a kernel; for ``root_relation`` see required_root_relation()."""
     column, relation = NO_NODE, NO_NODE
     highest = -np.inf
     for c in range(rows.shape[1]):
@@ -162,12 +159,12 @@ def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, r
 
 
 def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice = slice(None)) -> Query:
-    """The oracle query for some configurations; arrays that the oracle does not read are not copied.
+    """Return the oracle query for some configurations; arrays that the oracle does not read are not copied.
 
     Args:
         sentences: int32[m], the numbers of their sentences among the trees that the oracle is bound to.
         now: the configurations.
-        rows: int[m], which of them; all if not given, and then the query follows what is done to ``now`` in place.
+        rows: int[m], the rows to query; if omitted, all rows: then the query is a view of ``now``.
     """
     return Query(
         sentences,
@@ -181,11 +178,11 @@ def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice =
 
 
 def optimal_transitions(scores: np.ndarray) -> np.ndarray:
-    """bool[m, width]: the transitions with the highest score of their configuration."""
+    """Return bool[m, width], whether each transition has the highest score of its configuration."""
     return (scores == scores.max(axis=1, keepdims=True)) & (scores != NOT_APPLICABLE)
 
 
 def best_correct_columns(outputs: np.ndarray, transitions: Transitions, scores: np.ndarray) -> np.ndarray:
-    """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
+    """Return int64[m], the column of the correct output (int32[m, width]) with the highest of ``scores``."""
     own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(transitions.rows, 0), np.maximum(outputs, 0)])
     return own.argmax(axis=1)

@@ -1,10 +1,11 @@
 """Features of configurations: a table of named slots, each a position of a node and an attribute read there.
 
-Positions begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
-may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
-second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...), ``token``, the
-token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of
-speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
+Positions begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and may
+descend to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the second
+element, ``s0.l1.l1`` the leftmost child of the leftmost child of the top. An attribute is a column of the token (form, upos,
+...), ``token``, the token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8,
+reads the part of speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see
+configs/recipe/paper.yaml.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 RELATION = "deprel"
 
-# What slots read where the vector of a token depends on its sentence (networks/representation.py): the token itself.
+# The attribute that slots read if the vector of a token depends on its sentence (networks/representation.py): the token itself.
 TOKEN = "token"
 
-# Positions of a candidate transition, whose nodes a transition system fills in (lr_spine.py, covington.py).
+# Positions of a candidate transition; the transition system fills in their nodes (lr_spine.py, covington.py).
 CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg", "p0")
 
 _POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_DESCENTS = 3
 
-# Numbers of a position; see program_of().
+# How many numbers describe a position; see program_of().
 PROGRAM_LENGTH = 2 + 2 * _MAX_DESCENTS + 1
 
-# Where positions begin: the first number of a program.
+# The first number of a program: where the position begins.
 STACK, BUFFER, CANDIDATE = range(3)
 
 
@@ -50,7 +51,7 @@ class Slot:
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """Reads ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
+        """Read ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; raise ValueError for anything else."""
         position, colon, attribute = text.partition(":")
         if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_DESCENTS:
             raise ValueError(
@@ -64,15 +65,15 @@ class Slot:
 
 
 def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
-    """The slots of a table {attribute: [position, ...]}, in its order."""
+    """Return the slots of a table {attribute: [position, ...]}, in its order."""
     return [Slot.parse(f"{position}:{attribute}") for attribute, positions in templates.items() for position in positions]
 
 
 def at_candidates(templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]) -> dict[str, list[str]]:
-    """A table {attribute: [position, ...]} for a system with positions of candidates, made from one for any system.
+    """Convert a table {attribute: [position, ...]} for any system into one for a system with positions of candidates.
 
-    Positions that begin at s0, s1, ... begin at the candidate's that take their place (TransitionSystem.candidate_of), and an
-    attribute that is read at s0 is read at the further positions, too. A table that names one of a candidate stays as it is.
+    Positions that begin at s0, s1, ... begin at the candidate's positions instead (TransitionSystem.candidate_of), and an
+    attribute that is read at s0 is also read at the further positions. A table with positions of candidates stays unchanged.
     """
     bases = {_base(position) for positions in templates.values() for position in positions}
     if not system.candidate_positions or bases & set(system.candidate_positions):
@@ -86,13 +87,13 @@ def at_candidates(templates: Mapping[str, Sequence[str]], system: type[Transitio
 
 
 def at_candidate(position: str, system: type[TransitionSystem]) -> str:
-    """The position, from the candidate's on that takes the place of where it begins, if one does."""
+    """Return the position with its beginning replaced by a candidate's position, if the system replaces it."""
     base, dot, descents = position.partition(".")
     return system.candidate_of.get(base, base) + dot + descents
 
 
 class Features(Protocol):
-    """What reads the features of configurations: a FeatureTable, or the templates of a linear model."""
+    """Reads the features of configurations: a FeatureTable, or the templates of a linear model."""
 
     def extract(
         self,
@@ -102,7 +103,7 @@ class Features(Protocol):
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """The features, a row for each feature row of the transitions; see FeatureTable.extract."""
+        """Return the features, a row for each feature row of the transitions; see FeatureTable.extract()."""
 
 
 class FeatureTable:
@@ -110,15 +111,15 @@ class FeatureTable:
 
     Args:
         slots: the slots, in the order of the columns of the result.
-        attributes: those that the sentences will carry, in the order of ``Sentences.values``; or only TOKEN.
-        candidate_positions: those that the transition system has, in its order.
+        attributes: the attributes of the sentences, in the order of ``Sentences.values``; or only TOKEN.
+        candidate_positions: the positions of candidates of the transition system, in its order.
 
     Attributes:
         slots: the slots.
-        attributes: what slots can read of a token, in the order of values().
+        attributes: the attributes that slots can read, in the order of values().
         programs: int32[positions, 9], the positions as numbers; see program_of().
-        in_buffer: bool[positions]: the position is an element of the buffer itself, so it changes only on a shift.
-        columns: int32[slots, 2]: by slot, which position, and which row of values() (NO_NODE: the relation).
+        in_buffer: bool[positions], whether the position is an element of the buffer itself, so it changes only on a shift.
+        columns: int32[slots, 2], the position of each slot, and the row of values() that it reads (NO_NODE: the relation).
     """
 
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], candidate_positions: Sequence[str] = ()) -> None:
@@ -130,7 +131,7 @@ class FeatureTable:
                 raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
             if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
                 raise ValueError(
-                    f"feature slot {slot} begins at {base}, which the transition system does not have; begin at s0, s1, ... "
+                    f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "
                     f"or b0, b1, ...{' or at ' + ', '.join(candidate_positions) if candidate_positions else ''}"
                 )
         self.slots = list(slots)
@@ -148,16 +149,16 @@ class FeatureTable:
 
     @property
     def stack_elements(self) -> int:
-        """How many elements of the stack positions begin at, at least one."""
+        """How many stack elements positions begin at, at least one."""
         return 1 + int(self.programs[self.programs[:, 0] == STACK, 1].max(initial=0))
 
     @property
     def read_ahead(self) -> int:
-        """How many elements of the buffer positions begin at."""
+        """How many buffer elements positions begin at."""
         return 1 + int(self.programs[self.programs[:, 0] == BUFFER, 1].max(initial=-1))
 
     def values(self, sentences: Sentences) -> np.ndarray:
-        """int32[attributes, total]: what slots can read of the tokens; for TOKEN, N_RESERVED plus the token's place."""
+        """Return int32[attributes, total], the values that slots can read; for TOKEN, N_RESERVED plus the token's place."""
         if self.attributes != [TOKEN]:
             return sentences.values
         return np.arange(N_RESERVED, N_RESERVED + sentences.offsets[-1], dtype=np.int32)[None]
@@ -170,15 +171,15 @@ class FeatureTable:
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """int32[feature rows, slots]: the values of the slots; ABSENT where there is no such node or relation.
+        """Return int32[feature rows, slots], the values of the slots; ABSENT where there is no such node or relation.
 
         Args:
             configurations: the configurations.
             rows: int[m], the rows to read.
-            sentences: where the tokens' attributes are.
-            numbers: int[batch], which of ``sentences`` each row of the configurations is.
-            transitions: those of the rows, which have the nodes of candidates; without, or if they say no other, there is a
-                feature row for each.
+            sentences: the sentences, with the tokens' attributes.
+            numbers: int[batch], the number of the sentence of each configuration.
+            transitions: the transitions of the rows, for the nodes of candidates; None, or without ``starts``: one feature row
+                per configuration.
         """
         rows, candidate_nodes = feature_rows(rows, transitions)
         values, starts = self.values(sentences), sentences.offsets[numbers[rows]]
@@ -189,7 +190,7 @@ class FeatureTable:
 
 
 def feature_rows(rows: np.ndarray, transitions: Transitions | None) -> tuple[np.ndarray, np.ndarray]:
-    """Which of ``rows`` each feature row belongs to, and int32[feature rows, n], its nodes at the positions of candidates."""
+    """Return the entry of ``rows`` of each feature row, and its nodes at positions of candidates, int32[feature rows, n]."""
     if transitions is not None and transitions.starts is not None:
         rows = np.repeat(rows, np.diff(transitions.starts))
     found = None if transitions is None else transitions.candidate_nodes
@@ -201,7 +202,7 @@ def _base(position: str) -> str:
 
 
 def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.ndarray:
-    """A position as numbers: base (STACK, ...), index, then (side, rank) per descent to a child; side -1 ends it."""
+    """Return a position as numbers: base (STACK, ...), index, then (side, rank) per descent to a child; side -1 ends it."""
     base, *descents = position.split(".")
     program = np.full(PROGRAM_LENGTH, -1, np.int32)
     if base in candidate_positions:
@@ -222,14 +223,14 @@ def _extract(rows, starts, now, candidate_nodes, values, programs, columns, node
 
 @kernel()
 def find_nodes(now, row, candidate_nodes, programs, nodes):
-    """Fills in ``nodes`` (int32[positions]): the node at each position in one row of Configurations, or NO_NODE.
+    """Fill in ``nodes`` (int32[positions]): the node at each position in one row of Configurations, or NO_NODE.
 
     Args:
-        now, row: the configurations, and which of them.
+        now, row: the configurations, and the row to read.
         candidate_nodes: int32[n], the nodes at the system's own positions.
         programs: int32[positions, 9], the positions.
     """
-    # Read once: a compiler cannot know that filling in ``nodes`` leaves them alone.
+    # Read once: a compiler cannot know that filling in ``nodes`` does not change them.
     size, front, length = now.stack_sizes[row], now.buffer_fronts[row], now.lengths[row]
     for a in range(len(programs)):
         index = programs[a, 1]
@@ -253,7 +254,7 @@ def find_nodes(now, row, candidate_nodes, programs, nodes):
 
 @kernel()
 def _read_slots(now, row, start, nodes, values, columns, features):
-    """Fills in ``features`` (int32[slots]): what each slot reads at its node, of the sentence that begins at ``start``."""
+    """Fill in ``features`` (int32[slots]): the value of each slot at its node, in the sentence that begins at ``start``."""
     for c in range(len(columns)):
         node = nodes[columns[c, 0]]
         if node == NO_NODE:

@@ -1,19 +1,19 @@
 """LR-spine parsing (Sartorio, Satta and Nivre 2013).
 
-A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that one, and so
-on; its right spine the same to the right. The stack a_0..a_k of a configuration holds the roots (a_0 = 0, the artificial root).
-With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer b..n, the transitions
-are
+A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that child, and so
+on; its right spine is the same with rightmost children. The stack a_0..a_k of a configuration holds the roots (a_0 = 0, the
+artificial root). With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer
+b..n, the transitions are:
 
 * shift pushes b; needs a buffer.
-* la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second element other than that of 0.
+* la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second element whose root is not 0.
 * ra_k, k = 1..s, makes a_k, the root of the top, a child of v_k; needs a second element.
 
-Columns: shift, la_1..la_p, ra_1..ra_s, so that ra_k stands in column p + k, also where no la_k is applicable; with one element
-there is only shift. A batch has as many columns as its widest configuration needs.
+Columns: shift, la_1..la_p, ra_1..ra_s. So ra_k is in column p + k, even if no la_k is applicable; with one element there is
+only shift. A batch has as many columns as its widest configuration needs.
 
-Each applicable transition has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to
-is told by the nodes at the row's own positions (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
+Each applicable transition has its own feature row. Outputs have three blocks (shift, la, ra); the nodes at the row's own
+positions describe the ends of the arc (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
 element):
 
     position    shift               la_k                                        ra_k
@@ -23,7 +23,7 @@ element):
     gp gg       none                u_{k-1}, u_{k-2}                            v_{k-1}, v_{k-2}
 
 A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the root gets a child while it has none, and so exactly one: what comes later goes below that one.
+With ``single_root`` the root can get a child only while it has none, so it gets exactly one; later tokens go below that child.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from parser.transitions.configurations import Configurations, attach, remove, sh
 from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, LEFT, RIGHT = range(3)  # blocks
-C1, C2, C3, Q1, Q2, GP, GG = range(7)  # the numbers of the positions of a candidate
+C1, C2, C3, Q1, Q2, GP, GG = range(7)  # positions of a candidate
 
 
 class LRSpine(TransitionSystem):
@@ -78,7 +78,7 @@ class LRSpine(TransitionSystem):
 
 @kernel()
 def _spine_length(now, row, depth, side):
-    """Nodes in the left (0) or right (1) spine of the stack element ``depth`` below the top."""
+    """Return the number of nodes of the left (0) or right (1) spine of the stack element ``depth`` below the top."""
     length = 0
     node = now.stacks[row, now.stack_sizes[row] - 1 - depth]
     while node != NO_NODE:
@@ -89,13 +89,13 @@ def _spine_length(now, row, depth, side):
 
 @kernel()
 def _root_is_taken(now, row, single_root):
-    """Whether 0 may get no further child."""
+    """Return whether 0 may get no further child."""
     return single_root and now.children[row, 0, 1] != NO_NODE
 
 
 @kernel()
 def count_transitions(now, rows, single_root, starts):
-    """Fills in where the feature rows of each configuration begin; returns the columns that the widest one has."""
+    """Fill in where the feature rows of each configuration begin; return the number of columns of the widest one."""
     width = 1
     for r in range(len(rows)):
         row = rows[r]
@@ -115,28 +115,27 @@ def count_transitions(now, rows, single_root, starts):
 
 @kernel()
 def _element(now, row, depth):
-    """The root of the stack element ``depth`` below the top, or NO_NODE."""
+    """Return the root of the stack element ``depth`` below the top, or NO_NODE."""
     place = now.stack_sizes[row] - 1 - depth
     return now.stacks[row, place] if place >= 0 else NO_NODE
 
 
 @kernel()
 def _buffered(now, row, place):
-    """The token at a place in the buffer, or NO_NODE."""
+    """Return the token at a place in the buffer, or NO_NODE."""
     place += now.buffer_fronts[row]
     return now.buffers[row, place] if place <= now.lengths[row] else NO_NODE
 
 
 @kernel()
 def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes):
-    """Fills in the arrays of Transitions, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by
-    count_transitions()."""
+    """Fill in the arrays of Transitions, which hold NO_NODE (``blocks``: SHIFT); count_transitions() gave ``starts``."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
         top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
         first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
-        for i in range(starts[r], starts[r + 1]):  # what most of the transitions share
+        for i in range(starts[r], starts[r + 1]):  # nodes that most transitions share
             candidate_nodes[i, C1], candidate_nodes[i, C2], candidate_nodes[i, C3] = top, second, third
             candidate_nodes[i, Q1], candidate_nodes[i, Q2] = first, next_one
         at = starts[r]
@@ -179,14 +178,14 @@ def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads
 
 @kernel()
 def take_transitions(now, rows, heads, children, relations):
-    """Takes the transitions that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
+    """Take the transitions that make these arcs, int32[rows] each; shift where the head is NO_NODE."""
     for r in range(len(rows)):
         take_transition(now, rows[r], heads[r], children[r], relations[r])
 
 
 @kernel()
 def take_transition(now, row, head, child, relation):
-    """The same for one configuration."""
+    """Take the transition that makes this arc in one row of Configurations; shift if the head is NO_NODE."""
     if head == NO_NODE:
         shift(now, row)
     else:

@@ -1,18 +1,18 @@
 """Pointer parsing (Fernández-González and Gómez-Rodríguez 2019): every token points to its head, from left to right.
 
 The stack is 0..i-1 and keeps all its nodes; the buffer is i..n. The transition of column h makes i, the first token of the
-buffer, a child of h, any node of the sentence but i and those below i by the heads made, and moves i onto the stack. All trees
+buffer, a child of h, and moves i onto the stack. h can be any node except i and its descendants by the heads made. All trees
 can be made, each in one way. A sentence of n tokens takes n transitions; it is final with an empty buffer. No configuration is
-a dead end. With ``single_root`` the root gets a child while it has none, and so exactly one: when the last token comes to be
-attached and there is none, all others are below it.
+a dead end. With ``single_root`` the root can get a child only while it has none. So it gets exactly one: if it has none when
+only the last token is left, all other tokens descend from that token.
 
-All transitions choose from one block of outputs; each applicable one has a feature row of its own, which tells the head by the
-nodes at the row's own positions:
+All transitions choose from one block of outputs. Each applicable transition has its own feature row, which describes its head
+by the nodes at the row's own positions:
 
     position    node
     c1 c3       i, i - 1 (its right neighbours are b1 and b2)
     c2 q1 q2    h, h - 1, h + 1
-    gp gg       the head that h has been given, and the head of that one
+    gp gg       the head that h has been given, and the head of that head
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, shift
 from parser.transitions.system import Transitions, TransitionSystem
 
-_UNKNOWN = 2  # whether a node can be the head is 0, 1, or this
+_UNKNOWN = 2  # whether a node can be the head: 0, 1 or not yet known
 
 
 class Pointer(TransitionSystem):
@@ -77,7 +77,7 @@ class Pointer(TransitionSystem):
 
 @kernel()
 def mark_heads(now, rows, single_root, able):
-    """Sets ``able`` (int8[m, width], 0 before) to 1 at the nodes that can be the head of the first token of the buffer."""
+    """Set ``able`` (int8[m, width], 0 before) to 1 at the nodes that can be the head of the first token of the buffer."""
     for r in range(len(rows)):
         row = rows[r]
         length, token = now.lengths[row], now.buffer_fronts[row]

@@ -1,4 +1,4 @@
-"""Arc-standard with swaps: any tree, with the words reordered on the way (Nivre 2009).
+"""Arc-standard with swaps, which reorder words, so it can make any tree (Nivre 2009).
 
 Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b_1..b_m, in the order of their
 columns:
@@ -6,12 +6,11 @@ columns:
 * shift pushes b_1; needs a buffer.
 * reduce_left makes a_k a child of a_{k-1} and pops it; needs k >= 1.
 * reduce_right makes a_{k-1} a child of a_k and removes it; needs k >= 2, so the root never gets a head.
-* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, the order of the sentence, so that
-  two words change places at most once.
+* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, so two words change places at most once.
 
-A sentence of n tokens takes 2n transitions and two for each swap (the swap, and shifting the word again), O(n^2) at most. It is
-final with stack (0) and an empty buffer. No configuration is a dead end. With ``single_root`` the child of the root is attached
-last, when nothing else is left.
+A sentence of n tokens takes 2n transitions, plus two for each swap (the swap, and shifting the word again), at most O(n^2). It
+is final with stack (0) and an empty buffer. No configuration is a dead end. With ``single_root`` the child of the root is
+attached last.
 """
 
 from __future__ import annotations
