@@ -1,24 +1,24 @@
-"""How much is worked on at a time, each size named by its unit: memory against how well matrix products are filled.
+"""Batch sizes, named by their units: large batches fill matrix products better, and cost memory.
 
-Sizes of parsing cost time or memory; no tree depends on them on a CPU. Those of training are part of how its sums are rounded.
+Sizes of parsing cost time or memory; on a CPU no tree depends on them. Sizes of training change how its sums are rounded.
 """
 
 # --- Parsing
 
-# Bytes of a file that are read at a time; a chunk is what of them are whole sentences.
+# Bytes of a file that are read at a time; a chunk is the whole sentences among them.
 BYTES_PER_CHUNK = 2**18
 
-# Tokens whose sentences a thread parses together, unless a single one has more. What the words contribute to the hidden layer
-# is kept meanwhile: with an encoder, some kilobytes for a token and position.
+# Tokens of the sentences that a thread parses together, unless a single one has more. Meanwhile it keeps the contributions of
+# the words to the hidden layer: with an encoder, some kilobytes for a token and position.
 TOKENS_PER_SPAN = 4_000
 
-# Where several threads have little to share, spans are shorter, but not shorter than this.
+# If several threads share a small input, spans are shorter, but at least this long.
 FEWEST_TOKENS_PER_SPAN = 1_000
 
 # Tokens whose sentences are searched together where the items of all of them are kept, or all their trees.
 TOKENS_PER_SEARCH = 2_000
 
-# Sentences that advance together. More fill the matrix products no better, and cost memory.
+# Sentences that advance together. More sentences do not fill matrix products better, and cost memory.
 SENTENCES_PER_BATCH = 1_024
 
 # Lattices of a file that are parsed together.
@@ -33,7 +33,7 @@ CHARACTERS_PER_ANSWER = 500_000
 SIGNATURES_PER_ENCODING = 256
 
 # Distinct token signatures whose rows a thread precomputes together: with 256 hidden units, half a megabyte of activations.
-# With fewer, more of what signatures have in common is computed several times.
+# With fewer, values that signatures share are computed more often.
 SIGNATURES_PER_BATCH = 512
 
 # Tokens whose pretrained vectors are in memory together: with 13 layers of 1,024 numbers, 27 MB.
@@ -58,7 +58,7 @@ WINDOWS_PER_BATCH = 32
 
 # --- Training
 
-# Sentences that explore together: bounds the memory of a pass over them, and is far above what fills a matrix product.
+# Sentences that explore together: limits memory; far fewer would fill a matrix product.
 SENTENCES_PER_EXPLORATION = 4_096
 
 # Tokens whose vectors a teacher makes together.

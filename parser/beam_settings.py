@@ -1,4 +1,4 @@
-"""The beam that a parser searches with: as given to optimal-step parse, and as stored in a model's folder."""
+"""The beam that a parser searches with, from the options of optimal-step parse or from a model's folder."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from enum import StrEnum
 from numbers import Integral
 from typing import Any
 
-# More items than any search is worth; a step compares each of them with each.
+# More items are never useful, and a step compares all pairs of items.
 MAX_SIZE = 1024
 
 
 class BeamError(ValueError):
-    """An invalid or unsupported search; the message says the fix."""
+    """An invalid or unsupported search; the message says what to do."""
 
 
 class Merge(StrEnum):
     """Which items of a step become one.
 
-    * NONE: none, so the same tree may be there several times, as its arcs were made in several orders.
-    * CONFIGURATION: those with the same stack of the same trees; nothing is lost by it.
-    * SIGNATURE: those that no feature will ever tell apart, with arc-standard; see decoding/beam/signature.py.
+    * NONE: none, so the beam may have the same tree several times, with its arcs made in different orders.
+    * CONFIGURATION: items with the same stack of the same trees; no tree is lost.
+    * SIGNATURE: items that no feature will ever distinguish, with arc-standard; see decoding/beam/signature.py.
     """
 
     NONE = "none"
@@ -29,10 +29,10 @@ class Merge(StrEnum):
 
 
 class Scores(StrEnum):
-    """What a transition costs.
+    """The score of a transition.
 
-    * LOCAL: the logarithm of its probability among the applicable ones, as the classifier is trained transition by transition.
-    * GLOBAL: the classifier's score as it is, for one that is trained on whole computations.
+    * LOCAL: the logarithm of its probability among the applicable ones, for a classifier trained transition by transition.
+    * GLOBAL: the classifier's score itself, for a classifier trained on whole computations.
     """
 
     LOCAL = "local"
@@ -41,7 +41,7 @@ class Scores(StrEnum):
 
 @dataclass(frozen=True)
 class Beam:
-    """A beam: how many items it keeps after each step, which of them it merges, and what transitions cost.
+    """A beam: how many items it keeps after each step, which of them it merges, and how transitions are scored.
 
     With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/parsers.py).
 
@@ -56,13 +56,13 @@ class Beam:
 
     def __post_init__(self) -> None:
         if isinstance(self.size, Integral) and not isinstance(self.size, bool):
-            object.__setattr__(self, "size", int(self.size))  # of numpy's
+            object.__setattr__(self, "size", int(self.size))  # may be numpy's
         if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
             raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
         if type(self.rerank) is not bool:
             raise BeamError(f"rerank={self.rerank} is not possible; it is true or false")
         if self.rerank and self.size == 1:
-            raise BeamError("reranking needs several trees, and without a beam there is one; give a size of it, such as 8")
+            raise BeamError("reranking needs several trees, and without a beam there is one; give a beam size, such as 8")
         for name, known in {"merge": Merge, "scores": Scores}.items():
             value = getattr(self, name)
             if value not in [*known]:
@@ -70,14 +70,14 @@ class Beam:
             object.__setattr__(self, name, known(value))
 
     def without_signatures(self) -> Beam:
-        """The same beam for training and for lattices: it merges equal configurations where it would merge by signature."""
+        """Return the beam for training and lattices: it merges equal configurations instead of equal signatures."""
         return replace(self, merge=Merge.CONFIGURATION) if self.merge is Merge.SIGNATURE else self
 
     def check_k_best(self, k: int) -> None:
-        """Refuses to look for more trees than there are items at the end.
+        """Refuse to look for more trees than the beam has items.
 
         Raises:
-            BeamError: names the fix.
+            BeamError: the message says what to do.
         """
         if k < 1 or (k > self.size and self.merge is not Merge.SIGNATURE):
             raise BeamError(
@@ -92,23 +92,23 @@ def is_greedy(beam: Beam | None) -> bool:
 
 
 def searching(own: Beam | None, size: int | None = None, merge: Merge | None = None, rerank: bool = False) -> Beam | None:
-    """Return the beam to search with: the one that a model remembers, except for what is given here.
+    """Return the beam to search with: the model's own, changed by the arguments.
 
     Args:
-        own: what the model remembers; None: to parse greedily.
-        size: items of the beam, 1 to parse greedily.
+        own: the model's beam; None: greedy.
+        size: how many items the beam has, 1 to parse greedily.
         merge: which items of the beam become one.
-        rerank: whether its trees are reranked, even if the model remembers nothing of it.
+        rerank: whether its trees are reranked, even if the model's beam does not say so.
 
     Raises:
-        BeamError: there is no such beam.
+        BeamError: such a beam is impossible.
     """
     if size is None and merge is None and not rerank:
         return own
     beam = own or Beam(1)
     size = beam.size if size is None else size
     if merge is not None and size == 1:
-        raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give the size of a beam, such as 8")
+        raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give a beam size, such as 8")
     return replace(beam, size=size, merge=merge or beam.merge, rerank=rerank or beam.rerank)
 
 

@@ -1,13 +1,13 @@
-"""What a network is made of, each part declared once: its settings and their ranges, its parameters and their shapes.
+"""The parts of networks, each declared once: settings with their ranges, parameters with their shapes.
 
-A part is a dataclass. A group of settings extends it by what only training reads (settings/groups.py), a model folder holds
-its fields as JSON (``read``), and from ``shapes`` the modules of torch take the sizes of their parameters, and the check of a
-folder those of its tensors. To add an option to the encoder: a field with its range here, and its parameters in ``shapes``;
-what the network does with it in networks/, and in inference/ if parsing needs it; its value in configs/.
+A part is a dataclass. A group of settings extends it by settings that only training reads (settings/groups.py). A model folder
+holds its fields as JSON (``read``). ``shapes`` gives the sizes of parameters to the modules of torch and to the check of a
+folder. To add an option to the encoder: a field with its range here, its parameters in ``shapes``, its use in networks/, and in
+inference/ if parsing needs it, and its value in configs/.
 
 The range of a number is declared with its field: ``hidden: int = field(metadata=between(1, 65_536, "the number of units"))``.
 
-Parts are not frozen: OmegaConf lets nobody set a field of a frozen dataclass.
+Parts are not frozen, because OmegaConf cannot set fields of frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 
 @dataclass(frozen=True)
 class Range:
-    """From which number to which other a value can be, and what it is.
+    """The range of a number.
 
     Attributes:
         lowest, highest: the ends.
-        what: what the number is, for messages.
-        above, below: whether the lower or the upper end is not in the range itself.
+        what: describes the number in messages.
+        above, below: whether the lower or the upper end is excluded.
     """
 
     lowest: float
@@ -35,7 +35,7 @@ class Range:
     below: bool = False
 
     def violation(self, value: float) -> str | None:
-        """What to say of a value outside; None of one inside. NaN is outside."""
+        """Return a message about a value outside; None for a value inside. NaN is outside."""
         low = value > self.lowest if self.above else value >= self.lowest
         high = value < self.highest if self.below else value <= self.highest
         if low and high:
@@ -46,17 +46,17 @@ class Range:
 
 
 def between(lowest: float, highest: float, what: str, *, above: bool = False, below: bool = False) -> dict[str, Range]:
-    """The metadata of a field with this range; see Range. Of a dictionary, it is the range of each value."""
+    """Return the metadata of a field with this range; see Range. For a dictionary, it is the range of each value."""
     return {"range": Range(lowest, highest, what, above, below)}
 
 
 def range_of(field: Field[Any]) -> Range | None:
-    """The range of a field, if it has one."""
+    """Return the range of a field, if it has one."""
     return field.metadata.get("range")
 
 
 def dataclass_of(annotation: Any) -> type | None:
-    """The dataclass in an annotation that is one, or one or None."""
+    """Return the dataclass in an annotation ``D`` or ``D | None``."""
     options = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
     return next((option for option in options if isinstance(option, type) and is_dataclass(option)), None)
 
@@ -64,14 +64,14 @@ def dataclass_of(annotation: Any) -> type | None:
 Shapes = dict[str, tuple[int, ...]]
 """By name of a parameter, its shape."""
 
-# The upper ends of ranges are far above what is of use: they tell slips, and what a machine could not hold.
+# Generous bounds: they catch typos and impossible sizes.
 _UNITS = between(1, 65_536, "the number of units of a layer")
 _LENGTH = between(1, 65_536, "the length of a vector")
 _EMBEDDING = between(1, 10_000, "the length of a vector")
 _DROPPED = between(0, 1, "a share of numbers", below=True)
 _LAYERS = between(1, 1000, "the number of layers")
 
-# The functions of hidden units. kernels/active_units.py knows them by their places here, networks/layers.py their derivatives.
+# The functions of hidden units. kernels/active_units.py uses their places here, networks/layers.py has their derivatives.
 ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 
 # The parameters of one direction of a layer, as torch.nn.LSTM calls them.
@@ -84,7 +84,7 @@ class Spec:
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """From an object that has these fields, and maybe others, such as a group of settings."""
+        """Return the part of an object that has at least these fields, such as a group of settings."""
         nested = {name: part for name, part, _ in _nested(cls) if getattr(given, name) is not None}
         return cls(
             **{known.name: getattr(given, known.name) for known in fields(cls)}
@@ -93,12 +93,12 @@ class Spec:
 
     @classmethod
     def read(cls, found: Any, largest: int, key: str) -> Self:
-        """From plain values of a model folder, as dataclasses.asdict gives them; nothing is taken on trust.
+        """Read plain values of a model folder, as from dataclasses.asdict; all are checked.
 
         Args:
             found: the values by field.
-            largest: what no integer may exceed, whatever its range: what the folder's tensors hold numbers.
-            key: what the part is called, for messages.
+            largest: how many numbers the folder's tensors hold; no integer may be larger.
+            key: the name of the part in messages.
 
         Raises:
             KeyError, TypeError, ValueError: a field is missing, unknown, of another type or out of its range.
@@ -117,7 +117,7 @@ class Spec:
                 part, many = nested[name]
                 if many:
                     check_type(value, dict, called)
-                    value = {one: part.read(of_one, largest, f"{called}.{one}") for one, of_one in value.items()}
+                    value = {one: part.read(some, largest, f"{called}.{one}") for one, some in value.items()}
                 elif value is not None:
                     value = part.read(value, largest, called)
             else:
@@ -125,19 +125,19 @@ class Spec:
                 if (bounds := range_of(known)) is not None and (said := bounds.violation(value)) is not None:
                     raise ValueError(f"{called}: {said}")
                 if type(value) is int and value > largest:
-                    raise ValueError(f"{called} is more than the tensors hold numbers, {largest:,}")
+                    raise ValueError(f"{called} is larger than the {largest:,} numbers in the tensors")
             values[name] = value
         return cls(**values)
 
 
 def check_type(value: object, kind: type, called: str) -> None:
-    """Raises TypeError unless a plain value is of a type; an integer will do for a float, a bool not for an integer."""
+    """Raise TypeError unless a plain value is of a type; an integer counts as a float, a bool does not count as an integer."""
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise TypeError(f"{called} is {type(value).__name__}, not {kind.__name__}")
 
 
 def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
-    """The fields that are parts, or dictionaries of them: name, class, and whether it is a dictionary."""
+    """Yield the fields that are parts, or dictionaries of parts: name, class, and whether it is a dictionary."""
     types = get_type_hints(spec)
     for one in fields(spec):
         many = get_origin(types[one.name]) is dict
@@ -147,12 +147,12 @@ def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
 
 
 def prefixed(prefix: str, shapes: Shapes) -> Shapes:
-    """The shapes, with a prefix before their names."""
+    """Return the shapes with a prefix before their names."""
     return {prefix + name: shape for name, shape in shapes.items()}
 
 
 def lstm_shapes(width: int, hidden: int) -> Shapes:
-    """Those of an LSTM that reads vectors of this length in one direction."""
+    """Return the shapes of an LSTM that reads vectors of this length in one direction."""
     shapes = (4 * hidden, width), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)
     return dict(zip(LSTM_PARAMETERS, shapes, strict=True))
 
@@ -190,9 +190,9 @@ class CharacterSpec(Spec):
         return 2 * self.hidden
 
     def shapes(self, n_characters: int) -> Shapes:
-        """Those of the parameters, where so many characters have a vector."""
-        of_side = lstm_shapes(self.embedding, self.hidden)
-        return {"vectors": (n_characters, self.embedding)} | prefixed("forwards.", of_side) | prefixed("backwards.", of_side)
+        """Return the shapes of the parameters, for this many characters with a vector."""
+        side = lstm_shapes(self.embedding, self.hidden)
+        return {"vectors": (n_characters, self.embedding)} | prefixed("forwards.", side) | prefixed("backwards.", side)
 
 
 @dataclass
@@ -200,7 +200,7 @@ class TaggerSpec(Spec):
     """How tags are predicted (networks/tasks.py).
 
     Attributes:
-        layer: the layer of the encoder whose outputs are tagged, from 1; those above it read the tags.
+        layer: the layer of the encoder whose outputs are tagged, from 1; the layers above it read the tags.
         size: length of a tag's expected vector, for each task; 0: the layers above do not read the tags.
         dropout: share of the numbers of the tokens' vectors that is dropped for the tagger in training.
     """
@@ -210,7 +210,7 @@ class TaggerSpec(Spec):
     dropout: float = field(metadata=_DROPPED)
 
     def shapes(self, width: int, tags: Mapping[str, ValueCounts]) -> Shapes:
-        """Those of the parameters, for vectors of tokens of this length and, by task, these values."""
+        """Return the shapes of the parameters, for vectors of tokens of this length and, by task, these values."""
         found: Shapes = {}
         for task, counts in tags.items():
             found |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
@@ -224,8 +224,8 @@ class BiaffineSpec(Spec):
     """How heads and relations are predicted by a biaffine scorer (networks/tasks.py).
 
     Attributes:
-        size: length of the vectors that the head of a word is found with.
-        relation_size: of those that its relation is found with.
+        size: length of the vectors for finding a word's head.
+        relation_size: length of the vectors for finding its relation.
         dropout: share of the numbers of all vectors that is dropped in training.
     """
 
@@ -234,7 +234,7 @@ class BiaffineSpec(Spec):
     dropout: float = field(metadata=_DROPPED)
 
     def shapes(self, width: int, n_relations: int) -> Shapes:
-        """Those of the parameters, for vectors of tokens of this length and so many relations."""
+        """Return the shapes of the parameters, for vectors of tokens of this length and this many relations."""
         sizes = {"arc_dependent": self.size, "arc_head": self.size}
         sizes |= {"relation_dependent": self.relation_size, "relation_head": self.relation_size}
         found: Shapes = {f"{layer}.weight": (size, width) for layer, size in sizes.items()}
@@ -253,9 +253,9 @@ class LemmaSpec(Spec):
 
     Attributes:
         size: units of the hidden layer.
-        buckets: affixes that have a vector; those that are hashed to the same number share it.
+        buckets: the number of vectors of affixes; affixes with the same hash share a vector.
         dropout: share of the hidden units dropped in training.
-        trigrams: how many three characters within the word are read, each ending one further from its end.
+        trigrams: how many trigrams within the word are read, ending 1, 2, ... characters before its end.
     """
 
     size: int = field(metadata=_UNITS)
@@ -264,7 +264,7 @@ class LemmaSpec(Spec):
     trigrams: int = field(default=0, metadata=between(0, 100, "the number of trigrams"))
 
     def shapes(self, tags: Mapping[str, ValueCounts], rules: ValueCounts) -> Shapes:
-        """Those of the parameters, for these tags and rules."""
+        """Return the shapes of the parameters, for these tags and rules."""
         found: Shapes = {"affixes": (self.buckets, self.size)}
         for task, counts in tags.items():
             found |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
@@ -288,7 +288,7 @@ class PretrainedSpec(Spec):
     tuned: bool
 
     def shapes(self) -> Shapes:
-        """Those of the parameters, but for the encoder's own."""
+        """Return the shapes of the parameters, without the encoder's own."""
         return {
             "mix": (self.layers,),
             "scale": (1,),
@@ -353,12 +353,12 @@ class MlpSpec(Spec):
     slot_dropout: float = field(metadata=between(0, 1, "a share of slots", below=True))
 
     def shapes(self, one_hot_rows: int, width: int, n_outputs: int) -> Shapes:
-        """Those of the parameters.
+        """Return the shapes of the parameters.
 
         Args:
-            one_hot_rows: what one-hot slots tell apart.
-            width: length of the vectors that the other slots read, side by side.
-            n_outputs: outputs that have a score.
+            one_hot_rows: the number of values of all one-hot slots.
+            width: length of the vectors that the embedded slots read, side by side.
+            n_outputs: the number of outputs.
         """
         return {
             "hidden_bias": (self.hidden,),
@@ -371,12 +371,12 @@ class MlpSpec(Spec):
 
 @dataclass
 class ClassifierSpec(MlpSpec):
-    """A classifier: all that is needed to build one again, besides its vocabularies.
+    """All that is needed to build a classifier, besides its vocabularies.
 
     Attributes:
-        embeddings: by attribute, how it is embedded; with an encoder, as the encoder's input, but for the relation.
-        encoder: that of a contextual token representation; None for a static one.
-        pretrained: a pretrained encoder whose vectors are the encoder's input, too; None: there is none.
+        embeddings: by attribute, how it is embedded; with an encoder, all but the relation are the encoder's input.
+        encoder: the encoder of a contextual token representation; None for a static one.
+        pretrained: a pretrained encoder whose vectors are further input of the encoder; None if there is none.
     """
 
     embeddings: dict[str, Embedding]
@@ -386,12 +386,12 @@ class ClassifierSpec(MlpSpec):
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """How many values a column of tags has, and, where they are sets, how many elements; else None."""
+    """How many values a column of tags has, and how many elements if they are sets; else None."""
 
     values: int
     elements: int | None = None
 
     def shapes(self, size: int) -> Shapes:
-        """Those of vectors of this length: one for each value, and one for each element, which are added up."""
-        of_values: Shapes = {"whole": (self.values, size)}
-        return of_values if self.elements is None else of_values | {"elements": (self.elements, size)}
+        """Return the shapes of vectors of this length: one for each value, and one for each element; both are added up."""
+        whole: Shapes = {"whole": (self.values, size)}
+        return whole if self.elements is None else whole | {"elements": (self.elements, size)}

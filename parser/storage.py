@@ -1,8 +1,8 @@
-"""How files are written, whole or not at all; files that one process at a time holds; what tells one version from another.
+"""Files written whole or not at all; files locked by one process at a time; checksums and versions.
 
-A reader, or a run that was killed, never meets half a file: first there is a temporary name, then a rename. Temporary names are
-``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random: two processes never meet in one name, even where process ids
-repeat. What a killed process leaves behind, remove_leftovers() removes.
+Readers and resumed runs never see half a file: a file is written under a temporary name, then renamed. Temporary names are
+``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random, so that two processes never use the same name, even if process
+ids repeat. remove_leftovers() removes what killed processes leave behind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).resolve().parent
-# Where configs/, data/ and models/ lie: in a package that is installed, or in a checkout beside it.
+# The folder of configs/, data/ and models/: the package itself if installed, the folder above it in a checkout.
 HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 
 _DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
@@ -37,20 +37,20 @@ _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it on an error."""
+    """Yield a temporary path beside ``path`` to write a file to; rename it at the end, remove it after an error."""
     temporary = _beside(path, "tmp")
     try:
         with naming(path):
             yield temporary
         os.replace(temporary, path)
     finally:
-        with suppress(OSError):  # where it could not be written, that is the error to tell
+        with suppress(OSError):  # if it could not be written, report that error instead
             temporary.unlink()
 
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """The same for a folder. An older one at ``path`` stays in place until the new one is whole."""
+    """Do the same for a folder. An older one at ``path`` stays in place until the new one is complete."""
     temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
@@ -66,12 +66,12 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        if path.exists():  # otherwise the older one could not be put back, and remove_leftovers() will
+        if path.exists():  # else the older one could not be put back; remove_leftovers() will do it
             shutil.rmtree(older, ignore_errors=True)
 
 
 def remove_temporaries(paths: Iterable[Path]) -> None:
-    """Removes the temporary files of dead processes that were to take the places of files. To be called when they are dead."""
+    """Remove the temporary files of ``paths`` that processes left. Call it only when these processes are dead."""
     names: dict[Path, set[str]] = defaultdict(set)
     for path in paths:
         target = Path(os.path.realpath(path))
@@ -84,7 +84,7 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
 
 
 def remove_old_temporaries(folder: Path) -> None:
-    """Removes the temporary files to which nobody has written for a day, of a folder that several processes write to."""
+    """Remove temporary files that no process has written to for a day, from a folder that several processes write to."""
     for path in folder.glob(".*.tmp"):
         with suppress(OSError):  # another process has renamed or removed it
             if _LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < time.time() - _DAY:
@@ -92,7 +92,7 @@ def remove_old_temporaries(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes the temporary files and folders of dead processes. To be called by the one process that writes to the folder.
+    """Remove the temporary files and folders of dead processes. Call it from the only process that writes to the folder.
 
     An older folder comes back if its process died between moving it away and moving the new one in.
     """
@@ -109,14 +109,14 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a value as indented JSON, one line at the end, atomically."""
+    """Write a value as indented JSON with a final newline, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Lets an error of writing name the file, which those of a full disk do not."""
+    """Add the file's name to errors of writing; errors of a full disk have none."""
     try:
         yield
     except OSError as error:
@@ -129,7 +129,7 @@ def _beside(path: Path, ending: str) -> Path:
 
 
 class LockedError(Exception):
-    """Another process holds the file; ``holder`` is its number, as it wrote it, or empty."""
+    """Another process has locked the file; ``holder`` is its process id, or empty."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(holder)
@@ -138,20 +138,20 @@ class LockedError(Exception):
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[None]:
-    """Holds a file, which is made if it is not there, and stays. The system frees it when the process ends, however it ends.
+    """Lock a file, which is created if needed, and stays. The system unlocks it when the process ends in any way.
 
     Args:
-        path: the file; it then says which process holds it.
-        wait: for another process that holds it, with a warning that names it.
+        path: the file; the process writes its id there.
+        wait: whether to wait for another process that has locked it; a warning names that process.
 
     Raises:
-        LockedError: another process holds it, and this one is not to wait.
+        LockedError: another process has locked it, and ``wait`` is false.
     """
     from filelock import lock_descriptor, unlock_descriptor  # loads asyncio, which parsing does not need
 
     with path.open("a+b") as file:
         if not lock_descriptor(file.fileno(), blocking=False):
-            file.seek(1)  # Windows lets nobody else read the first byte, which is what is locked
+            file.seek(1)  # on Windows the locked first byte cannot be read
             holder = file.read().decode(errors="replace").strip()
             if not wait:
                 raise LockedError(holder)
@@ -167,11 +167,11 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, hexadecimal."""
+    """Return the SHA-256 of a file, hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """Of Python, this project and the libraries under it."""
+    """Return the versions of Python, this project and its libraries."""
     return {"python": platform.python_version()} | {name: version(name) for name in _DISTRIBUTIONS}

@@ -1,8 +1,7 @@
-"""What makes ten columns of text a sentence of CoNLL-U, and heads a tree: the checks that every reader of this package shares.
+"""The checks that all readers of CoNLL-U share: the ids of the lines, and heads that make a tree.
 
 Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3...; the line of a multiword token, ``3-4``,
-stands before its first word; an empty node, ``3.1``, stands after word 3 (``0.1`` before word 1). Only words are nodes of
-the tree.
+is before its first word; an empty node, ``3.1``, is after word 3 (``0.1`` before word 1). Only words are nodes of the tree.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ N_COLUMNS = 10
 COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 STANDARD_STREAM = "-"  # the name of standard input and output
-EMPTY = "_"  # what stands in a column where there is nothing
+EMPTY = "_"  # the value of an empty column
 NO_SPACE = "SpaceAfter=No"  # in MISC: the next token follows without a space
 UNKNOWN_HEAD = -1  # as oracles.UNKNOWN_HEAD
-BYTE_ORDER_MARK = "\ufeff"  # which some editors write before a text in UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # some editors write it before a text in UTF-8
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 
-# Digits of the longest number that is taken at its word. No sentence has that many words, so that a longer number, which Python
-# would not even convert beyond 4,300 digits, is larger than all there are.
+# The digits of the longest number that is converted exactly. A longer one is too large for any sentence, and Python would not
+# convert more than 4,300 digits.
 _MAX_DIGITS = 18
 
-# Of a text that an error quotes, the characters that it shows.
+# How many characters of a text an error quotes.
 _QUOTED = 60
 
 
@@ -36,7 +35,7 @@ class ConlluError(ValueError):
 
 
 class LineError(ValueError):
-    """What is wrong with one line of a sentence; the reader, who knows file and line, makes a ConlluError of it.
+    """A fault in one line of a sentence; the reader, which knows file and line, makes a ConlluError of it.
 
     Attributes:
         row: number of the line among the lines of the sentence that are not comments, from 0.
@@ -49,7 +48,7 @@ class LineError(ValueError):
 
 @dataclass(slots=True)
 class Rows:
-    """Which of the lines of a sentence (comments not counted, from 0) is what.
+    """The kinds of the lines of a sentence, which are counted from 0, without comments.
 
     Attributes:
         words: the lines of the words 1..n, in order.
@@ -63,41 +62,41 @@ class Rows:
 
 
 def shortened(text: str) -> str:
-    """A text as errors show it: its beginning, and how long it is if there is more of it."""
+    """Return a text as errors show it: a long text is cut, and its length added."""
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}... ({len(text):,} characters)"
 
 
 def counted(n: int, noun: str) -> str:
-    """``1 sentence``, ``2 sentences``."""
+    """Return a number with its noun: ``1 sentence``, ``2 sentences``."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def describe_file(path: str) -> str:
-    """What messages call a file; ``-`` is standard input."""
+    """Return the name of a file in messages; ``-`` is standard input."""
     return "standard input" if path == STANDARD_STREAM else path
 
 
 def describe_place(path: str, line: int, sentence: int, sent_id: str | None = None) -> str:
-    """The words with which every error about a sentence begins; ``line`` and ``sentence`` count from 1."""
+    """Return the beginning of an error about a sentence; ``line`` and ``sentence`` count from 1."""
     named = f" (sent_id {shortened(sent_id)})" if sent_id else ""
     return f"{describe_file(path)}, line {line}, sentence {sentence}{named}"
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line ends a sentence. Not str.isspace: a line of tabs is a token whose columns were forgotten."""
+    """Return whether a line ends a sentence. A line of tabs does not: it is a token with empty columns."""
     return not line.strip(" \r\n")
 
 
 def sort_rows(ids: Sequence[str]) -> Rows:
-    """Tells words, multiword tokens and empty nodes apart by their ids, in linear time.
+    """Sort lines into words, multiword tokens and empty nodes by their ids, in linear time.
 
     Raises:
-        LineError: an id that is not one, or that does not follow from the one before it.
+        LineError: an id is invalid, or out of order.
     """
     if all(map(str.__eq__, ids, map(str, range(1, len(ids) + 1)))):  # nearly every sentence of most treebanks
         return Rows(list(range(len(ids))))
     rows = Rows()
-    covered = 0  # the last word of the multiword token before
+    covered = 0  # the last word of the previous multiword token
     for row, identifier in enumerate(ids):
         following = len(rows.words) + 1
         if identifier == str(following):
@@ -135,12 +134,12 @@ def sort_rows(ids: Sequence[str]) -> Rows:
 
 
 def _number(digits: str) -> int:
-    """The number that digits write; of a longer one than _MAX_DIGITS the first of them, so that it stays too large."""
+    """Return the number of some digits; of more than _MAX_DIGITS, only the first ones, which are still too large."""
     return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 
 
 def id_faults(ids: Sequence[str]) -> list[LineError]:
-    """Every id that is none; where all are ids, the first that is out of order, by which those after it may be, too."""
+    """Return faults of all invalid ids; without any, of the first id out of order, because later ones may follow from it."""
     faults = [_not_an_id(row, identifier) for row, identifier in enumerate(ids) if _ID.fullmatch(identifier) is None]
     if not faults:
         try:
@@ -155,12 +154,12 @@ def _not_an_id(row: int, identifier: str) -> LineError:
     if identifier == COLUMN_NAMES[ID]:
         fix = "remove the line with the names of the columns"
     elif identifier.startswith(BYTE_ORDER_MARK):
-        fix = "remove the byte order mark (U+FEFF), of which a file has one at most"
+        fix = "remove the byte order mark (U+FEFF); only the beginning of a file may have one"
     return LineError(row, f"{shortened(identifier)!r} is not an id; {fix}")
 
 
 def head_faults(texts: Sequence[str], n: int, partial: bool = False) -> Iterator[LineError]:
-    """The words whose HEAD is not an integer in 0..n; ``row`` is the word's place among the words, from 0."""
+    """Yield a fault for each HEAD that is not an integer in 0..n; ``row`` is the word's place among the words, from 0."""
     for row, text in enumerate(texts):
         fix = "write the id of a word, or 0 for the root"
         if partial and text == EMPTY:
@@ -175,7 +174,7 @@ def head_faults(texts: Sequence[str], n: int, partial: bool = False) -> Iterator
 
 
 def parse_heads(texts: Sequence[str], partial: bool = False) -> list[int]:
-    """The column HEAD of the words 1..n as integers; ``partial``: ``_`` is UNKNOWN_HEAD.
+    """Return the column HEAD of the words 1..n as integers; ``partial``: ``_`` is UNKNOWN_HEAD.
 
     Raises:
         LineError: not an integer in 0..n; ``row`` is the word's place among the words, from 0.
@@ -188,11 +187,11 @@ def parse_heads(texts: Sequence[str], partial: bool = False) -> list[int]:
 
 
 def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
-    """Refuses anything but a tree, with exactly one child of the root as UD has it, or a part of one.
+    """Refuse heads that are not a tree, or a part of one, with exactly one child of the root, as in UD.
 
     Args:
         heads: [h_1, ..., h_n], each in 0..n, or UNKNOWN_HEAD.
-        several_roots: whether the root may have several children after all.
+        several_roots: whether the root may have several children.
 
     Raises:
         LineError: the first of tree_faults().
@@ -202,7 +201,7 @@ def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
 
 
 def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[LineError]:
-    """Why heads are no tree: several roots, no root, and each cycle; ``row`` is the place, from 0, of a word at fault.
+    """Yield why heads are not a tree: several roots, no root, and each cycle; ``row`` is the place, from 0, of a wrong word.
 
     Linear: every word is visited once.
     """

@@ -1,9 +1,9 @@
-"""CoNLL-U as bytes, many sentences at a time: where the words are, and the same bytes with other trees. The compiled
-counterpart of stream.py, for files in which nothing is wrong.
+"""CoNLL-U as bytes, many sentences at a time: finds words, and replaces trees. The compiled counterpart of stream.py, for files
+without errors.
 
-No object is made per word. A chunk in which something is wrong, or only uncommon (an id of more than nine digits), is left to
-stream.py, which says what it is, or copes. Everything else is understood here: comments, multiword tokens, empty nodes,
-CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time is linear in the bytes.
+No object is made per word. stream.py reads chunks with errors, which it reports, and with rarities, such as an id of more than
+nine digits. Everything else is read here: comments, multiword tokens, empty nodes, CRLF, a byte order mark, bytes that are not
+UTF-8, a missing last newline. Time is linear in the bytes.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_fi
 from parser.conllu.formats import check_line_ends
 from parser.kernels import kernel
 
-# Bytes of a sentence: some 500,000 words. What has no blank lines, such as text, would be held as a whole.
+# Bytes of a sentence: some 500,000 words. A file without blank lines, such as text, would be read as one sentence.
 LONGEST_SENTENCE = 2**25
 
-# What the words of a chunk have in common is worked out once, so that small chunks cost more; but the last ones should be
-# small, for several threads to end together. So where it is known how much is left to be read, a chunk is a thread's share of
-# that; elsewhere chunks begin small, and become this part of what has been read.
+# Large chunks are faster, because equal words are computed once; but the last chunks should be small, so that several threads
+# end together. If the size of the rest is known, a chunk is a thread's share of it. Else chunks begin small, and grow to this
+# part of what has been read.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"\n[ \r]+\n")
-# The shortest line of a word: an id, ten columns that are empty but for it, and the line's end.
+# The shortest line of a word: an id, nine empty columns, and the line's end.
 _MIN_LINE = N_COLUMNS + 1
 
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
@@ -59,16 +59,16 @@ class Chunk:
 def read_chunks(
     stream: BinaryIO, size: int = batch_sizes.BYTES_PER_CHUNK, threads: int = 1, name: str = "-"
 ) -> Iterator[Chunk]:
-    """The bytes of a file cut after blank lines.
+    """Yield the bytes of a file, cut after blank lines.
 
     Args:
         stream: the file.
-        size: bytes of a chunk; it has more where a sentence is longer.
-        threads: how many share the chunks. For several, some chunks are smaller than ``size``, so that all have as much to do.
-        name: what errors call the file.
+        size: bytes of a chunk; more if a sentence is longer.
+        threads: how many threads share the chunks. For several, some chunks are smaller than ``size``, to balance their work.
+        name: the name of the file in errors.
 
     Raises:
-        ConlluError: a sentence is longer than any is; or see check_line_ends().
+        ConlluError: a sentence is longer than LONGEST_SENTENCE; or see check_line_ends().
     """
     held = bytearray()
     first = True
@@ -100,30 +100,30 @@ def _chunk(content: bytearray, first: bool, name: str) -> Chunk:
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:
-    """How many there are to be read of a file on disk or in memory; None if nobody knows, as of a pipe."""
+    """Return how many bytes of a file on disk or in memory are left to read; None if that is unknown, as for a pipe."""
     if isinstance(stream, BytesIO):
         return len(stream.getbuffer()) - stream.tell()
-    if isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO):  # nothing that decompresses
+    if isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO):  # not a compressed file
         status = os.fstat(stream.fileno())
         return status.st_size - stream.tell() if stat.S_ISREG(status.st_mode) else None
     return None
 
 
 def _size_for(threads: int, size: int, read: int, total: int | None) -> int:
-    """Bytes of the next chunk for several threads.
+    """Return the bytes of the next chunk for several threads.
 
     Args:
-        threads: how many.
-        size: at most.
-        read: bytes that have been read.
-        total: bytes that there are in all, if that is known. A file may have grown since.
+        threads: how many threads there are.
+        size: the largest chunk.
+        read: how many bytes have been read.
+        total: how many bytes there are in all, if known. The file may have grown since.
     """
     wanted = read // _PART_OF_READ if total is None or total <= read else (total - read) // threads
     return min(size, max(1, size // _SMALLEST, wanted))
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:
-    """Behind a blank line that ends in the bytes not yet searched, the last one if all are alike; 0 if there is none."""
+    """Return the place after a blank line in the unsearched bytes, the last one if all are alike; 0 if there is none."""
     for blank in (b"\n\n", b"\n\r\n"):
         found = held.rfind(blank, max(0, searched - len(blank) + 1))
         if found >= 0:
@@ -136,16 +136,16 @@ def _last_sentence_end(held: bytearray, searched: int) -> int:
 
 @dataclass(frozen=True)
 class WordPositions:
-    """Where the words of a chunk are. A position counts bytes from the beginning of the chunk.
+    """The positions of the words of a chunk, in bytes from its beginning.
 
     Attributes:
         text: uint8[bytes], the chunk.
         forms: int64[words], the positions of the columns FORM.
-        heads: int64[words], those of the columns HEAD.
-        miscs: int64[words], those of the tabs before the columns MISC.
-        offsets: int64[sentences + 1]: the words of sentence s are those from ``offsets[s]`` to before ``offsets[s + 1]``; only
+        heads: int64[words], the positions of the columns HEAD.
+        miscs: int64[words], the positions of the tabs before the columns MISC.
+        offsets: int64[sentences + 1]: the words of sentence s are from ``offsets[s]`` to before ``offsets[s + 1]``; only
             sentences with words count.
-        n_lines: lines of the chunk.
+        n_lines: the number of lines in the chunk.
     """
 
     text: np.ndarray
@@ -157,7 +157,7 @@ class WordPositions:
 
 
 def find_words(chunk: Chunk) -> WordPositions | None:
-    """Where the words of a chunk are; None if stream.py should read it."""
+    """Return the positions of the words of a chunk; None if stream.py should read it."""
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1
     places = np.empty((3, at_most), np.int64)
@@ -167,7 +167,7 @@ def find_words(chunk: Chunk) -> WordPositions | None:
     if n_words < 0:
         return None
     forms, heads, miscs = places[:, :n_words]
-    n_lines = n_lines or int(len(text) > 0)  # nothing but a byte order mark is a line, too
+    n_lines = n_lines or int(len(text) > 0)  # a byte order mark alone counts as a line
     return WordPositions(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
 
 
@@ -185,7 +185,7 @@ class TreeWriter:
         self._longest = max(map(len, symbols), default=0)
 
     def write(self, words: WordPositions, heads: np.ndarray, relations: np.ndarray) -> memoryview:
-        """The bytes of the chunk with HEAD and DEPREL of the words as given, and ``_`` for DEPS.
+        """Return the bytes of the chunk with new HEAD and DEPREL of the words, and ``_`` for DEPS.
 
         Args:
             words: the words of a chunk.
@@ -200,9 +200,9 @@ class TreeWriter:
 
 @kernel()
 def _find_words(text, begin, tabs, places, offsets):
-    """Fills in ``places`` and ``offsets``; (words, sentences, lines), of which words = -1 if something is uncommon.
+    """Fill in ``places`` and ``offsets``; return the numbers (words, sentences, lines); words = -1 if something is uncommon.
 
-    ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of checks.check_columns and checks.sort_rows.
+    ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of formats.split_columns and checks.sort_rows.
     """
     uncommon = (-1, 0, 0)
     n_words = n_sentences = n_lines = 0
@@ -279,7 +279,7 @@ def _find_words(text, begin, tabs, places, offsets):
 
 @kernel()
 def _number_at(text, begin, end):
-    """The number that the digits from ``begin`` on make, -1 if there are none or too many, and the position after them."""
+    """Return the number of the digits from ``begin`` on, -1 if there are none or too many, and the position after them."""
     number = 0
     position = begin
     while position < end and _ZERO <= text[position] <= _NINE:
@@ -290,7 +290,7 @@ def _number_at(text, begin, end):
 
 @kernel()
 def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends, written):
-    """Fills in ``written``; the number of bytes."""
+    """Fill in ``written``; return the number of bytes."""
     end = copied = np.int64(0)
     for word in range(len(heads)):
         end = _copy(text, copied, head_places[word], written, end)
@@ -316,7 +316,7 @@ def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends
 
 @kernel()
 def _copy(source, first, last, target, at):
-    """Copies ``source[first:last]`` to ``at`` in the target; the position after it there."""
+    """Copy ``source[first:last]`` to ``at`` in the target; return the position after it there."""
     for i in range(last - first):
         target[at + i] = source[first + i]
     return at + last - first

@@ -1,8 +1,8 @@
 """Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is; ``.bz2`` can be read.
 
-Text that need not be valid UTF-8 travels as ``str`` with ``errors="surrogateescape"``: every byte comes out as it went in.
-Whatever the system refuses, while a file is opened, read, written or closed, is a ConlluError that names the file; but a closed
-pipe stays a BrokenPipeError, which is not an error to a command.
+Text that may be invalid UTF-8 is a ``str`` with ``errors="surrogateescape"``: every byte is written as it was read. Errors of
+opening, reading, writing or closing become a ConlluError that names the file. Only a closed pipe stays a BrokenPipeError, which
+commands do not report.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from parser.storage import replacing
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-# By ending of a name, what opens a file for reading.
+# By ending of a name, the function that opens a file for reading.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-# What this process itself holds open.
+# Names of descriptors that this process has open.
 _DESCRIPTOR = re.compile("/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
 _STREAMS = {"stdout": 1, "stderr": 2}
-# Names that promise a compression which is not written here.
+# Endings of compressions that are not written here.
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
 
 @contextmanager
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens a file for reading bytes, uncompressed on the way; standard input stays open afterwards.
+    """Open a file for reading uncompressed bytes; standard input stays open afterwards.
 
     Raises:
-        ConlluError: no such file, no file, not readable, or not compressed as its name says (also while it is read).
+        ConlluError: no such file, a folder, not readable, or not compressed as its name says (also while it is read).
     """
     name = str(path)
     if name == STANDARD_STREAM:
@@ -57,13 +57,13 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     except FileNotFoundError as error:
         raise ConlluError(f"{name}: there is no such file; check the path") from error
     except (IsADirectoryError, PermissionError) as error:
-        if Path(name).is_dir():  # which Windows gives no permission to read
+        if Path(name).is_dir():  # Windows gives no permission to read a folder
             raise ConlluError(f"{name}: this is a folder; name a file in it") from error
         raise ConlluError(f"{name}: permission to read this file is denied; check its permissions") from error
     except OSError as error:
         raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
     with opened:
-        if opener in (gzip.open, bz2.open) and empty:  # which take it for the compressed form of nothing
+        if opener in (gzip.open, bz2.open) and empty:  # these two accept an empty file
             raise ConlluError(f"{name}: it cannot be uncompressed (it is empty); is it damaged?")
         with io.BufferedReader(_Source(opened, name)) as stream:
             yield stream
@@ -71,7 +71,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Opens a file for writing text as it is, line ends included; otherwise as open_binary_output()."""
+    """Open a file for writing text with unchanged line ends; otherwise as open_binary_output()."""
     with open_binary_output(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
         try:
@@ -82,15 +82,14 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
 @contextmanager
 def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens a file for writing bytes, compressed on the way; standard output stays open afterwards.
+    """Open a file for writing bytes, compressed if its name says so; standard output stays open afterwards.
 
-    A file is written under a temporary name beside its own and takes its own name when all is written: after an error there is
-    the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null), or that the shell has
-    opened (/dev/stdout), is written straight.
-    A file that is also read is to be opened for reading afterwards, and so is closed before: Windows replaces no open file.
+    A file is written under a temporary name beside its own, and renamed when it is complete: after an error, the old file is
+    unchanged. Anything but a plain file (a terminal, a pipe, /dev/null), or what the shell has opened (/dev/stdout), is written
+    directly. To read and write the same file, open it for reading after this: then it is closed before, as Windows needs it.
 
     Raises:
-        ConlluError: it cannot be written (also while it is written).
+        ConlluError: the file cannot be written (also while it is written).
     """
     name = str(path)
     if name == STANDARD_STREAM:
@@ -106,7 +105,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
         straight = descriptor is not None or (os.path.exists(name) and not os.path.isfile(name))
         target = Path(os.path.realpath(name))
     if straight:
-        # Of a descriptor a copy: opened by its name, a file would be written from its beginning, whatever the shell said.
+        # Copy a descriptor: opened by its name, a file would be written from its beginning, even if the shell appends.
         with _cannot_be_written(name):
             opened = name if descriptor is None else os.dup(_STREAMS.get(descriptor[1]) or int(descriptor[2]))
         with _opened_for_writing(opened, name) as stream:
@@ -142,7 +141,7 @@ def _compressed(plain: BinaryIO, name: str) -> BinaryIO:
 
 
 class _Source(io.RawIOBase):
-    """A file whose errors are reported in the words of this project. Closing it leaves the file open."""
+    """A file whose errors become ConlluErrors. Closing it leaves the file open."""
 
     def __init__(self, opened: BinaryIO, name: str) -> None:
         self._opened = opened
@@ -159,7 +158,7 @@ class _Source(io.RawIOBase):
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
             raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
         except OSError as error:
-            if error.errno is None:  # of bz2, which has no exception of its own
+            if error.errno is None:  # from bz2, which has no exception class of its own
                 raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
             raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
         if self._at_start:
@@ -171,7 +170,7 @@ class _Source(io.RawIOBase):
 
 
 class _Target(io.RawIOBase):
-    """A file whose errors are reported in the words of this project. Closing it closes the file if that is ``owned``."""
+    """A file whose errors become ConlluErrors. Closing it closes the file if it is ``owned``."""
 
     def __init__(self, opened: io.RawIOBase | BinaryIO, name: str, owned: bool = True) -> None:
         self._opened = opened
@@ -203,7 +202,7 @@ class _Target(io.RawIOBase):
 
 @contextmanager
 def _cannot_be_written(name: str) -> Iterator[None]:
-    """Around every call of the system that writes the file."""
+    """Turn errors of writing into ConlluErrors, except a closed pipe."""
     try:
         yield
     except BrokenPipeError:

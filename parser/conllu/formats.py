@@ -1,4 +1,4 @@
-"""What is taken for CoNLL-U and is something else: refused by name, with the way out."""
+"""Files of other formats than CoNLL-U: errors that name the format and say what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parser.conllu.checks import (
     describe_file,
 )
 
-# How files begin that are no text in UTF-8, what they are, and what to do.
+# The first bytes of files that are not text in UTF-8: what they are, and what to do.
 _BEGINNINGS = {
     b"\x1f\x8b": "compressed by gzip; uncompress it first, or give it a name that ends in .gz",
     b"\xfd7zXZ\0": "compressed by xz; uncompress it first, or give it a name that ends in .xz",
@@ -32,12 +32,12 @@ _BEGINNINGS = {
     b"<html": "a web page (HTML), not the file itself; download the raw file",
 }
 
-# "BZh" alone may be the beginning of a text in Breton.
+# "BZh" alone may begin a text in Breton.
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
 
 def foreign_file(beginning: bytes) -> str | None:
-    """What a file is that begins with these bytes, if it is certainly no text in UTF-8, and what to do; None otherwise."""
+    """Return what a file with these first bytes is, and what to do, if it is certainly not text in UTF-8; else None."""
     for known, described in _BEGINNINGS.items():
         begins = beginning[: len(known)]
         if begins == known or (known.startswith(b"<") and begins.lower() == known.lower()):
@@ -51,17 +51,17 @@ def foreign_file(beginning: bytes) -> str | None:
 
 
 def check_line_ends(first_line: str, path: str) -> None:
-    """Refuses a whole file with other ends of lines.
+    """Refuse a file whose lines end with CR only.
 
     Raises:
-        ConlluError: its first line has further ones in it.
+        ConlluError: the first line contains several lines.
     """
     if first_line.count("\r") > 1 and not first_line.endswith("\n"):
         raise ConlluError(f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
 
 
 def split_columns(row: int, line: str) -> list[str]:
-    """The columns ID to MISC of a line without its end.
+    """Return the columns ID to MISC of a line without its end.
 
     Raises:
         LineError: another number of columns; the message says what the line may be.

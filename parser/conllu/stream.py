@@ -1,8 +1,8 @@
-"""CoNLL-U passing through: one sentence at a time, of which only HEAD, DEPREL and DEPS of the words are ever rewritten.
+"""CoNLL-U read and rewritten sentence by sentence; only HEAD, DEPREL and DEPS of the words change, unless more is asked for.
 
-Everything else comes out byte for byte: comments wherever they stand, multiword tokens, empty nodes, CRLF, a byte order mark, a
-missing last newline, blank lines between sentences and after the last one, bytes that are not UTF-8 (as lone surrogates, see
-``parser.conllu.files``). Lines are split at tabs and nothing else is done with them; memory is that of one sentence.
+Everything else is written byte for byte as it was read: comments anywhere, multiword tokens, empty nodes, CRLF, a byte order
+mark, a missing last newline, blank lines between sentences and after the last one, bytes that are not UTF-8 (as lone
+surrogates, see ``parser.conllu.files``). Lines are only split at tabs; memory is that of one sentence.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from parser.conllu.formats import check_line_ends, split_columns
 
 @dataclass(slots=True)
 class RawSentence:
-    """A stretch of lines that ends with a blank line or the file; n = 0 words if there are only comments or blank lines in it.
+    """The lines up to a blank line or the end of the file; n = 0 words if all are comments or blank.
 
     Attributes:
-        lines: the lines as they stand in the file, with their line ends: comments, tokens, and the blank line that ends it.
+        lines: the lines as in the file, with their line ends: comments, tokens, and the blank line at the end.
         columns: the ten columns of the words 1..n, without the line end.
-        word_lines: where the words 1..n are among the lines.
+        word_lines: the places of the words 1..n among the lines.
         multiwords: (place among the lines, first word, last word) of every multiword token.
-        empty_nodes: where the empty nodes are among the lines.
-        error: why it could not be read, if it was read without ``strict``; there are no words then.
-        path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
+        empty_nodes: the places of the empty nodes among the lines.
+        error: why it could not be read, if it was read without ``strict``; it then has no words.
+        path, first_line, number: the file, the number of the first line, and of the sentence, both from 1 (sentences without
             words do not count).
     """
 
@@ -66,11 +66,11 @@ class RawSentence:
         return len(self.columns)
 
     def column(self, number: int) -> list[str]:
-        """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
+        """Return one column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
         return [columns[number] for columns in self.columns]
 
     def surface_tokens(self) -> Iterator[tuple[list[str], range]]:
-        """The words and multiword tokens that the text consists of: the columns of each, and its words, counted from 0."""
+        """Yield the tokens of the text, words or multiword tokens: the columns of each, and its words, counted from 0."""
         multiwords = {first: (place, last) for place, first, last in self.multiwords}
         word = 0
         while word < len(self):
@@ -80,7 +80,7 @@ class RawSentence:
             word = end
 
     def heads(self, several_roots: bool = False, partial: bool = False) -> list[int]:
-        """The column HEAD as a tree [h_1, ..., h_n].
+        """Return the column HEAD as a tree [h_1, ..., h_n].
 
         Args:
             several_roots: whether the root may have several children.
@@ -97,9 +97,9 @@ class RawSentence:
         return heads
 
     def faults(self, partial: bool = False) -> list[tuple[str, bool]]:
-        """What is wrong with the lines as gold data, in their order, and whether parsing refuses that, too.
+        """Return the faults of the lines as gold data, in their order, and whether parsing refuses each.
 
-        What only follows from another fault is left out. ``partial``: see heads().
+        A fault that only follows from another one is left out. ``partial``: see heads().
         """
         found: list[tuple[int, LineError, bool]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -113,24 +113,24 @@ class RawSentence:
             found += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
         words = [(place, columns[HEAD]) for place, columns in rows if columns[ID].isdecimal()]
         texts = [text for _, text in words]
-        of_heads = [*head_faults(texts, len(table) if found else len(words), partial)]
-        if not found and not of_heads:
-            of_heads = [*tree_faults(parse_heads(texts, partial))]
-        found += [(words[error.row][0], error, False) for error in of_heads]
+        wrong_heads = [*head_faults(texts, len(table) if found else len(words), partial)]
+        if not found and not wrong_heads:
+            wrong_heads = [*tree_faults(parse_heads(texts, partial))]
+        found += [(words[error.row][0], error, False) for error in wrong_heads]
         return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(found, key=itemgetter(0))]
 
     def refuse(self, error: ConlluError) -> None:
-        """Makes it a sentence that could not be read, which has no words."""
+        """Turn it into a sentence that could not be read, without words."""
         self.error = error
         self.columns, self.word_lines, self.multiwords, self.empty_nodes = [], [], [], []
 
     def place(self, line: int = 0) -> str:
-        """The words with which to begin an error message about the given one of the lines."""
+        """Return the beginning of an error message about one of the lines."""
         return describe_place(self.path, self.first_line + line, self.number, sent_id(self.lines))
 
 
 def sent_id(lines: Iterable[str]) -> str:
-    """The value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads the comments."""
+    """Return the value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads comments."""
     for line in lines:
         comment = line.removeprefix(BYTE_ORDER_MARK)
         if comment.startswith("#"):
@@ -154,21 +154,21 @@ def read_raw_sentences(
     *,
     strict: bool = True,
 ) -> Iterator[RawSentence]:
-    """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
+    """Read a stream of bytes, as from open_input(), and yield each sentence before the next one is read.
 
-    The lines of all the sentences, one after the other, are the lines of the file.
+    The lines of all sentences, one after the other, are the lines of the file.
 
     Args:
         stream: its lines, each with its line end.
         path: the name for error messages.
-        lines_before, sentences_before: how many of the file came before the stream; an error counts them.
-        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
+        lines_before, sentences_before: how many lines and sentences of the file precede the stream; errors count them.
+        strict: whether a sentence that cannot be read raises its error; else it has no words, and the error is stored in it.
 
     Raises:
-        ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
+        ConlluError: a line does not have ten columns, or an id is invalid. HEAD and DEPREL are not checked.
     """
     lines: list[str] = []
-    begun = False  # whether a line that is not blank is among the lines
+    begun = False  # whether some line is not blank
     number, n_read = sentences_before, lines_before
     for raw in stream:
         line = raw.decode("utf-8", "surrogateescape")
@@ -188,7 +188,7 @@ def read_raw_sentences(
 
 
 def _sentence(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
-    """The sentence that the lines hold."""
+    """Return the sentence in the lines."""
     sentence = RawSentence(lines, [], [], [], path, first_line, number)
     placed = _table(lines, first_line)
     places = [place for place, _ in placed]
@@ -214,7 +214,7 @@ def _sentence(lines: list[str], path: str, first_line: int, number: int, strict:
 
 
 def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
-    """The lines that are neither comments nor blank, without their ends; before each, its place."""
+    """Return the lines that are neither comments nor blank, without their ends, each after its place."""
     if first_line == 1:
         lines = [lines[0].removeprefix(BYTE_ORDER_MARK), *lines[1:]]
     return [(place, line.rstrip("\r\n")) for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line)]
@@ -228,21 +228,21 @@ def rewrite(
     others: Mapping[int, Sequence[str]] | None = None,
     misc: Sequence[str] | None = None,
 ) -> str:
-    """The text of the sentence with the given tree in HEAD and DEPREL of the words.
+    """Return the text of the sentence with a new tree in HEAD and DEPREL of the words.
 
-    DEPS of the words becomes ``_``, because an enhanced graph of another tree would contradict this one. The lines of multiword
-    tokens and empty nodes stay as they are: the latter have no other place for their relations than DEPS.
+    DEPS of the words becomes ``_``, because the enhanced graph of another tree would contradict this one. The lines of
+    multiword tokens and empty nodes do not change: empty nodes have their relations in DEPS only.
 
     Args:
-        sentence: a sentence of n words; with n = 0 its text comes back as it is.
-        heads: [h_1, ..., h_n], 0 = the root; ``_`` where it is not known.
+        sentence: a sentence of n words; with n = 0 its text is returned unchanged.
+        heads: [h_1, ..., h_n], 0 = the root; ``_`` if unknown.
         deprels: the relations of the words 1..n.
-        comments: keys and values of further comments, which go after those that are there.
-        others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
+        comments: keys and values of further comments, added after the sentence's own.
+        others: by number of another column to rewrite, except MISC, its values for the words 1..n.
         misc: MISC of the words 1..n.
 
     Raises:
-        ValueError: not n heads and n relations.
+        ValueError: the number of heads or relations is not n.
     """
     lines = sentence.lines.copy()
     for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):

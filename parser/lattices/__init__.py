@@ -3,8 +3,8 @@
 Every path from node 0 to node N is a way to read the sentence. Nodes are in topological order, so that every arc leads to a
 higher number. A surface token is the stretch of nodes between which its arcs lie; no arc leads from one token into another.
 
-The length of an arc, the nodes that it advances by, is what the clock of a search counts (decoding/lattice/compiled.py): all
-paths have the length N, whatever the number of their words.
+The length of an arc is the number of nodes that it advances by. A search counts its steps in these lengths
+(decoding/lattice/compiled.py): all paths have the length N, whatever the number of their words.
 
 CoNLL-UL is lattices as lines of text (More et al. 2018, https://conllul.github.io). A sentence is comments, ``# key = value``,
 and lines of two kinds, until a blank line:
@@ -12,9 +12,8 @@ and lines of two kinds, until a blank line:
     a-b <TAB> form [<TAB> misc]                           a surface token, between the nodes a and b
     u <TAB> v <TAB> form lemma upos xpos feats [misc [_]]  an arc from node u to node v; 7 to 9 columns
 
-The line of a token may be missing where nothing but arcs from a node to the next one are between its ends; its form is then
-that of the first of them. What MISC says of arcs is passed over but for SpaceAfter=No: some files say there which arcs are
-the right ones.
+A token may have no line if all its arcs lead from one node to the next; its form is then that of the first arc. Of the arcs'
+MISC only SpaceAfter=No is read: in some files MISC marks the gold arcs.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, 
 from parser.conllu.files import open_input
 from parser.conllu.stream import sent_id
 
-# Longer arcs count as ones of this length where their length is read as an attribute.
+# In the attribute of lengths, longer arcs have this length.
 _LONGEST = 9
 
 
 class SurfaceToken(NamedTuple):
-    """A token as it is written: the nodes between which its arcs lie, its form, and its column MISC."""
+    """A token of the text: the nodes between which its arcs lie, its form, and its column MISC."""
 
     start: int
     end: int
@@ -64,10 +63,10 @@ class Lattice:
 
     Attributes:
         starts, ends: int32[arcs], the nodes of each arc.
-        forms, lemmas, upos, xpos, feats: of each arc.
+        forms, lemmas, upos, xpos, feats: the columns of each arc.
         tokens: the surface tokens, in order; together they cover 0 to N.
         comments: the lines of comments, without line ends.
-        where: file, first line, number and sent_id, with which to begin an error message about the sentence.
+        where: file, first line, number and sent_id: the beginning of an error message about the sentence.
         sent_id: the value of the comment sent_id, empty if there is none.
     """
 
@@ -92,7 +91,7 @@ class Lattice:
         where: str = "",
         sent_id: str = "",
     ) -> Lattice:
-        """A lattice of arcs in any order; those that start from the same node keep theirs. Nothing is checked."""
+        """Return a lattice of arcs in any order; arcs from the same node keep their order. Nothing is checked."""
         chosen = sorted(arcs, key=lambda arc: arc.start)
         return cls(
             starts=np.array([arc.start for arc in chosen], np.int32),
@@ -109,7 +108,7 @@ class Lattice:
         )
 
     def __len__(self) -> int:
-        """How many arcs there are."""
+        """Return the number of arcs."""
         return len(self.forms)
 
     @property
@@ -119,7 +118,7 @@ class Lattice:
 
     @property
     def lengths(self) -> list[str]:
-        """The nodes that each arc advances by, as text: an attribute of words."""
+        """How many nodes each arc advances by, as text: an attribute of words."""
         return list(map(str, np.minimum(self.ends - self.starts, _LONGEST).tolist()))
 
     @property
@@ -129,16 +128,16 @@ class Lattice:
         return [Arc(*arc) for arc in zip(*nodes, self.forms, self.lemmas, self.upos, self.xpos, self.feats, strict=True)]
 
     def first_arcs(self) -> np.ndarray:
-        """int32[N + 2]: the arcs that start from node v are the numbers from entry v to before entry v + 1."""
+        """Return int32[N + 2]: the arcs from node v have the numbers from entry v to before entry v + 1."""
         return np.searchsorted(self.starts, np.arange(self.last_node + 2)).astype(np.int32)
 
-    def of_token(self, token: SurfaceToken) -> range:
-        """The numbers of the arcs of a surface token."""
+    def token_arcs(self, token: SurfaceToken) -> range:
+        """Return the numbers of the arcs of a surface token."""
         first, last = np.searchsorted(self.starts, [token.start, token.end])
         return range(int(first), int(last))
 
     def is_path(self, arcs: Sequence[int]) -> bool:
-        """Whether arcs, by their numbers, are a path from node 0 to node N."""
+        """Return whether arcs, by their numbers, are a path from node 0 to node N."""
         nodes = [0, *self.ends[list(arcs)].tolist()]
         return self.starts[list(arcs)].tolist() == nodes[:-1] and nodes[-1] == self.last_node
 
@@ -150,19 +149,19 @@ def conllu(
     deprels: Sequence[str],
     comments: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The text of a sentence, the blank line after it included.
+    """Return the CoNLL-U of a sentence, including the blank line after it.
 
-    A token of several words, or of one word with another form than its own, has the line of a multiword token.
+    A token of several words, or of a single word with another form, has the line of a multiword token.
 
     Args:
         lattice: the lattice.
         arcs: a path, by the numbers of its arcs.
         heads: [h_1, ..., h_n], by the places of words in the path, 0 = the root.
         deprels: the relations of the words.
-        comments: keys and values of further comments, which go after those that are there.
+        comments: keys and values of further comments, added after the sentence's own.
 
     Raises:
-        ValueError: the arcs are not a path, or there are not as many heads or relations.
+        ValueError: the arcs are not a path, or the number of heads or relations differs.
     """
     if not lattice.is_path(arcs):
         raise ValueError(f"{lattice.where}: arcs {[*arcs]} are not a path")
@@ -182,14 +181,14 @@ def conllu(
     return "\n".join([*lines, "", ""])
 
 
-# By this name a file is one of lattices, before what its compression adds.
+# The ending of files of lattices, before the ending of a compression.
 _ENDING, _COMPRESSED = ".conllul", (".gz", ".xz", ".bz2")
 
 _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _NODE = re.compile(r"[0-9]{1,9}")
 
-# Parsing takes memory for every node, so a few bytes must not name a billion of them. Without gaps there is an arc for each.
+# Parsing takes memory for every node, so a few bytes must not name a billion nodes. Without gaps every node has an arc.
 _NODES_PER_ARC = 10
 
 
@@ -198,18 +197,18 @@ class LatticeError(ConlluError):
 
 
 def is_named_lattices(path: str) -> bool:
-    """Whether a file is one of lattices, by its name."""
+    """Return whether a file's name is that of a file of lattices."""
     for ending in _COMPRESSED:
         path = path.removesuffix(ending)
     return path.endswith(_ENDING)
 
 
 def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice]:
-    """Reads a file, plain, or by its name ``.gz``, ``.xz`` or ``.bz2``.
+    """Read a file: plain, or compressed if its name ends in ``.gz``, ``.xz`` or ``.bz2``.
 
     Args:
         path: the file.
-        max_arcs: sentences of more arcs are refused; None: there is no limit.
+        max_arcs: sentences with more arcs are refused; None: no limit.
 
     Raises:
         LatticeError: a sentence is not a lattice.
@@ -222,13 +221,13 @@ def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice
 def stream_lattices(
     stream: Iterable[bytes], path: str, max_arcs: int | None = None, report: Callable[[LatticeError], None] | None = None
 ) -> Iterator[Lattice]:
-    """Yields the sentences of a stream of bytes, one by one.
+    """Yield the sentences of a stream of bytes, one by one.
 
     Args:
         stream: its lines, each with its line end.
         path: the name for error messages.
         max_arcs: see read_lattices().
-        report: called for each sentence that cannot be read, which is left out; None: it is an error.
+        report: called for each sentence that cannot be read, which is left out; None: such a sentence is an error.
     """
     number = 0
     for first_line, lines in _sentences(stream):
@@ -249,7 +248,7 @@ def _sentences(stream: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line of each sentence, from 1, and its lines."""
     lines: list[str] = []
     for number, raw in enumerate(chain(stream, [b"\n"]), 1):
-        line = raw.decode("utf-8", "surrogateescape")  # what is no UTF-8 is refused with its sentence
+        line = raw.decode("utf-8", "surrogateescape")  # _read() refuses sentences that are not UTF-8
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if not is_blank(line):
@@ -323,7 +322,7 @@ def kept_of_misc(misc: str) -> str:
 def _all_tokens(
     tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]
 ) -> list[tuple[int, SurfaceToken]]:
-    """The tokens in order, with those that have no line."""
+    """Return all tokens in order, including tokens without a line."""
     ends = sorted(node for _, token in tokens for node in (token.start, token.end))
     found = {(token.start, token.end): (row, token) for row, token in tokens}
     for row, arc, misc in arcs:
@@ -335,7 +334,7 @@ def _all_tokens(
 
 
 def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None:
-    """Refuses tokens that overlap or leave nodes out, and nodes of a number above ``most``."""
+    """Refuse tokens that overlap or leave nodes out, and nodes with a number above ``most``."""
     node = 0
     for row, token in tokens:
         name = f"{token.start}-{token.end}"
@@ -349,7 +348,7 @@ def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None
 
 
 def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceToken]) -> None:
-    """Refuses arcs that do not lie within one token."""
+    """Refuse arcs that do not lie within one token."""
     starts = [token.start for token in tokens]
     for row, arc, _ in arcs:
         place = bisect_right(starts, arc.start) - 1
@@ -361,7 +360,7 @@ def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceTo
 
 
 def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]) -> None:
-    """Refuses tokens without arcs, and arcs that no path has."""
+    """Refuse tokens without arcs, and arcs that are on no path."""
     reached, reaching = {0}, {token.end for _, token in tokens}
     ordered = sorted(arcs, key=lambda one: one[1].start)
     for _, arc, _ in ordered:
@@ -382,9 +381,9 @@ def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tupl
 
 
 def text_of(lattice: Lattice) -> str:
-    """A lattice as CoNLL-UL, the blank line after it included."""
+    """Return a lattice as CoNLL-UL, including the blank line after it."""
     lines, arcs = [*lattice.comments], lattice.arcs
     for token in lattice.tokens:
         lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
-        lines += ["\t".join([*map(str, arcs[number]), EMPTY]) for number in lattice.of_token(token)]
+        lines += ["\t".join([*map(str, arcs[number]), EMPTY]) for number in lattice.token_arcs(token)]
     return "\n".join([*lines, "", ""])

@@ -1,11 +1,11 @@
-"""Gold paths: which arcs of a lattice are the words of the gold tree.
+"""Gold paths: the arcs of a lattice that are the words of the gold tree.
 
-Tokens of the tree (its words, and its multiword tokens) and of the lattice are aligned one to one. In each token the gold path
-has the forms of the gold words; of several such paths, found by dynamic programming, the one with the most of their UPOS,
-then of their FEATS, then the first. What a path says of its words stays the lattice's own, also where the tree says otherwise.
+Tokens of the tree (its words and multiword tokens) and of the lattice are aligned one to one. In each token the gold path has
+the forms of the gold words. Among several such paths, dynamic programming finds the one that has the most gold UPOS, then the
+most gold FEATS, then the first. The words of a path keep the lattice's lemmas and tags, even if the tree has others.
 
-Where no path has the gold forms, the sentence is left out (skip), or the gold words themselves are added as arcs (infused),
-which is only for training: new nodes are made if the token has too few.
+If no path has the gold forms, the sentence is left out (skip), or the gold words are added as arcs (infused). Infusing is only
+for training; it adds nodes if the token has too few.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from parser.conllu.stream import RawSentence, read_sentences, sent_id
 from parser.data.treebank import Sentence
 from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken
 
-# The share of tokens that may be written otherwise in the trees.
+# The share of tokens whose form may differ from the tree's.
 _MOST_DIFFERING = 0.1
 
 
 class MissingPath(StrEnum):
-    """How a sentence whose lattice has no path with the gold forms is handled; see above."""
+    """What is done if no path of a lattice has the gold forms; see the module's docstring."""
 
     INFUSED = "infused"
     SKIP = "skip"
@@ -39,12 +39,12 @@ class GoldPath:
     """The gold tree as a path through a lattice.
 
     Attributes:
-        lattice: the lattice, with gold arcs added where they were not there.
+        lattice: the lattice, with missing gold arcs added.
         arcs: int32[n], the arc of each gold word.
         sentence: the path as a sentence, with the arcs' attributes and the gold heads and relations.
-        with_forms: bool[tokens]: whether the lattice as it was has a path with the gold forms.
-        with_upos: bool[tokens]: and also with the gold UPOS.
-        differing: the tokens that are written otherwise in the tree: their forms here and there.
+        with_forms: bool[tokens]: whether the original lattice has a path with the gold forms.
+        with_upos: bool[tokens]: whether such a path also has the gold UPOS.
+        differing: the tokens with another form in the tree: both forms.
     """
 
     lattice: Lattice
@@ -57,7 +57,7 @@ class GoldPath:
 
 @dataclass
 class GoldPathCounts:
-    """How many gold paths there are."""
+    """Counts of gold paths."""
 
     sentences: int = 0
     with_forms: int = 0
@@ -68,7 +68,7 @@ class GoldPathCounts:
     tokens_differing: int = 0
 
     def add(self, path: GoldPath) -> None:
-        """Counts a sentence."""
+        """Count a sentence."""
         self.sentences += 1
         self.with_forms += bool(path.with_forms.all())
         self.with_upos += bool(path.with_upos.all())
@@ -88,20 +88,20 @@ class GoldPathCounts:
 
 
 def read_trees(path: str | Path) -> list[RawSentence]:
-    """The sentences of a file of CoNLL-U, as they stand there; those without words are left out."""
+    """Return the sentences of a file of CoNLL-U that have words."""
     return [sentence for sentence in read_sentences(path) if len(sentence)]
 
 
 def joined(lattices: Sequence[Lattice], trees: Sequence[RawSentence]) -> Iterator[tuple[Lattice, RawSentence]]:
-    """Pairs of lattice and tree: by sent_id if all have one, those that are in both; else one by one.
+    """Yield pairs of lattice and tree: by sent_id, if all have one, leaving out single ones; else in their order.
 
     Raises:
-        LatticeError: there are not as many of the one as of the other, or no sent_id is in both.
+        LatticeError: the numbers of lattices and trees differ, or no sent_id is in both.
     """
-    of_lattices = [lattice.sent_id for lattice in lattices]
-    of_trees = [sent_id(tree.lines) for tree in trees]
-    if all(of_lattices) and all(of_trees) and len({*of_trees}) == len(of_trees):
-        by_name = dict(zip(of_trees, trees, strict=True))
+    names = [lattice.sent_id for lattice in lattices]
+    tree_names = [sent_id(tree.lines) for tree in trees]
+    if all(names) and all(tree_names) and len({*tree_names}) == len(tree_names):
+        by_name = dict(zip(tree_names, trees, strict=True))
         pairs = [(lattice, by_name[lattice.sent_id]) for lattice in lattices if lattice.sent_id in by_name]
         if not pairs and lattices:
             raise LatticeError(
@@ -119,15 +119,15 @@ def joined(lattices: Sequence[Lattice], trees: Sequence[RawSentence]) -> Iterato
 
 
 def surface_tokens(tree: RawSentence) -> list[tuple[str, range]]:
-    """The tokens of a tree: their forms and their words, from 0."""
+    """Return the tokens of a tree: their forms, and their words from 0."""
     return [(columns[FORM], words) for columns, words in tree.surface_tokens()]
 
 
 def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
-    """The gold path of a sentence, infused where there is none.
+    """Return the gold path of a sentence, infused if there is none.
 
     Raises:
-        ConlluError: lattice and tree have other tokens, or HEAD is not a tree.
+        ConlluError: lattice and tree have different tokens, or HEAD is not a tree.
     """
     tokens = surface_tokens(tree)
     if len(tokens) != len(lattice.tokens):
@@ -154,7 +154,7 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
 
 
 def _path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
-    """The words of a path, with heads and relations of a tree of as many words."""
+    """Return the words of a path, with heads and relations of the tree."""
     numbers, lengths = arcs.tolist(), lattice.lengths
     return Sentence(
         forms=[lattice.forms[number] for number in numbers],
@@ -170,16 +170,16 @@ def _path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sen
 
 
 def _word(columns: Sequence[str]) -> Arc:
-    """A gold word as an arc of no place."""
+    """Return a gold word as an arc without nodes."""
     return Arc(0, 0, *(columns[c] for c in (FORM, LEMMA, UPOS, XPOS, FEATS)))
 
 
 def _best_path(lattice: Lattice, token: SurfaceToken, words: Sequence[Arc]) -> list[int] | None:
-    """The arcs of a token with the forms of these words, with the most of their UPOS, then FEATS; None if there are none."""
-    numbers = lattice.of_token(token)
-    # By node and words read so far: the agreement and the arcs, the best found.
+    """Return arcs of a token with the words' forms and the most of their UPOS, then FEATS; None if there are none."""
+    numbers = lattice.token_arcs(token)
+    # By node and number of words read: the best agreement so far, and its arcs.
     best: dict[tuple[int, int], tuple[tuple[int, int], list[int]]] = {(token.start, 0): ((0, 0), [])}
-    for number in numbers:  # in the order of the nodes they start from, so what leads there is known
+    for number in numbers:  # in the order of their start nodes: all paths to a start node are known
         start, end = int(lattice.starts[number]), int(lattice.ends[number])
         for done, word in enumerate(words):
             if lattice.forms[number] != word.form or (start, done) not in best:
@@ -193,8 +193,8 @@ def _best_path(lattice: Lattice, token: SurfaceToken, words: Sequence[Arc]) -> l
 
 
 def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Lattice:
-    """The lattice with these words as arcs; by token, None where there is nothing to add."""
-    moved = np.zeros(lattice.last_node + 1, np.int32)  # by how much a node's number grows
+    """Return the lattice with missing words as arcs; ``missing``: by token, its words, or None."""
+    moved = np.zeros(lattice.last_node + 1, np.int32)  # by how much the number of each node grows
     tokens, arcs, grown = [], [], 0
     for token, words in zip(lattice.tokens, missing, strict=True):
         start = token.start + grown
@@ -214,11 +214,11 @@ def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Latti
 def gold_paths(
     lattices: Sequence[Lattice], trees: Sequence[RawSentence], gold: MissingPath = MissingPath.INFUSED
 ) -> tuple[list[GoldPath], GoldPathCounts]:
-    """The gold paths of a file, and how many there are.
+    """Return the gold paths of a file, and their counts.
 
     Raises:
-        ConlluError: lattices and trees are not of the same tokens. (A few may be written otherwise: numbers of the Hebrew
-            lattices are written backwards.)
+        ConlluError: lattices and trees have different tokens. (A few forms may differ: in the Hebrew lattices, numbers are
+            written backwards.)
     """
     paths, found, first = [], GoldPathCounts(), ""
     for lattice, tree in joined(lattices, trees):

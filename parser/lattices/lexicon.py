@@ -1,16 +1,17 @@
 """A lexicon of analyses from the training part of a treebank, and the lattices that it makes of text.
 
-An analysis of a surface token is the sequence of words that it may be, with lemma, UPOS, XPOS and FEATS; most have one word.
-The lexicon has all analyses that training saw of a form. A token that it does not know gets analyses of one word, with its own
-form as the word's form: the most frequent ones in open classes, or those of the forms that end like it.
+An analysis of a surface token is a sequence of words that it may consist of, with lemma, UPOS, XPOS and FEATS; most have one
+word. The lexicon has all analyses of a form in training. An unknown token gets analyses of one word, with its own form: the
+most frequent tags in open classes, or the tags of forms with the same ending.
 
-Lattices of the sentences that the lexicon was made of hold every gold path and no unknown token, so that nothing could be
-learned from them of either: training lattices are made by jackknife, each part of the sentences with a lexicon of the others.
+Lattices of the lexicon's own sentences contain every gold path and no unknown token, so a parser could not learn to handle
+missing paths or unknown tokens. Training lattices are therefore made by jackknife: each part of the sentences with a lexicon of
+all other parts.
 
-Tags of forms that a lexicon does not know are guessed by their last letters (Samuelsson 1993; Brants 2000, Section 2.3). The
-probability of tags given the last k letters is their share of the forms that end so, smoothed by the probability given the last
-k - 1; k = 0 is all forms. Forms count, not tokens: a form once for each of its tags, since a new form is like the rare ones.
-Words with a capital letter or with digits are apart from the others.
+The tags of unknown forms are guessed by their last letters (Samuelsson 1993; Brants 2000, Section 2.3). The probability of tags
+given the last k letters is their share among the forms with this ending, smoothed by the probability given the last k - 1
+letters; k = 0 means all forms. A form counts once for each of its tags, however frequent it is, because a new form resembles
+rare forms. Words with an initial capital or with digits are counted separately.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from parser.storage import write_json
 Tags = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
 
-# What a shorter suffix weighs compared with a longer one, and how long they are at most. On dev of hu and got the right
+# The weight of a shorter suffix relative to a longer one, and the length of the longest suffix. On dev of hu and got, the right
 # tags are equally often among the first 5 (within 1%) for weights from 0.1 to 1 and 4 to 10 letters.
 _WEIGHT, _LONGEST = 0.3, 6
 
 
 class SuffixGuesser:
-    """Guesses the tags of a form from those of the forms that end like it."""
+    """Guesses the tags of a form from forms with the same ending."""
 
     def __init__(self, forms: Iterable[tuple[str, Collection[Tags]]], most: int) -> None:
-        """``forms`` are known ones with the tags that each may have, or none; of a new one, ``most`` are guessed."""
+        """``forms`` are known forms with their possible tags; ``most``: how many tags are guessed for a new form."""
         self._most = most
         self._counts: dict[tuple[bool, bool, str], Counter[Tags]] = defaultdict(Counter)
         for form, tags in forms:
@@ -49,7 +50,7 @@ class SuffixGuesser:
                 self._counts[_ending(form, length)].update(tags)
 
     def __call__(self, form: str) -> list[Tags]:
-        """The most probable tags, the best first; none if no known form is of its kind (capitals, digits)."""
+        """Return the most probable tags, the best first; none if no known form is of its kind (capitals, digits)."""
         probabilities: dict[Tags, float] = {}
         for length in range(min(_LONGEST, len(form)) + 1):
             counts = self._counts.get(_ending(form, length))
@@ -67,10 +68,10 @@ def _ending(form: str, length: int) -> tuple[bool, bool, str]:
     return form[:1].isupper(), any(map(str.isdigit, form)), form[len(form) - length :].lower()
 
 
-# The classes that most new words come from. Of those that UD calls open, ADV and INTJ are left out.
+# The classes of most new words: the open classes of UD without ADV and INTJ.
 OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
 
-# This many analyses of an unknown token; this many parts of a jackknife.
+# How many analyses an unknown token gets, and how many parts a jackknife has.
 UNKNOWN_ANALYSES, FOLDS = 5, 10
 
 _FORMAT = 2
@@ -80,23 +81,23 @@ Analysis = tuple[tuple[str, ...], ...]
 
 
 class Guess(StrEnum):
-    """What tags an unknown token may have."""
+    """The tags that an unknown token gets."""
 
     FREQUENT = "frequent"
-    """Those that are most frequent in the open classes."""
+    """The most frequent tags in the open classes."""
     SUFFIXES = "suffixes"
-    """Those of the forms that end like it."""
+    """The tags of forms with the same ending."""
 
 
 @dataclass
 class Lexicon:
-    """What tokens may be.
+    """The analyses of tokens.
 
     Attributes:
         analyses: by the form of the token, the most frequent first.
         unknown: the most frequent tags in open classes.
-        guess: the tags of unknown tokens: these, or those of forms that end alike.
-        most: so many are guessed at most.
+        guess: how unknown tokens get their tags.
+        most: how many tags are guessed at most.
     """
 
     analyses: dict[str, list[Analysis]] = field(default_factory=dict)
@@ -108,7 +109,7 @@ class Lexicon:
     def of(
         cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES, guess: Guess = Guess.FREQUENT
     ) -> Lexicon:
-        """That of the tokens of some sentences; analyses that are equally frequent stand in alphabetical order."""
+        """Return a lexicon of the tokens of some sentences; equally frequent analyses are in alphabetical order."""
         counts: dict[str, Counter[Analysis]] = defaultdict(Counter)
         classes: Counter[Tags] = Counter()
         for sentence in sentences:
@@ -125,13 +126,13 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.analyses)
 
-    def of_token(self, form: str) -> list[Analysis]:
-        """The analyses of a token, one at least."""
+    def look_up(self, form: str) -> list[Analysis]:
+        """Return the analyses of a token, at least one."""
         if (known := self.analyses.get(form)) is not None:
             return known
         guessed = self._guesser(form) if self.guess == Guess.SUFFIXES else []
         tags = guessed or self.unknown or [("X", EMPTY, EMPTY)]
-        return [((form, EMPTY, *of_word),) for of_word in tags]
+        return [((form, EMPTY, *own),) for own in tags]
 
     @cached_property
     def _guesser(self) -> SuffixGuesser:
@@ -139,28 +140,28 @@ class Lexicon:
         return SuffixGuesser(((form, {(w[2], w[3], w[4]) for w in known}) for form, known in words), self.most)
 
     def lattice(self, sentence: RawSentence) -> Lattice:
-        """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""
+        """Return the lattice of a sentence's tokens; the words of the sentence are not read."""
         arcs: list[Arc] = []
         tokens, start = [], 0
         for columns, _ in sentence.surface_tokens():
             form = columns[FORM]
-            end = _add(self.of_token(form), start, arcs)
+            end = _add(self.look_up(form), start, arcs)
             tokens.append(SurfaceToken(start, end, form, kept_of_misc(columns[MISC])))
             start = end
         comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
         return Lattice.of(arcs, tokens, comments, sentence.place(), sent_id(sentence.lines))
 
     def save(self, path: str | Path) -> None:
-        """Writes the lexicon as JSON."""
+        """Write the lexicon as JSON."""
         fields = {"guess": self.guess, "most": self.most, "unknown": self.unknown, "analyses": self.analyses}
         write_json(Path(path), {"format": _FORMAT, **fields})
 
     @classmethod
     def load(cls, path: str | Path) -> Lexicon:
-        """Reads a lexicon.
+        """Read a lexicon.
 
         Raises:
-            LatticeError: there is none, or it is damaged.
+            LatticeError: the file is missing or damaged.
         """
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -187,7 +188,7 @@ def jackknife(
     unknown_analyses: int = UNKNOWN_ANALYSES,
     guess: Guess = Guess.FREQUENT,
 ) -> Iterator[Lattice]:
-    """The lattices of sentences, each from a lexicon without its own part of them; every fold-th sentence is of the same part.
+    """Yield the lattices of sentences, each from a lexicon of the other parts; every fold-th sentence is in the same part.
 
     Raises:
         LatticeError: there are fewer than two folds, or fewer sentences than folds.
@@ -207,10 +208,9 @@ def _word(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _add(analyses: Sequence[Analysis], start: int, arcs: list[Arc]) -> int:
-    """Adds the arcs of a token that begins at a node, and returns the node at which it ends.
+    """Add the arcs of a token that begins at a node; return the node at which it ends.
 
-    Analyses that begin alike share the nodes, as far as they have the same forms: the words in which they differ alone are
-    ambiguous.
+    Analyses that begin with the same forms share these nodes, so that only the words in which they differ are ambiguous.
     """
     beginnings = {tuple(word[0] for word in one[:n]) for one in analyses for n in range(1, len(one))}
     inner = sorted(beginnings, key=lambda forms: (len(forms), forms))

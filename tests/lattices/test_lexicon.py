@@ -41,22 +41,22 @@ def test_analyses_are_those_that_were_seen():
     train = read(TRAIN)
     lexicon = Lexicon.of(train)
     assert len(lexicon) == 2
-    assert lexicon.of_token("runs") == [(("runs", "run", "VERB", "_", "_"),), (("runs", "run", "NOUN", "_", "_"),)]
-    assert [len(analysis) for analysis in lexicon.of_token("ab")] == [3, 2, 1]  # equally frequent ones in alphabetical order
+    assert lexicon.look_up("runs") == [(("runs", "run", "VERB", "_", "_"),), (("runs", "run", "NOUN", "_", "_"),)]
+    assert [len(analysis) for analysis in lexicon.look_up("ab")] == [3, 2, 1]  # equally frequent ones in alphabetical order
     assert lexicon.unknown == [("VERB", "_", "_"), ("NOUN", "_", "_"), ("PROPN", "_", "_")]
-    assert lexicon.of_token("new") == [(("new", "_", tag, "_", "_"),) for tag in ("VERB", "NOUN", "PROPN")]
+    assert lexicon.look_up("new") == [(("new", "_", tag, "_", "_"),) for tag in ("VERB", "NOUN", "PROPN")]
     assert Lexicon.of(train, 1).unknown == [("VERB", "_", "_")]
-    assert Lexicon().of_token("new") == [(("new", "_", "X", "_", "_"),)]
+    assert Lexicon().look_up("new") == [(("new", "_", "X", "_", "_"),)]
 
 
 def test_unknown_tokens_may_be_guessed_by_their_last_letters():
     train = read(TRAIN.replace("runs", "walks").replace("ab", "Ab"))
     lexicon = Lexicon.of(train, guess=Guess.SUFFIXES)
-    assert lexicon.of_token("talks") == [(("talks", "_", tag, "_", "_"),) for tag in ("NOUN", "VERB")]  # as seen with walks
-    assert lexicon.of_token("Talks") == [(("Talks", "_", "PROPN", "_", "_"),)]  # Ab, alone in beginning with a capital letter
-    assert lexicon.of_token("3") == Lexicon.of(train).of_token("3") != []  # with digits there is nothing to guess from
-    assert lexicon.of_token("walks") == Lexicon.of(train).of_token("walks")
-    assert Lexicon.of(train, 1, Guess.SUFFIXES).of_token("talks") == [(("talks", "_", "NOUN", "_", "_"),)]
+    assert lexicon.look_up("talks") == [(("talks", "_", tag, "_", "_"),) for tag in ("NOUN", "VERB")]  # as seen with walks
+    assert lexicon.look_up("Talks") == [(("Talks", "_", "PROPN", "_", "_"),)]  # Ab, alone in beginning with a capital letter
+    assert lexicon.look_up("3") == Lexicon.of(train).look_up("3") != []  # with digits there is nothing to guess from
+    assert lexicon.look_up("walks") == Lexicon.of(train).look_up("walks")
+    assert Lexicon.of(train, 1, Guess.SUFFIXES).look_up("talks") == [(("talks", "_", "NOUN", "_", "_"),)]
     of_others = Lexicon.of([train[0], train[2]], 1, Guess.SUFFIXES)
     assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arcs == of_others.lattice(train[1]).arcs
 

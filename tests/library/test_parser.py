@@ -143,7 +143,7 @@ def test_it_searches_with_the_beam_that_it_is_told(folder, asked, options, beam)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"beam": 4, "merge": "all"}, "merge=all is unknown"), ({"rerank": True}, "give a size of it")]
+    ("options", "message"), [({"beam": 4, "merge": "all"}, "merge=all is unknown"), ({"rerank": True}, "give a beam size")]
 )
 def test_beams_that_cannot_be(folder, options, message):
     with pytest.raises(BeamError, match=message):
