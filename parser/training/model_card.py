@@ -15,6 +15,7 @@ from parser.data.attributes import TREEBANK
 from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
+from parser.evaluation.scores import NAMES
 from parser.model.loading import load
 from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.storage import replacing
@@ -117,9 +118,9 @@ Trained by optimal-step on {learned}. {settings}.
 
 ## Scores
 
-Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 2018 script.
+Percentages, {read}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.
 
-| part | {" | ".join(columns)} |
+| part | {" | ".join(NAMES.get(key, key.upper()) for key in columns)} |
 |---|{"---|" * len(columns)}
 {chr(10).join(scores) or "| nothing was measured |" + " |" * len(columns)}
 

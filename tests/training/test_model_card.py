@@ -28,7 +28,7 @@ def test_a_card_lies_beside_the_model(tmp_path):
     assert "    optimal-step train column=1\n" in card
     assert "4 sentences, 12 words" in card
     assert str(tmp_path) not in card
-    assert "Percentages, with the gold tags of the files (UPOS); las" in card
+    assert "Percentages, with the gold tags of the files (UPOS). LAS counts subtypes" in card
     assert "The input needs UPOS, tagged as the treebank is." in card
     assert "    optimal-step parse THIS_FOLDER input.conllu -o output.conllu\n" in card
     Model.load(tmp_path / "run")
@@ -91,7 +91,7 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags_and_names_a_treebank(tmp_p
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "recipe=text, model=bilstm, beam=local, seed=1" in card
     assert "    optimal-step train 'treebank.train={a:toy.conllu}'\n" in card  # a is no drive
-    assert "Percentages, of forms alone, without tags; upos, feats and lemma: predicted values that are right; las" in card
+    assert "Percentages, of forms alone, without tags; upos, feats and lemma: predicted values that are right. LAS" in card
     assert "The input needs no tags; --tags=fill writes those that the model predicts; --treebank names" in card
     assert "names the one that it resembles (a, b). " in card
     assert "    optimal-step parse THIS_FOLDER text.txt --text --treebank a -o output.conllu\n" in card

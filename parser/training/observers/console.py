@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from parser.conllu.checks import counted
 from parser.data.attributes import PREDICTED
+from parser.evaluation.scores import NAMES
 from parser.training.observers import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 log = logging.getLogger(__name__)
@@ -123,13 +124,7 @@ def tag_scores(metrics: Metrics) -> str:
     return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in PREDICTED if column in metrics)
 
 
-_SCORES = {
-    "uas": "UAS",
-    "las": "LAS",
-    "las_universal": "LAS (official)",
-    "uas_nopunct": "UAS no punct.",
-    "las_nopunct": "LAS no punct.",
-}
+_SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 
 
 def final_table(metrics: dict[str, Any]) -> str:
@@ -156,7 +151,7 @@ def final_table(metrics: dict[str, Any]) -> str:
 
 
 def _table(rows: dict[str, Metrics]) -> str:
-    lines = [f"{'':22}" + "".join(f"{title:>16}" for title in _SCORES.values())]
+    lines = [f"{'':22}" + "".join(f"{NAMES[key]:>16}" for key in _SCORES)]
     for label, scores in rows.items():
         cells = (f"{scores[key]:>16.2f}" if key in scores else f"{'-':>16}" for key in _SCORES)
         lines.append(f"{label:<26}"[:26] + "".join(cells)[4:])
