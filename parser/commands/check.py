@@ -1,7 +1,7 @@
-"""Checks files of trees: optimal-step check FILE... [--level N] [--lang CODE].
+"""Checks treebank files: optimal-step check FILE... [--level N] [--lang CODE].
 
-Lists all that training refuses, and says how much of it parsing refuses, too. With --level, also
-what the validator of Universal Dependencies finds up to that level (1 to 5; from 4 on, --lang says by which language's lists).
+Lists every fault that training refuses, and counts the faults that parsing also refuses. With --level, the validator of
+Universal Dependencies also runs, up to that level (1 to 5; levels 4 and 5 use the lists of the language that --lang names).
 The exit status is 1 if there is a fault.
 """
 
@@ -22,11 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
-    parser.add_argument("--lang", metavar="CODE", help="language of its levels 4 and 5, such as hu (default: none)")
-    parser.add_argument("--partial", action="store_true", help="HEAD and DEPREL may be _, where they are not known")
+    parser.add_argument("--lang", metavar="CODE", help="language for levels 4 and 5, such as hu (default: none)")
+    parser.add_argument("--partial", action="store_true", help="accept _ (unknown) in HEAD and DEPREL")
     given = parser.parse_args(arguments)
     if given.lang and not given.level:
-        parser.error("--lang is only for UD's validator; give --level, too")
+        parser.error("--lang is only for UD's validator; add --level")
     kinds: Counter[str] = Counter()
     for file in given.files:
         treebank = with_faults(file, given.partial)
@@ -34,8 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
             kinds[fault.kind] += 1
             print(fault.message)
         if odd := treebank.oddities():
-            print(f"{file}: {odd}; training and parsing take them as they are")
-        if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault says it all
+            print(f"{file}: {odd}; training and parsing accept them unchanged")
+        if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault has said it
             print(f"{file}: {_summary(treebank)}")
     failed = bool(kinds)
     if given.level:
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _summary(treebank: Treebank) -> str:
-    """What of a file training and parsing can use."""
+    """Return how much of a file training and parsing can use."""
     read = counted(len(treebank), "sentence")
     faults = treebank.faults
     if not faults:
@@ -57,18 +57,18 @@ def _summary(treebank: Treebank) -> str:
     in_parsing = sum(fault.in_parsing for fault in faults)
     said = [f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {in_parsing:,}"]
     if faults[-1].ends:
-        said.append("nothing after the last of them was read")
+        said.append("the file was not read further")
     if len(treebank) and not any(fault.in_file for fault in faults):
         said.append("treebank.on_error=skip trains without these sentences")
     if in_parsing and not faults[-1].ends:
         said.append("parse --on-error=skip parses without them")
     if any("the head '_' is not" in fault.message for fault in faults):
-        said.append("--partial takes trees that are known in part")
+        said.append("--partial accepts unknown heads")
     return "; ".join(said)
 
 
 def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tuple[bool, str, str]]:
-    """What UD's validator says of files that are one treebank: whether it is an error, its kind, a line to print.
+    """Yields what UD's validator finds in the files of one treebank: whether it is an error, its kind, a line to print.
 
     Raises:
         ValueError: the validator is not installed.
@@ -78,7 +78,7 @@ def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tupl
         from udtools.state import State
     except ModuleNotFoundError as error:
         fix = "pip install udtools, or in a checkout of the source pip install -e '.[check]'"
-        raise ValueError(f"{error.name} is not installed, which --level needs: {fix}") from error
+        raise ValueError(f"--level needs {error.name}, which is not installed: {fix}") from error
     validator, state = Validator(lang=language, level=level, output=None), State()
     places: list[str] = []
     for file in files:

@@ -19,30 +19,30 @@ from parser.kernels import show_compilation
 
 Kind = TypeVar("Kind", bound=StrEnum)
 
-# What a shell reports of a process that SIGPIPE, Ctrl-C or SIGTERM ended.
+# Exit statuses that a shell reports after SIGPIPE, Ctrl-C and SIGTERM.
 _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 
-# More threads than any machine has use for; each costs memory.
+# More threads than any machine can use; each costs memory.
 _MAX_THREADS = 256
 
 
-# Packages of this project: where a module of theirs is not found, that is a fault to be seen whole.
+# Packages of this project: a missing module of these is a bug, shown with its traceback.
 _OURS = ("oracles", "parser", "scripts")
 
-# The signals that have come, of those that end a command.
+# Signals received that end a command.
 _received: list[int] = []
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come."""
+    """SIGTERM was received."""
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text on bad input.
+    """Runs a command and exits: with the status that it returns, or on bad input with 1 and one line of text.
 
-    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
-    system refuses is one line, too. SIGTERM ends a command as Ctrl-C does, in order: temporary files are removed, and the
-    notes of the exception printed.
+    All bad input raises ValueError, whose message says what is wrong and how to mend it; a traceback would hide this. Errors
+    of the operating system are also printed in one line. SIGTERM ends a command like Ctrl-C: temporary files are removed, and
+    the notes of the exception are printed.
     """
     _occupy_closed_streams()
     _write_utf8()
@@ -69,13 +69,12 @@ def run(main: Callable[[], object]) -> NoReturn:
         if package in _OURS:
             raise
         _drop_output()
-        adds = "pip install . in a checkout of the source adds what is missing"
-        sys.exit(f"error: {package} is not installed, which is needed for more than parsing; {adds}")
+        sys.exit(f"error: this command needs {package}, which is not installed; run pip install . in a checkout of the source")
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def described(error: Exception) -> str:
-    """The message of an error; of one of the system's, the file first."""
+    """Return the message of an error; for an error of the operating system, the file comes first."""
     if not isinstance(error, OSError):
         return str(error)
     place = "" if error.filename is None else f"{error.filename}: "
@@ -83,30 +82,30 @@ def described(error: Exception) -> str:
 
 
 def check_output(output: str | Path, *read: str | Path | None) -> None:
-    """Refuses an output that is a file which is read: what was in it would be lost.
+    """Refuses an output that is one of the input files, since writing would destroy the input.
 
     Raises:
-        ValueError: it is.
+        ValueError: the output is one of the files ``read``.
     """
     files = {Path(name).resolve() for name in read if name is not None}
     if str(output) not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
-        raise ValueError(f"{output}: this is what is read, and it would be overwritten; choose another --output")
+        raise ValueError(f"{output}: this input file would be overwritten; choose another --output")
 
 
 def positive(text: str, most: int = 10**9, what: str = "number") -> int:
-    """The type of an argument that is a number from 1 on."""
+    """Read an argument that is a number from 1 to ``most``."""
     if not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) <= most):
-        raise ArgumentTypeError(f"{text} is not possible; give a {what} of at least 1, and at most {most:,}")
+        raise ArgumentTypeError(f"{text} is not possible; give a {what} from 1 to {most:,}")
     return int(text)
 
 
 def number_of_threads(text: str) -> int:
-    """The type of an argument ``--threads`` or ``--workers``."""
+    """Read an argument ``--threads`` or ``--workers``."""
     return positive(text, _MAX_THREADS, "number of processes or threads")
 
 
 def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
-    """The type of an argument that is one of the members of an enumeration; another one is answered with those."""
+    """Return a reader of arguments that are members of an enumeration; its error lists the members."""
 
     def read(text: str) -> Kind:
         try:
@@ -118,16 +117,16 @@ def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
 
 
 def _unless_told_here(failed: threading.ExceptHookArgs) -> None:
-    """Says nothing of a disk that a thread found full: TensorBoard's hands it over to this one, which tells it in one line."""
+    """Prints no OSError of a thread: TensorBoard's thread passes it on to the main thread, which prints it in one line."""
     if not issubclass(failed.exc_type, OSError):
         threading.__excepthook__(failed)
 
 
 def raise_again() -> None:
-    """Raises Terminated if SIGTERM has come and the command goes on nevertheless, for loops that take long.
+    """Raises Terminated if SIGTERM was received but the command still runs; long loops call this.
 
-    What a signal's handler raises is lost where Python code is called by C code that forgets its errors, as much of torch asks
-    whether objects have attributes.
+    An exception raised in a signal handler is lost if the handler runs within C code that clears errors, as torch does where
+    it asks whether an object has an attribute.
     """
     if _received:
         raise Terminated
@@ -139,9 +138,9 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _occupy_closed_streams() -> None:
-    """Lets no file that is opened later take the number of a standard stream that was closed, as by ``2>&-`` in a shell.
+    """Opens the null device in place of closed standard streams (``2>&-`` in a shell).
 
-    What is then printed to standard error, Python would print to standard output.
+    Otherwise a file that is opened later would get the stream's number, and receive what is printed to it.
     """
     for number in range(3):
         try:
@@ -153,9 +152,9 @@ def _occupy_closed_streams() -> None:
 
 
 def _write_utf8() -> None:
-    """Lets files and pipes get the same bytes on every system: UTF-8 with line feeds, as CoNLL-U has them.
+    """Writes UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system; terminals keep their encoding.
 
-    Windows would write the characters of its own code page alone, and end lines otherwise. A terminal knows best.
+    Windows would write its own code page and line ends.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
@@ -163,7 +162,7 @@ def _write_utf8() -> None:
 
 
 def _drop_output() -> None:
-    """Forgets what standard output still holds if it cannot be written: Python would try again at the end, with a traceback."""
+    """Discards buffered output that cannot be written; else Python would try again at exit and print a traceback."""
     if sys.stdout is None:
         return
     try:

@@ -1,8 +1,8 @@
 """Draws dependency trees: optimal-step draw FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
 
-FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are drawn against those of another file of
-the same sentences: wrong arcs are red, with the correct ones beside them. Without --sentence, all sentences are drawn;
-as SVG, the first.
+FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are compared with the gold trees of the
+same sentences: wrong arcs are red, with the correct arcs beside them. Without --sentence, all sentences are drawn, but as SVG
+only the first.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Draws what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--gold", metavar="GOLD", help="a file of gold trees of the same sentences")
-    parser.add_argument("--sentence", metavar="N", help="the number of a sentence, from 1, or its sent_id")
-    parser.add_argument("--wrong", action="store_true", help="with --gold, only the sentences with errors")
-    parser.add_argument("--format", choices=FORMATS, help="default: by the name of OUTPUT, else text")
+    parser.add_argument("--gold", metavar="GOLD", help="a file with gold trees of the same sentences")
+    parser.add_argument("--sentence", metavar="N", help="draw only this sentence: its number, from 1, or its sent_id")
+    parser.add_argument("--wrong", action="store_true", help="with --gold: draw only sentences with errors")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the ending of OUTPUT, else text")
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="color text output (default: on a terminal)"
     )
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _format_of(output: str) -> str:
-    """That which the name of the output says; text if it says none."""
+    """Return the format that the ending of the output's name says; text if it says none."""
     suffix = Path(output.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".").lower()
     return suffix if suffix in FORMATS else "text"
 
@@ -72,6 +72,6 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
         if sentence is not None:
             return
     if sentence is not None and not found:
-        raise ValueError(f"{path}: there is no sentence {sentence} (it has {n}); give a number from 1 or a sent_id")
+        raise ValueError(f"{path}: there is no sentence {sentence}; give a number from 1 to {n}, or a sent_id")
     if not found:
-        raise ValueError(f"{path}: there is no sentence in this file, so nothing to draw")
+        raise ValueError(f"{path}: there is no sentence in this file, so there is nothing to draw")

@@ -1,11 +1,12 @@
-"""Compares a file of trees with the gold ones: optimal-step evaluate GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
+"""Scores a file of trees against gold trees: optimal-step evaluate GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
 
-The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the scores without punctuation; see
-parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
-input. Where HEAD or DEPREL is _ in GOLD, it is not known and does not count; --by and --confusion need all.
+The metrics are those of the CoNLL 2018 shared task, and UAS and LAS without punctuation. LAS counts subtypes of relations;
+LAS (official), that of the shared task, does not. parser/evaluation/scores.py defines each metric. Files are CoNLL-U, plain,
+.gz or .xz; one of them may be - for standard input. Words with _ (unknown) for HEAD or DEPREL in GOLD do not count; --by and
+--confusion need complete trees.
 
-With --by, LAS also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
-arc; for precision, words are grouped by the system's own tree. With --confusion, the most frequent wrong relations.
+With --by, the table also has LAS by relation, sentence length, distance of the head, depth in the tree or projectivity of the
+arc; for precision, words are grouped by the system's own tree. With --confusion it lists the most frequent wrong relations.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DETAILS = ("precision", "recall", "f1", "aligned_accuracy", "correct", "gold", 
 
 
 def as_table(scores: dict[str, Score]) -> str:
-    """The scores for people, two decimals."""
+    """Return the scores as a table, with two decimals."""
     lines = [f"{'':20} {'precision':>9} {'recall':>9} {'F1':>9} {'of aligned':>10}", "-" * 61]
     words, known, labelled = (scores[key].gold for key in ("words", "uas", "las"))
     for key, name in NAMES.items():
@@ -34,14 +35,14 @@ def as_table(scores: dict[str, Score]) -> str:
         aligned = "" if score.aligned_accuracy is None else f"{score.aligned_accuracy:10.2f}"
         lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}".rstrip())
     if labelled < words:
-        lines.append(f"of {words:,} gold heads {known:,} are known, {labelled:,} with relation; only these count for trees")
+        lines.append(f"of {words:,} gold heads {known:,} are known, {labelled:,} with relation; tree scores count only these")
     return "\n".join(lines)
 
 
 def as_json(scores: dict[str, Score]) -> str:
-    """The F1 scores under their keys, all digits, and under ``details`` what they come from."""
+    """Return the F1 scores by key, with all digits, and their counts under ``details``."""
     details = {key: {name: getattr(score, name) for name in _DETAILS} for key, score in scores.items()}
-    partial = scores["las"].gold < scores["words"].gold  # null is what no word counts in; a whole file has 0 there
+    partial = scores["las"].gold < scores["words"].gold  # then a score that counts no word is null; else 0
     found = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
     return json.dumps({**found, "details": details}, indent=2)
 
@@ -49,14 +50,14 @@ def as_json(scores: dict[str, Score]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Prints the scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("gold", metavar="GOLD", help="the file of gold trees")
-    parser.add_argument("system", metavar="SYSTEM", help="the file of the parser's trees, over the same text")
+    parser.add_argument("gold", metavar="GOLD", help="the gold trees")
+    parser.add_argument("system", metavar="SYSTEM", help="the parser's trees of the same text")
     parser.add_argument("--json", action="store_true", help="print a JSON object, with full precision")
-    parser.add_argument("--by", type=_groupings, default=[], metavar="WHAT,...", help=f"some of {', '.join(GROUPINGS)}")
+    parser.add_argument("--by", type=_groupings, default=[], metavar="WHAT,...", help=f"any of {', '.join(GROUPINGS)}")
     parser.add_argument("--confusion", action="store_true", help="count which relations are confused")
     options = parser.parse_args(arguments)
     if options.gold == options.system == STANDARD_STREAM:
-        parser.error("only one of GOLD and SYSTEM can be standard input; name the file of the other")
+        parser.error("only one of GOLD and SYSTEM can be standard input; name a file for the other")
     if not (options.by or options.confusion):
         scores = evaluate_files(options.gold, options.system)
         print(as_json(scores) if options.json else as_table(scores))
@@ -80,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def groups_as_table(what: str, groups: dict[str, Score]) -> str:
-    """LAS by group for people."""
+    """Return LAS by group as a table."""
     lines = [f"{f'LAS by {what}':20} {'precision':>9} {'recall':>9} {'F1':>9} {'gold':>10}", "-" * 61]
     for name, score in groups.items():
         lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {score.gold:10,}")
@@ -90,8 +91,8 @@ def groups_as_table(what: str, groups: dict[str, Score]) -> str:
 def _with_groups(text: str, groups: dict[str, dict[str, Score]], confusions: list[tuple[tuple[str, str], int]]) -> str:
     found = json.loads(text)
     by = {
-        what: {name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system} for name, s in of_groups.items()}
-        for what, of_groups in groups.items()
+        what: {name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system} for name, s in scores.items()}
+        for what, scores in groups.items()
     }
     confused = [{"gold": gold, "system": system, "words": n} for (gold, system), n in confusions]
     return json.dumps(found | {"by": by, "confusion": confused}, indent=2)

@@ -1,13 +1,13 @@
 """Makes and inspects word lattices: optimal-step lattices build|apply|jackknife|paths ...
 
-    build TRAIN -o LEXICON            the analyses of the tokens of a treebank, as a lexicon
-    apply LEXICON FILE [-o OUTPUT]    the lattices (CoNLL-UL) of the tokens of a file (CoNLL-U); its words are not read
-    jackknife TRAIN [-o OUTPUT]       the lattices of a treebank to train on, each tenth with a lexicon of the other nine
-    paths LATTICES TREES [-o OUTPUT]  the gold paths as a treebank (CoNLL-U), and how many there are
+    build TRAIN -o LEXICON            writes a lexicon: the analyses of the tokens of a treebank
+    apply LEXICON FILE [-o OUTPUT]    writes lattices (CoNLL-UL) of the tokens of a CoNLL-U file; its words are not read
+    jackknife TRAIN [-o OUTPUT]       writes lattices to train on: each tenth of a treebank with a lexicon of the other nine
+    paths LATTICES TREES [-o OUTPUT]  writes the gold paths as a treebank (CoNLL-U), and counts them
 
 FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz and .xz by name) or - for
-standard output, which is the default. Lattices are parsed by optimal-step parse MODEL_DIR FILE.conllul, and learned from by
-optimal-step train lattice.train=FILE.
+standard output, the default. To parse lattices: optimal-step parse MODEL_DIR FILE.conllul. To train on them: optimal-step
+train lattice.train=FILE.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def main(arguments: list[str] | None = None) -> None:
     paths.set_defaults(work=_paths)
     for command in (build, folds):
         command.add_argument(
-            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="analyses of an unknown token, at most (default 5)"
+            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="most analyses of an unknown token (default 5)"
         )
         command.add_argument(
             "--guess",
             choices=[*map(str, Guess)],
             default=Guess.FREQUENT,
-            help="which: the most frequent ones of open classes (default), those of the forms that end like it",
+            help="analyses of an unknown token: the most frequent of open classes (default), or of forms with its ending",
         )
     for command in (apply, folds, paths):
         command.add_argument("-o", "--output", default=STANDARD_STREAM)
@@ -73,11 +73,11 @@ def main(arguments: list[str] | None = None) -> None:
 def _build(options: argparse.Namespace) -> str:
     lexicon = Lexicon.of(read_trees(options.train), options.unknown, Guess(options.guess))
     if not len(lexicon):
-        raise LatticeError(f"{options.train}: there are no sentences to make a lexicon from; give a training part")
+        raise LatticeError(f"{options.train}: there is no sentence in this file; give a training part")
     lexicon.save(options.output)
     if lexicon.guess == Guess.SUFFIXES:
-        return f"{len(lexicon):,} forms; an unknown one is guessed from those that end like it"
-    return f"{len(lexicon):,} forms; of an unknown one {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
+        return f"{len(lexicon):,} forms; an unknown form gets the analyses of forms with its ending"
+    return f"{len(lexicon):,} forms; an unknown form gets {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
 
 
 def _apply(options: argparse.Namespace) -> str:

@@ -1,33 +1,33 @@
 """Parses CoNLL-U: optimal-step parse MODEL_DIR [INPUT] [-o OUTPUT].
 
-INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
-rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
-recipe=text reads only forms; --tags=fill or overwrite writes the tags and lemmas that it predicts, --lexicon names a file of
-lemmas that come first.
+INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, the default. HEAD and DEPREL are
+rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and all other columns pass through byte for byte. A model of
+recipe=text reads only forms; --tags=fill or --tags=overwrite writes the tags and lemmas that it predicts. Lemmas of the file
+that --lexicon names take precedence.
 
-A file named .conllul, or any with --lattice, holds word lattices (CoNLL-UL): the parser finds the words along with the
-tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam helps here: a model that was
-trained on lattices has one (lattice.beam), and --beam 16 widens it.
+A file named .conllul, or any file with --lattice, holds word lattices (CoNLL-UL): the parser finds the words together with the
+tree, and writes CoNLL-U, with a line for each token of several words. A beam helps here: a model trained on lattices has one
+(lattice.beam), and --beam 16 widens it.
 
-With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them. With --sentences line each line is a
-sentence; with --tokens space words are what stands between spaces. MISC says which spaces follow a token (SpacesAfter), so that
-the text can be rebuilt; with --ranges also where the token stands (TokenRange=START:END, in characters from 0).
+With --text, INPUT is UTF-8 text: one or more paragraphs with blank lines between them. With --sentences line each line is a
+sentence; with --tokens space the words are separated by spaces. SpacesAfter in MISC keeps the spaces after a token, so that
+the text can be rebuilt; --ranges adds the place of each token (TokenRange=START:END, in characters from 0).
 
-A sentence that is not CoNLL-U ends the run, with its line and what is wrong with it. With --on-error=skip or keep it is also
-named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
+A sentence that is not CoNLL-U ends the run; the message names its line and the fault. With --on-error=skip or keep the run
+goes on: the sentence is named, and left out of the output or copied unchanged. The exit status is then 1 at the end.
 
-With --keep-heads, arcs of the input are kept where HEAD is not _, and the others go with them; with --keep-relations, their
-relations, too. A sentence of which the transition system cannot make all of them together ends the run, with the line of an
-arc that would be lost; with --on-error=skip or keep it is named, and left out or passed through as it is.
+With --keep-heads, heads given in the input (HEAD is not _) are kept, and the parser fills in the rest; --keep-relations also
+keeps their relations. Some sets of heads cannot be made by the transition system; such a sentence ends the run, with the line
+of an arc that would be lost. With --on-error=skip or keep it is named, and left out or copied unchanged.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
-first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
+first: copies of the sentence with comments beam_rank and beam_score. Trees of a lattice may also differ in their words.
 
 With --probabilities, MISC says how probable it is that head and relation are right (Prob=0.87), calibrated on the dev part of
-the training; a former Prob is replaced. Arcs that --keep-heads keeps have none.
+the training; it replaces any Prob of the input. Kept heads have no Prob.
 
-Kernels are compiled once, when they are first needed, and kept; that takes about ten seconds. With --warm-up only this is done,
-for any later input, for example when a machine is set up.
+The first run compiles kernels for about ten seconds, and keeps them. --warm-up only compiles them, for any later input, for
+example when a machine is set up.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from parser.text.tokenizer import conllu_source, model_tokenizer
 
 @short_switch_interval()
 def main() -> int:
-    """Parses as the command line says, and reports the speed on standard error; the exit status."""
+    """Parses as the command line says, prints the speed to standard error, and returns the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
@@ -61,7 +61,7 @@ def main() -> int:
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
     add_options(arguments, "parse")
     arguments.add_argument(
-        "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
+        "--warm-up", action="store_true", help="parse nothing; only compile the kernels that the model needs"
     )
     given = arguments.parse_intermixed_args()  # options may stand before INPUT
     options = options_of(given, "parse", is_named_lattices(given.input))
@@ -87,10 +87,10 @@ def main() -> int:
 
 
 def with_progress(target: BinaryIO, written: str) -> AbstractContextManager[BinaryIO]:
-    """The target, and where standard error is a terminal how much has been written to it; gone at the end."""
+    """Return the target; if standard error is a terminal, a progress bar there shows how much has been written to it."""
     if not sys.stderr.isatty() or (written == STANDARD_STREAM and sys.stdout.isatty()):
         return nullcontext(target)
-    from tqdm import tqdm  # which others need not load
+    from tqdm import tqdm
 
     bar: AbstractContextManager[BinaryIO] = tqdm.wrapattr(
         target, "write", desc="written", unit="B", unit_scale=True, leave=False
@@ -112,7 +112,7 @@ def _warn(error: ConlluError) -> None:
 
 
 def _told(parsed: FileCounts, name: str, seconds: float) -> int:
-    """Reports what was parsed, and how fast; the exit status."""
+    """Prints what was parsed, and how fast; returns the exit status."""
     rate = f"{parsed.words / seconds:,.0f} words per second"
     for warning in parsed.warnings():
         print(f"warning: {describe_file(name)}: {warning}", file=sys.stderr)

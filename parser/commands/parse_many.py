@@ -1,9 +1,10 @@
 """Parses many files: optimal-step parse_many MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
-Each file goes to the same place below out/, with the bytes that optimal-step parse writes; .bz2, which is not written, is
-dropped from its name. Existing files count as done, unless their input is newer: the same command, started again, parses the
-others, also after Ctrl-C or SIGTERM, which end it at once. A file that fails is named, the others are parsed, and the exit
-status is 1, as it is where --on-error=skip or keep found a sentence that is not CoNLL-U, now or when the file was parsed.
+Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is dropped from names, as it
+cannot be written. Existing outputs count as done unless their input is newer, so the same command, started again, parses only
+what is missing, also after Ctrl-C or SIGTERM, which end it at once. If a file fails, it is named, and all other files are
+parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence that is not CoNLL-U, in this or an earlier
+run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from parser.text.shards import Refusals, claim, has_changed, shards_of, undone
 
 
 def main() -> int:
-    """Parses as the command line says; the exit status."""
+    """Parses as the command line says, and returns the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
@@ -35,7 +36,7 @@ def main() -> int:
         "--engine",
         choices=["local", "ray"],
         default="local",
-        help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) that has the same paths",
+        help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) with the same paths",
     )
     add_options(arguments, "parse_many")
     given = arguments.parse_intermixed_args()
@@ -51,12 +52,12 @@ def main() -> int:
         from parser.text.local_engine import parse_shards
 
     folder = find_model(named_folder(given.model))
-    checked = ShardParser(folder, options)  # says what is wrong before processes begin
+    checked = ShardParser(folder, options)  # refuses bad options before processes begin
     shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)
     left = undone(shards)
     if left:
-        checked.warm_up()  # here, where it is shown, and not in every process; of a cluster, only those of this machine find it
+        checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves
     changed, there = sum(map(has_changed, left)), len(shards) - len(left)
     refusals = Refusals(given.output)
     failed = words = 0
@@ -73,14 +74,14 @@ def main() -> int:
                 refusals.remember(outcome)
                 bar.update()
     except KeyboardInterrupt as stop:
-        stop.add_note("interrupted; finished files are kept: start the same command again to parse the others")
+        stop.add_note("interrupted; finished files are kept: start the same command again to parse the rest")
         raise
     parsed = f"{counted(len(left) - failed, 'file')} parsed, {counted(words, 'word')}"
     print(f"{parsed}; {there:,} were there already; {failed:,} failed", file=sys.stderr)
     if changed:
-        print(f"parsed again, as they have changed since: {changed:,}", file=sys.stderr)
+        print(f"parsed again, as the input has changed since: {counted(changed, 'file')}", file=sys.stderr)
     refused = refusals.of(shards)
     if before := refusals.of(set(shards) - set(left)):
         are = "is" if before == 1 else "are"
-        print(f"{counted(before, 'sentence')} of files parsed earlier {are} not CoNLL-U", file=sys.stderr)
+        print(f"{counted(before, 'sentence')} in files parsed earlier {are} not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)

@@ -1,4 +1,4 @@
-"""What several commands that parse have in common: options, and a process that begins soon and whose threads need not wait."""
+"""What the parsing commands share: their options, bytecode for a fast start, and a short switch interval of threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from parser.decoding.parse_options import Input, ParseOptions, TagUse, flags
 
 _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 
-# Seconds after which a thread that runs Python code lets another one go on; 0.005 unless told otherwise.
+# Seconds after which a thread that runs Python code yields to another thread; Python's default is 0.005.
 _SWITCH_INTERVAL = 0.0001
 
 
 def add_options(parser: ArgumentParser, command: str) -> None:
-    """Adds the flags of ParseOptions that a command has; in what is parsed, there is an attribute for those that are given."""
+    """Adds the command's flags of ParseOptions; only flags that are given become attributes of the parsed arguments."""
     for name, (kind, flag) in flags().items():
         if command not in flag.commands:
             continue
@@ -36,15 +36,15 @@ def add_options(parser: ArgumentParser, command: str) -> None:
 
 
 def options_of(given: Namespace, command: str, named_lattices: bool = False) -> ParseOptions:
-    """The options that add_options() has read.
+    """Return the options that add_options() has read.
 
     Args:
         given: what argparse has read.
         command: whose options they are.
-        named_lattices: whether the input is named as lattices are.
+        named_lattices: whether the input has a file name of lattices.
 
     Raises:
-        ValueError: the input has no use for one, or two of them exclude one another.
+        ValueError: an option is not for this input, or two options exclude one another.
     """
     known = {name: flag for name, (_, flag) in flags().items() if command in flag.commands}
     values = {name: value for name, value in vars(given).items() if name in known}
@@ -54,12 +54,13 @@ def options_of(given: Namespace, command: str, named_lattices: bool = False) -> 
     for name, value in values.items():
         if kind not in known[name].input:
             shown = _flag(name) if value is True else f"{_flag(name)} {value}"
-            raise ValueError(f"{shown} is not supported with {kind}; leave it out")
+            is_for_text = kind is Input.CONLLU and Input.TEXT in known[name].input
+            raise ValueError(f"{shown} is not supported with {kind}; {'add --text' if is_for_text else 'leave it out'}")
     if "tags" in known and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
-        raise ValueError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
+        raise ValueError("--tags keep: text has no tags to keep, and all predicted tags are written; leave it out")
     options = ParseOptions(**values)
     if "tags" in known and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
-        raise ValueError(f"--lexicon {options.lexicon} is read where lemmas are written; add --tags=fill, or leave it out")
+        raise ValueError(f"--lexicon {options.lexicon} has no use, as no lemmas are written; add --tags=fill, or leave it out")
     return options
 
 
@@ -68,16 +69,17 @@ def _flag(name: str) -> str:
 
 
 def write_bytecode() -> None:
-    """Compiles all sources to bytecode and keeps it, even where Python is told not to (PYTHONDONTWRITEBYTECODE)."""
+    """Compiles all sources to bytecode and keeps it, even if PYTHONDONTWRITEBYTECODE is set."""
     for package in _PACKAGES:
         compile_dir(package, quiet=2)
 
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """Meanwhile, in the whole process, threads that come back from compiled code go on soon.
+    """Sets a short switch interval within the ``with`` block, for the whole process.
 
-    They wait for one that runs Python code, which numbers the new words of a chunk; meanwhile they could parse hundreds.
+    A thread that returns from compiled code waits for a thread that runs Python code, which numbers the new words of a chunk;
+    in the default interval it could parse hundreds of words.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)

@@ -1,12 +1,12 @@
 """Makes the trees of a CoNLL-U file projective: optimal-step projectivize INPUT [-o OUTPUT] [--count].
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
-projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says which one. In these trees
-HEAD is rewritten, DEPREL stays, and DEPS becomes _. HEAD may be _ (not with --method lifting or --count): it
-stays so, and a word that cannot keep its head may get it. Projective sentences and everything else pass through byte for byte.
+projective tree with as many of its arcs as possible (Nederhof 2019, Section 3); --method chooses among several. In these trees
+HEAD is rewritten, DEPREL stays, and DEPS becomes _. All else passes through byte for byte. An unknown HEAD (_) stays unknown,
+and a word that cannot keep its head may get _; --method lifting and --count need all heads.
 
-With --count no trees are written but a table: for every sentence its number, its words, the most edges that a projective
-tree can keep, and how many projective trees keep that many (an exact number of any size).
+--count writes a table instead of trees: for every sentence its number, its words, the most arcs that a projective tree can
+keep, and how many projective trees keep that many (an exact number of any size).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIFTING = "lifting"  # the baseline: Nivre and Nilsson 2005
 
 @dataclass
 class Summary:
-    """What went through."""
+    """Counts of what was read and kept."""
 
     sentences: int = 0
     nonprojective: int = 0
@@ -42,7 +42,7 @@ class Summary:
 
 
 def projective_text(sentence: RawSentence, method: str, summary: Summary) -> str:
-    """The text of the sentence with a projective tree."""
+    """Return the text of the sentence with a projective tree."""
     heads = sentence.heads(several_roots=True, partial=method != LIFTING)
     new_heads = oracles.lift(heads) if method == LIFTING else oracles.projectivize(heads, method)
     summary.nonprojective += new_heads != heads
@@ -52,7 +52,7 @@ def projective_text(sentence: RawSentence, method: str, summary: Summary) -> str
 
 
 def count_row(sentence: RawSentence, summary: Summary) -> str:
-    """The row of the sentence in the table of --count."""
+    """Return the row of the sentence in the table of --count."""
     best, trees = oracles.count_projectivizations(sentence.heads(several_roots=True))
     summary.nonprojective += best < len(sentence)
     summary.kept += best
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", metavar="INPUT")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
-    parser.add_argument("--count", action="store_true", help="print how many best projective trees there are")
+    parser.add_argument("--count", action="store_true", help="count the best projective trees")
     methods = (*oracles.PROJECTIVIZATIONS, LIFTING)
     parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
     options = parser.parse_args(arguments)

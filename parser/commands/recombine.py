@@ -1,7 +1,7 @@
-"""Makes new sentences from those of a treebank: optimal-step recombine TRAIN [-o OUTPUT] [--copies N] [--seed N].
+"""Makes new sentences from subtrees of a treebank: optimal-step recombine TRAIN [-o OUTPUT] [--copies N] [--seed N].
 
-Subtrees whose tops have the same relation, UPOS and FEATS take each other's place. The new sentences are CoNLL-U, with the
-trees that follow. They are text for a parser with an encoder to parse, from which one without learns:
+Subtrees whose tops have the same relation, UPOS and FEATS are exchanged. The new sentences are CoNLL-U with their trees. A
+parser with an encoder parses them, and a parser without one learns from its trees:
 
     optimal-step recombine train.conllu -o new.conllu --copies 10
     optimal-step parse ENCODER_RUN new.conllu -o parsed.conllu
@@ -9,8 +9,8 @@ trees that follow. They are text for a parser with an encoder to parse, from whi
         distillation.teacher=[ENCODER_RUN,ANOTHER,A_THIRD] second_pass.epochs=8 \\
         vectors.min_count=16 classifier.word_dropout=2.75
 
-The teachers are encoders of several seeds. The last two settings are for 10 new sentences for each: a form that TRAIN has once
-comes about eleven times in all, and is to be learned as the rare form that it is. experiments/teaching.md has what this brings.
+The teachers are trained with several seeds. The last two settings fit --copies 10: a form that TRAIN has once then occurs
+about eleven times, and should still be treated as rare. experiments/teaching.md says what this brings.
 
 TRAIN may be compressed (.gz, .xz, .bz2 by name), OUTPUT is a file (.gz and .xz by name) or - for standard output, the default.
 Multiword tokens, empty nodes, comments and the columns DEPS and MISC are left out.
@@ -30,7 +30,7 @@ from parser.data.treebank import Sentence, read_treebank
 
 
 def conllu(sentence: Sentence) -> str:
-    """The lines of a sentence."""
+    """Return the lines of a sentence."""
     columns = zip(
         sentence.forms,
         sentence.lemmas,
@@ -68,4 +68,4 @@ def _share(text: str) -> float:
     with suppress(ValueError):
         if 0 < (share := float(text)) <= 1:
             return share
-    raise argparse.ArgumentTypeError(f"{text} is no such share; give a number above 0 and up to 1")
+    raise argparse.ArgumentTypeError(f"{text} is not a share; give a number above 0 and up to 1")

@@ -1,9 +1,9 @@
 """Writes a page about a run, or two runs compared: optimal-step report RUN [RUN2] [--part dev] [-o report.html].
 
-RUN is a run's folder (or with --gold a model's). The page needs nothing else: scores with bootstrap intervals, two runs with a
-significance test, a histogram of the LAS of sentences, errors by relation, length, distance, depth and projectivity, the
-confusion of relations, and the worst sentences drawn; of two runs what differs: settings, LAS by group, and
-sentences. The gold trees are the test part of RUN's treebank, or the dev part if it has none; the page says which.
+RUN is the folder of a run (with --gold also of a model). The page is one file. It has scores with bootstrap intervals, a
+histogram of the LAS of sentences, errors by relation, length, distance, depth and projectivity, the confusion of relations,
+and drawings of the worst sentences. For two runs it adds a significance test, and shows which settings, groups and sentences
+differ. The gold trees are the test part of RUN's treebank, or the dev part if there is no test part; the page says which.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN")
-    parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare it with")
+    parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare with")
     parser.add_argument("--part", choices=("dev", "test"), help="part of the first run's treebank (default: test, else dev)")
-    parser.add_argument("--gold", type=Path, metavar="FILE", help="compare with the gold trees of this file instead")
+    parser.add_argument("--gold", type=Path, metavar="FILE", help="a file of gold trees, instead of a part of the treebank")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
     given = parser.parse_intermixed_args(arguments)
 

@@ -1,8 +1,8 @@
 """Serves a model over HTTP: optimal-step serve MODEL_DIR [--port 8001].
 
-The interface is that of UDPipe's REST service, so its clients work: /models lists the models, /process parses the parameter
-data (GET, or POST with a form). At / is a page for typing a sentence and seeing its tree. Only programs on this machine can
-reach it, unless --host says otherwise. Needs the extra serve: pip install '.[serve]' in a checkout.
+It has the interface of UDPipe's REST service, so clients of that service work: /models lists the models, /process parses the
+parameter data (GET, or POST with a form). The page at / shows the tree of a sentence that you type. Only this machine can
+reach the server, unless --host says otherwise. Needs the extra serve: pip install '.[serve]' in a checkout.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any free port")
     parser.add_argument(
-        "--root-path", type=_root_path, default="", metavar="PATH", help="where a web server in front puts it, such as /parser"
+        "--root-path", type=_root_path, default="", metavar="PATH", help="path under which a proxy serves it, such as /parser"
     )
-    parser.add_argument("--name", help="the name of the model in requests (default: that of its folder)")
+    parser.add_argument("--name", help="the model's name in requests (default: the name of its folder)")
     parser.add_argument(
         "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
     )
     add_options(parser, "serve")
-    parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="per request (default: %(default)s)")
-    parser.add_argument("--max-seconds", type=positive, default=30, help="per request (default: %(default)s)")
-    parser.add_argument("--max-requests", type=positive, default=200, help="number at a time (default: %(default)s)")
+    parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="largest request (default: %(default)s)")
+    parser.add_argument("--max-seconds", type=positive, default=30, help="longest request (default: %(default)s)")
+    parser.add_argument("--max-requests", type=positive, default=200, help="most requests at a time (default: %(default)s)")
     given = parser.parse_args(arguments)
     if given.uds is not None and (given.host, given.port) != (parser.get_default("host"), parser.get_default("port")):
-        parser.error("--uds takes neither --host nor --port; leave them out")
+        parser.error("--uds excludes --host and --port; leave them out")
     try:
         import uvicorn
         from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -85,15 +85,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _root_path(given: str) -> str:
-    """The path with a slash before it and none behind it."""
+    """Return the path with a slash at its beginning and none at its end."""
     if not re.fullmatch(r"[/\w.~-]*", given) or "//" in given:
-        raise argparse.ArgumentTypeError(f"{given} is not the path of an address; give it alone, such as /parser")
+        raise argparse.ArgumentTypeError(f"{given} is not the path of an address; give only the path, such as /parser")
     return f"/{given.strip('/')}".rstrip("/")
 
 
 @contextmanager
 def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]:
-    """A socket that listens, and its address."""
+    """Yields a listening socket and its address."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
@@ -104,7 +104,7 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
 
 @contextmanager
 def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
-    """A Unix socket that listens, and its file. What a server that has ended left there is replaced."""
+    """Yields a listening Unix socket and its file; replaces the file that an ended server has left."""
     if not hasattr(socket, "AF_UNIX"):
         raise ValueError(f"--uds {path}: this system has no Unix sockets; give --port instead")
     with socket.socket(socket.AF_UNIX) as client, socket.socket(socket.AF_UNIX) as listening:
@@ -114,7 +114,7 @@ def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
                     raise ValueError(f"{path}: another server listens there; end it, or give another --uds")
                 path.unlink()
             listening.bind(str(path))
-            path.chmod(0o666)  # as with a port, anybody on this machine may ask; the permissions of the folder say who
+            path.chmod(0o666)  # as with a port, every user of this machine may connect, if the folder's permissions allow it
             listening.listen()
         except OSError as error:
             raise ValueError(f"{path}: no socket can be made there ({error}); give another --uds") from error
@@ -122,7 +122,7 @@ def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
 
 
 def name_of(folder: Path) -> str:
-    """The name of a model: that of its folder, or of the run's, or the one above where that is a date."""
+    """Return the name of a model: that of its run's folder, or of the folder above if the run's is a date."""
     absolute = folder.resolve()
     run = absolute.parent if absolute.name == "model" else absolute
     return run.parent.name if _DATE.match(run.name) else run.name

@@ -1,4 +1,4 @@
-"""What settings are for, as the comments of configs/ say: optimal-step train --help, and the tables of the documentation."""
+"""Explains the settings with the comments of configs/: in optimal-step train --help and in the tables of the documentation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parser.settings.files import CONFIGS
 from parser.settings.groups import keys
 from parser.settings.overrides import CHOICES, training_settings
 
-# The files that say what keys are for; a key is explained by the first one that has it, and its value there is shown.
+# The files whose comments explain keys; the first file that has a key gives its explanation and the value shown.
 SECTIONS = {
     "The treebank": ("treebank/sample.yaml",),
     "Every run": ("train.yaml",),
@@ -27,13 +27,13 @@ SECTIONS = {
     "The tokenizer": ("tokenizer/none.yaml", "tokenizer/udpipe.yaml"),
 }
 _LINE = re.compile(r"( *)(?:- +(?:optional +|override +)?)?([\w/]+): *([^#]*?) *(?:# *(.*))?")
-_WIDTH = 110  # of the text, which terminals wrap where they are narrower
+_WIDTH = 110  # of the text; narrower terminals wrap it
 _MARGIN = 50
 _ABSENT = "???"
 
 
 def explained(path: Path) -> dict[str, tuple[str, str]]:
-    """By key of a file of settings: its value there, and what its comment says; a comment may go on in lines of its own."""
+    """Return the value and the comment of each key of a settings file; a comment may continue on further lines."""
     found: dict[str, tuple[str, str]] = {}
     parents: list[tuple[int, str]] = []
     package = f"{path.parent.name}." if path.parent.name in ("beam", "tokenizer", "treebank") else ""
@@ -58,26 +58,26 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def schema_keys() -> list[str]:
-    """The keys of all settings, with any choice of the groups, but those of the columns of Table 7."""
+    """Return the keys of all settings, for any choice of the groups, without the columns of Table 7."""
     return [key.name for key in keys().values() if not key.is_group and key.name != "table7"]
 
 
 def groups() -> Iterator[tuple[str, str, str]]:
-    """Of each group: its name, its choice in a run without settings, and what its comment says."""
-    of_file = explained(CONFIGS / "train.yaml")
-    return ((group, *of_file[group]) for group in CHOICES)
+    """Yields each group's name, its default choice, and its comment."""
+    entries = explained(CONFIGS / "train.yaml")
+    return ((group, *entries[group]) for group in CHOICES)
 
 
 def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """The settings by section: key, value in its file, and what its comment says."""
+    """Yields the title of each section and its settings: key, value in its file, and comment."""
     known = schema_keys()
     done = set(CHOICES)
     for title, files in SECTIONS.items():
         rows = []
         for file in files:
-            of_file = explained(CONFIGS / file)
-            rows += [(key, *of_file[key]) for key in known if key in of_file and key not in done]
-            done |= {key for key in known if key in of_file}
+            entries = explained(CONFIGS / file)
+            rows += [(key, *entries[key]) for key in known if key in entries and key not in done]
+            done |= {key for key in known if key in entries}
         yield title, rows
 
 
@@ -85,11 +85,17 @@ def settings_help(overrides: Sequence[str]) -> str:
     """Return the text of --help: choices of groups, all settings with their values in the run, and their number.
 
     Raises:
-        SettingsError: there is no such run.
+        SettingsError: the overrides are not valid.
     """
     run: Any = training_settings(overrides)
-    lines = ["Usage: optimal-step train [-m] [--dry-run] [KEY=VALUE ...]; -m: a run for each KEY=A,B; --dry-run: a plan", ""]
-    lines += ["Choices that set others (--cfg job prints all that a run has; --hydra-help what hydra has)"]
+    lines = ["Usage: optimal-step train [-m] [--dry-run] [KEY=VALUE ...]", ""]
+    lines += ["  -m           a sweep: one run for each value of KEY=A,B"]
+    lines += ["  --dry-run    print the plan of the run, and stop"]
+    lines += [
+        "  --cfg job    print all settings of the run; --hydra-help: more options of hydra",
+        "",
+        "Choices that set other keys",
+    ]
     for group, _, comment in groups():
         names = f"; one of {', '.join(oracles.all_names())}" if group == "oracle" else ""
         lines += _entry(f"{group}={_value(run, group) or OmegaConf.select(run, f'{group}.name')}", f"{comment}{names}")
@@ -103,7 +109,7 @@ def settings_help(overrides: Sequence[str]) -> str:
 
 
 def _value(run: Any, key: str) -> str | None:
-    """As it is given on a command line; None if the run has no such setting, or a group."""
+    """Return the value as a command line gives it; None if the run has no such setting, or it is a group."""
     value = OmegaConf.select(run, key, default=_ABSENT)
     if value is _ABSENT or OmegaConf.is_dict(value):
         return None
@@ -113,7 +119,7 @@ def _value(run: Any, key: str) -> str | None:
 
 
 def _entry(given: str, comment: str) -> list[str]:
-    """A setting and its comment beside it, wrapped; below it, where the setting is long."""
+    """Return the lines of a setting: its wrapped comment stands beside it, or below a long setting."""
     margin = " " * _MARGIN
     wrapped = textwrap.wrap(comment, _WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False) or [""]
     if len(given) + 4 > _MARGIN:

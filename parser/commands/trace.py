@@ -1,8 +1,8 @@
 """Shows a computation step by step: optimal-step trace FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
 
-FILE is CoNLL-U. With --model, the computation by which the parser parses the sentence, with the probabilities of its
-classifier; where HEAD holds arcs, also how many of them can still be made after each transition. Without a model, a gold
-computation. An OUTPUT named .html is written as a page.
+FILE is CoNLL-U. With --model, it shows how the parser parses the sentence, with the probabilities of its classifier; if the
+sentence has gold heads (HEAD), also how many gold arcs can still be made after each transition. Without --model, it shows a
+gold computation. If OUTPUT ends in .html, it is a page.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     parser.add_argument("--sentence", default="1", metavar="N", help="number of the sentence, from 1 (default), or its sent_id")
     parser.add_argument(
-        "--system", choices=transitions.names(), help="transition system, without a model (default: arc_standard)"
+        "--system", choices=transitions.names(), help="transition system, without --model (default: arc_standard)"
     )
     parser.add_argument("--degree", type=int, help="degree of --system attardi")
-    parser.add_argument("--oracle", help="default: the first one of the system")
+    parser.add_argument("--oracle", help="default: the first oracle of the system")
     parser.add_argument("--strategy", help="strategy of the oracle: which computations count")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     given = parser.parse_args(arguments)
     if given.degree is not None and given.model is None and given.system != "attardi":
         parser.error("--degree is only for --system attardi; leave it out, or choose that system")
     if given.model is not None and (given.system or given.degree):
-        parser.error("--system and --degree are those of the model; leave them out with --model")
+        parser.error("with --model, the model sets --system and --degree; leave them out")
 
     from parser.decoding.files.file_parsing import RawColumns  # compiled loops that --help does not need
     from parser.model.model import Model
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.model is not None:
         model = Model.load(given.model)
         if not is_greedy(model.beam):
-            print("these are the steps of greedy parsing; parsing with this model searches with its beam", file=sys.stderr)
+            print("warning: these are the steps of greedy parsing, but this model parses with a beam", file=sys.stderr)
         oracle = _oracle(given, model.system.name, model.system.options)
         _check_projective(oracle, gold, sentence)
         found = model_trace(model, RawColumns(sentence), len(sentence), oracle, gold)
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         _check_projective(oracle, gold, sentence)
         found = gold_trace(gold, relations, system, oracle)
     else:
-        raise ValueError(f"{sentence.place()}: HEAD is empty, so there is no gold computation; give --model MODEL_DIR")
+        raise ValueError(f"{sentence.place()}: no word has a HEAD, so there is no gold computation; give --model MODEL_DIR")
     forms, tags = sentence.column(FORM), sentence.column(UPOS)
     tree = drawn(found, forms, tags, gold)
     with open_output(given.output) as target:
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> oracles.Oracle:
     known = transitions.system_class(system).oracles
     if given.oracle is not None and given.oracle not in known:
-        raise ValueError(f"oracle {given.oracle} is not one of {system}; known: {', '.join(known)}")
+        raise ValueError(f"--oracle {given.oracle} is not for system {system}; known: {', '.join(known)}")
     return oracles.create(given.oracle or known[0], given.strategy, **options)
 
 
@@ -91,7 +91,7 @@ def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: R
     if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads], partial=True).projective.all():
         return
     raise ValueError(
-        f"{sentence.place()}: its tree is not projective, which oracle {oracle.name} needs; give "
+        f"{sentence.place()}: oracle {oracle.name} needs a projective tree, and this tree is not projective; give "
         f"{' or '.join(f'--oracle {name}' for name in oracle.alternatives) or 'another --system'}"
     )
 
@@ -102,4 +102,4 @@ def _sentence(path: str, wanted: str) -> RawSentence:
         n += len(sentence) > 0
         if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
             return sentence
-    raise ValueError(f"{path}: there is no sentence {wanted} (it has {n}); give a number from 1 or a sent_id")
+    raise ValueError(f"{path}: there is no sentence {wanted}; give a number from 1 to {n}, or a sent_id")

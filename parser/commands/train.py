@@ -1,6 +1,6 @@
 """Trains a parser: optimal-step train [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...]; --help shows all keys.
 
-With -m, a sweep over all combinations that ends with a table of its jobs: optimal-step train -m treebank=hu,el column=1,5.
+-m runs a sweep over all combinations, and ends with a table of its jobs: optimal-step train -m treebank=hu,el column=1,5.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, ta
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
 
-# A run of the default recipe says so, for it is not the best parser that can be had.
+# Printed after a run of the default recipe, which is not the most accurate.
 _REPRODUCTION = (
-    "recipe=paper reproduces Nederhof (2019); a parser to use is trained with recipe=accurate, for input that has tags, or "
-    "with recipe=text, for input without"
+    "recipe=paper reproduces Nederhof (2019); for a more accurate parser choose recipe=accurate (input with tags) or "
+    "recipe=text (input without tags)"
 )
 
 _SHARES = "treebank.held_out="
@@ -60,10 +60,10 @@ def _job(settings: Settings) -> float | None:
 
 
 def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
-    """What the command does, within a job of hydra's; ``observers`` hear of the run.
+    """Trains within a job of hydra; ``observers`` hear of the run.
 
     Raises:
-        JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
+        JobError: bad input in a sweep, which goes on with its next job; a single run exits with the message.
     """
     job = HydraConfig.get()
     folder, given = Path(unresolved(job.runtime, "output_dir")), unresolved(job.overrides, "task")
@@ -91,9 +91,9 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 
 
 def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
-    """Removes the folders that hydra has made for a run or a sweep that never began; what was there before stays.
+    """Removes the folders that hydra has made for a run or a sweep that never began; older folders stay.
 
-    ``not_ours``: names of files that are there all the same.
+    ``not_ours``: names of files that do not keep a folder from being removed.
     """
     written = {path.name for path in folder.rglob("*") if not path.is_dir()} - not_ours
     if written or folder not in JobFolders.new or _is_held(folder / ".lock"):
@@ -108,7 +108,7 @@ def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
 
 
 def _is_held(lock: Path) -> bool:
-    """Whether another process, which began at the same time, trains in the folder."""
+    """Return whether another process, which began at the same time, trains in the folder."""
     if not lock.exists():
         return False
     try:
@@ -132,7 +132,7 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
         from parser.training.run_folder import CHECKPOINT, MANIFEST
 
         if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
-            raise ValueError(f"{folder}: a run without folds is here; choose another hydra.run.dir")
+            raise ValueError(f"{folder} holds a run without folds; choose another hydra.run.dir")
     runs = []
     for number, plan in enumerate(planned, 1):
         own, how = folder, list(given)
@@ -169,7 +169,7 @@ def _outline(made: Plan, folder: Path) -> str:
 
 
 def _first_commands(folder: Path) -> str:
-    """The commands that parse with the model of a run and show the trees."""
+    """Return the commands that parse with the model of a run and show the trees."""
     from parser.decoding.files.missing_columns import tags_read
 
     reads_text = (folder / MODEL / TOKENIZER).is_file() and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
@@ -179,10 +179,10 @@ def _first_commands(folder: Path) -> str:
 
 
 def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
-    """A run into a folder; ``given``: the overrides that lead to its plan."""
+    """Trains into a folder, and returns the metrics; ``given``: the overrides of the plan."""
     try:
         with background_vectors(plan.vector_request) as vectors:
-            # They load torch, which takes a second or two, while the word vectors are being trained.
+            # These import torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.run import train
 
@@ -198,7 +198,7 @@ def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: S
 
 
 class _HydraFiles(Observer):
-    """Writes .hydra/ as hydra would, but not before the run has its folder for itself."""
+    """Writes .hydra/ as hydra would, but only once the run has locked its folder."""
 
     def __init__(self, job: HydraConf, settings: Settings) -> None:
         self._job, self._settings = job, settings
@@ -213,7 +213,7 @@ class _HydraFiles(Observer):
 
 
 class _Interruptible(Observer):
-    """Ends a run that SIGTERM has not ended."""
+    """Ends a run at its next update if SIGTERM was received."""
 
     def on_update(self, update: Update) -> None:
         """Raises Terminated."""
@@ -221,9 +221,9 @@ class _Interruptible(Observer):
 
 
 def _run_name(*, _root_: DictConfig) -> str:
-    """Return what a run's folder is called, in letters and digits of any script: treebank, column or system, recipe, seed."""
+    """Return the name of a run's folder, in letters and digits of any script: treebank, column or system, recipe, seed."""
     made, task = deepcopy(_root_), unresolved(_root_.hydra.overrides, "task")
-    with suppress(ValueError, OmegaConfBaseException):  # the run itself says what is wrong
+    with suppress(ValueError, OmegaConfBaseException):  # the run itself reports the error
         name_treebank(made.treebank, task)
     name = OmegaConf.select(made, "treebank.name", default=None) or ""
     safe = re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in name)).strip("._-+")
@@ -233,7 +233,7 @@ def _run_name(*, _root_: DictConfig) -> str:
     return f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
 
 
-OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # which configs/train.yaml calls folders by
+OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it
 
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
@@ -241,7 +241,7 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
 
 
 def with_shares(arguments: Sequence[str]) -> list[str]:
-    """The arguments of a command, ``treebank.held_out=DEV,TEST`` as a list of two; but in a sweep these are two jobs."""
+    """Return the arguments with ``treebank.held_out=DEV,TEST`` as a list of two; in a sweep it stays, as it means two jobs."""
     if is_sweep(arguments):
         return [*arguments]
     return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
@@ -253,19 +253,19 @@ def main() -> None:
         given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
         print(settings_help(with_shares(given)))
         return
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra then raises errors instead of printing a traceback
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
     words = [word for word in sys.argv[1:] if word != _DRY_RUN]
     try:
         if JobFolders.is_dry and is_sweep(words):
-            raise ValueError(f"{_DRY_RUN} shows the plan of one run; leave out -m")
+            raise ValueError(f"{_DRY_RUN} prints the plan of one run; leave out -m")
         words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
-        if not {"-sc", "--shell-completion"} & {*words}:  # by which a shell asks hydra to complete a line
+        if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
             check_overrides(words, sweep=is_sweep(words))
         sys.argv[1:] = words
         _job()
     except JobError:
-        pass  # the table says it
+        pass  # the table names the error
     except Exception as error:
         if (told := explained(error, words)) is None:
             raise
@@ -274,7 +274,7 @@ def main() -> None:
         jobs = read_jobs(JobFolders.sweep)
         if not jobs:
             _remove_if_unused(JobFolders.sweep, {"multirun.yaml"})
-            raise ValueError("this sweep has no jobs: glob() matches no name, or is not on a group; give KEY=A,B instead")
+            raise ValueError("this sweep has no jobs: glob() matches no name, or its key is not a group; give KEY=A,B instead")
         print(f"\n{table(jobs)}\n\nrun folders: {JobFolders.sweep}")
         if any(job.error is not None for job in jobs):
             sys.exit(1)

@@ -1,9 +1,9 @@
 """Trains a parser for every treebank of a folder: optimal-step train_treebanks FOLDER [-o runs/treebanks] [KEY=VALUE ...].
 
-A treebank is a folder below FOLDER with files named as in UD, *-ud-train.conllu and so on; without a dev part,
-every tenth training sentence is held out. KEY=VALUE are settings of train. The runs go into OUTPUT/TREEBANK, so finished
-ones are not trained again, and the table into OUTPUT/table.md. With --together A,B there is also one model of both, into
-OUTPUT/A+B, which tells them apart by a learned vector (recipe=text or model=bilstm).
+A treebank is a folder below FOLDER with files named as in UD (*-ud-train.conllu and so on). If it has no dev part, a tenth of
+the training sentences is held out. KEY=VALUE are settings of train. Each run goes into OUTPUT/TREEBANK, and finished runs are
+not repeated; the table goes into OUTPUT/table.md. --together A,B also trains one model on both treebanks, into OUTPUT/A+B; it
+tells them apart by a learned vector (recipe=text or model=bilstm).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _PARTS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Trains them one after the other; 1 if one failed."""
+    """Trains the parsers one after the other; returns 1 if a training failed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of train, such as recipe=accurate")
-    together = "treebanks, by the names of their folders, that one model is trained of, too; may be given several times"
+    together = "folders of treebanks that one more model is trained on; may be given several times"
     parser.add_argument("--together", action="append", default=[], metavar="NAME,NAME", help=together)
     parser.add_argument("-o", "--output", type=Path, default=Path("runs/treebanks"), help="default: %(default)s")
     given = parser.parse_intermixed_args(arguments)
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"{bad[0]} is not KEY=VALUE")
     found = treebanks(given.folder)
     if not found:
-        raise ValueError(f"{given.folder}: no folder below it has a file *-ud-train.conllu; name one that holds treebanks")
+        raise ValueError(f"{given.folder}: no folder in it has a file *-ud-train.conllu; name a folder that holds treebanks")
     groups = {name: [name] for name in found} | {"+".join(names): names for names in _groups(given.together, found)}
     metrics: dict[str, dict[str, Any] | None] = {}
     for name, members in groups.items():
@@ -51,31 +51,34 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list[str]]:
-    """The treebanks of each model of several."""
+    """Return the names of the treebanks of each model of several treebanks."""
     groups = [names.split(",") for names in together]
     for name in (one for group in groups for one in group):
         if name not in found:
             raise ValueError(f"--together: there is no treebank {name}; there are {', '.join(found)}")
         if not re.fullmatch(r"\w[\w-]*", name):
-            raise ValueError(f"--together: a model cannot tell treebanks by the name {name!r}; give its folder one of letters")
+            raise ValueError(f"--together: {name!r} cannot name a treebank; give its folder a name of letters and digits")
     if lone := next((group for group in groups if len({*group}) < max(2, len(group))), None):
         raise ValueError(f"--together {','.join(lone)}: name two treebanks or more, each once, with commas between them")
     return groups
 
 
 def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
-    """By name of the folder, the parts of each treebank below a folder, sorted."""
+    """Return the files of each treebank below a folder by part, and the treebanks by folder name, sorted."""
     found: dict[str, dict[str, Path]] = {}
     for train in sorted(folder.glob("*/*-ud-train.conllu")):
         if train.parent.name in found:
-            raise ValueError(f"{train.parent} has several files *-ud-train.conllu; leave one there, or give each a folder")
+            raise ValueError(f"{train.parent} has several files *-ud-train.conllu; put each into its own folder")
         files = {part: train.with_name(train.name.replace("-ud-train.", f"-ud-{part}.")) for part in _PARTS}
         found[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
     return found
 
 
 def table(metrics: dict[str, dict[str, Any] | None]) -> str:
-    """Markdown: a row for each model, and for each treebank of one of several; None is one whose training failed."""
+    """Return a table in Markdown: a row for each model, and one for each treebank of a model of several.
+
+    ``metrics``: by model; None if its training failed.
+    """
     lines = ["| treebank | sentences | words | dev LAS / UAS | test LAS / UAS |", "|---|---|---|---|---|"]
     for name, found in metrics.items():
         if found is None:
@@ -83,8 +86,8 @@ def table(metrics: dict[str, dict[str, Any] | None]) -> str:
             continue
         lines.append(f"| {name} | {found['train']['sentences']:,} | {found['train']['words']:,} | {_scores(found, '')} |")
         told = {**(found["dev"] or {}), **(found["test"] or {})}
-        of_treebanks = [key.removesuffix("/las") for key in told if key.endswith("/las")]
-        lines += [f"| {name}: {one} | | | {_scores(found, f'{one}/')} |" for one in of_treebanks]
+        several = [key.removesuffix("/las") for key in told if key.endswith("/las")]
+        lines += [f"| {name}: {treebank} | | | {_scores(found, f'{treebank}/')} |" for treebank in several]
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +98,7 @@ def _scores(metrics: dict[str, Any], prefix: str) -> str:
 
 
 def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, settings: list[str]) -> dict[str, Any] | None:
-    """The metrics of a run in a process of its own; None if it failed, which it has said itself."""
+    """Trains in a new process, and returns the metrics; None if it failed, after it has printed why."""
     parts = [_part(part, {one: files[part] for one, files in members.items() if part in files}, members) for part in _PARTS]
     held_out = [] if any("dev" in files for files in members.values()) else ["treebank.held_out=0.1"]
     own = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
@@ -108,7 +111,7 @@ def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, setti
 
 
 def _part(part: str, files: dict[str, Path], members: Collection[str]) -> str:
-    """The setting that names the files of a part, by treebank where there are several."""
+    """Return the setting that names the files of a part; for several treebanks, by treebank."""
     key = f"treebank.{part}"
     if not files:
         return f"{key}=null"

@@ -133,12 +133,12 @@ def test_the_command(tmp_path, capsys):
     main(["jackknife", train, "--folds", "3", "-o", lattices])
     assert len(read_lattices(lattices)) == 3
     main(["build", train, "-o", lexicon, "--guess", "suffixes"])
-    assert "guessed from those that end like it" in capsys.readouterr().err
+    assert "gets the analyses of forms with its ending" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["build", train, "-o", lexicon, "--guess", "nothing"])
     assert "choose from" in capsys.readouterr().err
     (tmp_path / "empty.conllu").touch()
-    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences"):
+    with pytest.raises(LatticeError, match=r"empty\.conllu: there is no sentence in this file"):
         main(["build", str(tmp_path / "empty.conllu"), "-o", lexicon])
 
 

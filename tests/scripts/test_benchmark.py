@@ -55,4 +55,4 @@ def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, capsys)
 def test_rows_need_a_label(tmp_path, capsys):
     with pytest.raises(SystemExit):
         benchmark.main(["oracles", "--rows", str(tmp_path / "rows.csv")])
-    assert "--rows and --label belong together" in capsys.readouterr().err
+    assert "--rows and --label go together" in capsys.readouterr().err

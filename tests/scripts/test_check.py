@@ -116,5 +116,5 @@ def test_the_validator_of_universal_dependencies(tmp_path, capsys):
 
 def test_without_the_validator(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "udtools", None)
-    with pytest.raises(ValueError, match=r"^udtools is not installed, which --level needs: pip install udtools"):
+    with pytest.raises(ValueError, match=r"^--level needs udtools, which is not installed: pip install udtools"):
         main([str(SAMPLE), "--level", "1"])

@@ -43,7 +43,7 @@ def test_what_is_wrong_alone(tmp_path, capsys):
 
 def test_what_cannot_be_drawn(tmp_path):
     other = write_conllu(tmp_path / "other.conllu", read_treebank(GOLD).sentences[1:])
-    with pytest.raises(ConlluError, match="differ in their words here"):
+    with pytest.raises(ConlluError, match="have different words here"):
         main([str(other), "--gold", str(GOLD)])
     (tmp_path / "none.conllu").write_text("# nothing\n\n")
     with pytest.raises(ValueError, match=r"none\.conllu: there is no sentence in this file"):

@@ -32,7 +32,7 @@ def test_it_lists_its_commands():
     unknown = optimal_step("prase")
     assert (unknown.returncode, unknown.stderr) == (
         1,
-        f"error: there is no command 'prase'; there are {', '.join(COMMANDS)}\n",
+        f"error: there is no command 'prase'; the commands are {', '.join(COMMANDS)}\n",
     )
 
 
@@ -73,7 +73,7 @@ def test_an_installed_package_holds_settings_and_sample_and_no_scripts(tmp_path)
 
 def test_benchmarks_are_those_of_a_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(__main__, "_CHECKOUT", tmp_path)
-    with pytest.raises(SystemExit, match="need a checkout"):
+    with pytest.raises(SystemExit, match="in a checkout of the source"):
         __main__.start("benchmark")
 
 

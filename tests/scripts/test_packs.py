@@ -267,7 +267,7 @@ def test_the_dev_part_is_read_as_training_reads_it(run, tmp_path, monkeypatch, c
 def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
     dev = tmp_path / "dev.conllu"
     dev.write_bytes(DEV.read_bytes())
-    with pytest.raises(ValueError, match=r"dev\.conllu: this is what is read"):
+    with pytest.raises(ValueError, match=r"dev\.conllu: this input file would be overwritten"):
         start(pack, monkeypatch, run, "-o", dev, "--dev", dev)
     with pytest.raises(ValueError, match="this is a folder; name the file of the pack in it"):
         start(pack, monkeypatch, run, "-o", tmp_path, "--name", "hu")

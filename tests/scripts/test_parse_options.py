@@ -18,23 +18,23 @@ from tests.forgery import small_model
         (["in.conllul", "--tags=fill"], "--tags fill is not supported with lattices; leave it out"),
         (["in.txt", "--lattice", "--text"], "--text is not supported with lattices; leave it out"),
         (["in.conllul", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with lattices; leave it out"),
-        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with CoNLL-U; leave it out"),
-        (["in.conllu", "--sentences=line"], "--sentences line is not supported with CoNLL-U; leave it out"),
+        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with CoNLL-U; add --text"),
+        (["in.conllu", "--sentences=line"], "--sentences line is not supported with CoNLL-U; add --text"),
         (["in.conllul", "--tokens=space"], "--tokens space is not supported with lattices; leave it out"),
         (["in.txt", "--text", "--tokens=space", "--tokenizer=t"], "--tokens space uses no tokenizer"),
         (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not supported with CoNLL-U; leave it out"),
         (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
-        (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv is read where lemmas are written; add --tags=fill, or"),
-        (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv is read where lemmas are written"),
+        (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv has no use, as no lemmas are written; add --tags=fill, or"),
+        (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv has no use, as no lemmas are written"),
         (["in.conllul", "--probabilities"], "--probabilities is not supported with lattices; leave it out"),
         (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; leave one of"),
         (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
-        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this is what is read, and it would be overwritten; choose "),
-        (["-o", "in.conllul", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
-        (["in.conllu", "-o", "in.conllu"], "in.conllu: this is what is read, and it would be overwritten"),
-        (["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"], "l.tsv: this is what is read, and it would be over"),
-        (["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"], "t.udpipe: this is what is read, and it would be"),
-        (["in.conllul", "-o", "in.conllul"], "in.conllul: this is what is read, and it would be overwritten"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this input file would be overwritten; choose "),
+        (["-o", "in.conllul", "in.conllul"], "in.conllul: this input file would be overwritten"),
+        (["in.conllu", "-o", "in.conllu"], "in.conllu: this input file would be overwritten"),
+        (["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"], "l.tsv: this input file would be over"),
+        (["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"], "t.udpipe: this input file would be"),
+        (["in.conllul", "-o", "in.conllul"], "in.conllul: this input file would be overwritten"),
     ],
 )
 def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
@@ -49,7 +49,7 @@ def test_numbers_are_positive(monkeypatch, capsys, option):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
     with pytest.raises(SystemExit):
         parse.main()
-    assert "give a number of at least 1" in capsys.readouterr().err
+    assert "give a number from 1 to" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_folds(tmp_path):
     (tmp_path / "run" / "model").mkdir()
     refused = train(*arguments)
     assert refused.returncode == 1
-    assert "run: a run without folds is here; choose another hydra.run.dir" in refused.stderr
+    assert "run holds a run without folds; choose another hydra.run.dir" in refused.stderr
 
 
 @pytest.mark.posix
@@ -315,7 +315,7 @@ def test_who_comes_second_leaves_the_folder_of_the_first(tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["treebank=null"], "error: treebank=null: give the name of one"),
+        (["treebank=null"], "error: treebank=null: give a name, treebank=NAME"),
         (["hydra.run.dir=/proc/x"], "error: /proc/x: "),
         (["seed=4294967296"], "error: seed=4294967296 is out of range"),
         (["treebank.folds=-3", "treebank.test=null"], "error: treebank.folds=-3 is out of range"),

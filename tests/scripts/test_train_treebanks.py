@@ -103,5 +103,5 @@ def test_a_table():
 
 
 def test_a_folder_without_treebanks(tmp_path):
-    with pytest.raises(ValueError, match="no folder below it has a file"):
+    with pytest.raises(ValueError, match="no folder in it has a file"):
         main([str(tmp_path)])

@@ -82,7 +82,7 @@ def terminate(parent: int) -> None:
 def test_an_interrupted_command_ends_its_processes_in_order(tmp_path, kill, status):
     found, said = interrupted(tmp_path, "STAYING_AT_ONCE", kill)
     assert found == status
-    assert said == "interrupted; finished files are kept: start the same command again to parse the others\n"
+    assert said == "interrupted; finished files are kept: start the same command again to parse the rest\n"
 
 
 def test_processes_end_with_the_one_that_started_them(tmp_path):
