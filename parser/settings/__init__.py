@@ -1,4 +1,4 @@
-"""The settings of a training run, and the plan that they come to. configs/ gives their values and says what each is for."""
+"""The settings of a training run, and the plan made from them. configs/ gives their values and explains each."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Settings", "SettingsError", "register"]
 
 
 def register() -> None:
-    """Makes known to hydra what configs/ names: the classes of settings by model, beam and tokenizer, the group oracle, who
-    hears of folders, and the resolver ``as_noted``.
+    """Registers with hydra what configs/ names: the classes of settings by model, beam and tokenizer, the group ``oracle``, the
+    callback for folders, and the resolver ``as_noted``.
 
-    An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
+    Register your own oracles (``oracles.register``) first; they are then choices of ``oracle=``.
     """
     store = ConfigStore.instance()
     for name in oracles.all_names():
         store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
-    # Groups below hydra/ are left out where the choices of a user are listed.
+    # Below hydra/, as hydra does not list these groups among a user's choices.
     for group, kinds in (("model", MODELS), ("beam", BEAMS), ("tokenizer", TOKENIZERS)):
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
@@ -36,6 +36,6 @@ def register() -> None:
 
 
 def _as_noted(key: str, *, _root_: DictConfig) -> str:
-    """The text of a key, in which ``${`` means nothing; see unresolved()."""
+    """Return the text of a key, in which ``${`` has no meaning; see unresolved()."""
     group, _, name = key.rpartition(".")
     return str(unresolved(OmegaConf.select(_root_, group), name))

@@ -1,9 +1,10 @@
 """The settings of a training run, as hydra composes them from configs/: their names, types and ranges.
 
-A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
-have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS), ``tokenizer=`` that of
-``tokenizer`` (TOKENIZERS). A number says its range, and a word what it can be; rules.py has what settings have to do with one
-another. Members of enumerations are named as on the command line. The values are in configs/, and what they are for.
+A group with choices has a dataclass for each choice, so that hydra itself refuses a key that the choice does not have:
+``model=`` chooses the class of all settings (MODELS), ``beam=`` the class of ``beam`` (BEAMS), ``tokenizer=`` the class of
+``tokenizer`` (TOKENIZERS). The field of a number declares its range, the field of a word its possible values; rules.py checks
+how settings fit one another. Members of enumerations are named as on the command line. configs/ has the values and explains
+them.
 """
 
 from __future__ import annotations
@@ -38,16 +39,17 @@ from parser.network_spec import (
 
 
 class SettingsError(ValueError):
-    """A setting has a value that it cannot have; the message names the key and lists what it can be."""
+    """A setting has an invalid value; the message names the key and lists the valid values."""
 
 
 class PathKind(StrEnum):
-    """What a path among the settings is: of something that is there, or, OUTPUT, of a folder that is written.
+    """What a path among the settings names.
 
-    * FILE: it is read.
-    * MODEL: a run's folder, or a model's.
+    * FILE: a file that is read.
+    * MODEL: the folder of a run or of a model.
     * PRETRAINED: the folder of a pretrained encoder.
-    * FOLDER: one in which something is looked for.
+    * FOLDER: a folder in which files are looked up.
+    * OUTPUT: a folder that is written.
     """
 
     FILE = "file"
@@ -75,7 +77,7 @@ TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", 
 """Which trees of the training part a pass works on."""
 
 VocabularySource = StrEnum("VocabularySource", ["all", "first_pass"])
-"""Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
+"""Which training sentences vocabularies and word vectors are made from: all, or those of the first pass."""
 
 ExampleUse = StrEnum("ExampleUse", ["replace", "join"])
 """How the second pass uses the first pass's examples."""
@@ -83,7 +85,7 @@ ExampleUse = StrEnum("ExampleUse", ["replace", "join"])
 Mode = StrEnum("Mode", ["static", "nondet", "explore"])
 """Which transitions an online learner updates towards, and along which computations.
 
-* static: of the optimal transitions of a gold computation, the one that comes first in the eager order.
+* static: the optimal transition of a gold computation that comes first in the eager order.
 * nondet: all optimal transitions, on gold computations.
 * explore: all optimal transitions, along the parser's own predictions.
 """
@@ -95,22 +97,22 @@ Target = StrEnum("Target", ["own_best", "fixed_order"])
 """What an example teaches where several transitions are optimal.
 
 * own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
-* fixed_order: the first optimal transition of the system's eager order: attach as soon as possible.
+* fixed_order: the optimal transition that comes first in the system's eager order, which attaches as soon as possible.
 """
 
 Policy = StrEnum("Policy", ["prediction", "mixed", "sample"])
 """Which transitions exploration takes.
 
-* prediction: the one that the classifier scores highest (Nederhof 2019, Section 8).
-* mixed: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
-* sample: one drawn from the classifier's distribution over the applicable outputs.
+* prediction: the transition that the classifier scores highest (Nederhof 2019, Section 8).
+* mixed: the prediction with a given probability, otherwise the best optimal transition (Goldberg and Nivre 2012, Algorithm 3).
+* sample: a transition drawn from the classifier's distribution over the applicable outputs.
 """
 
 UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
 """The step of a search that is learned from.
 
-* early: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
-* max_violation: the one with the highest loss (Huang, Fayong and Guo 2012).
+* early: the first step without a gold item in the beam; the last step if there always is one (Collins and Roark 2004).
+* max_violation: the step with the highest loss (Huang, Fayong and Guo 2012).
 """
 
 _EPOCHS = 100_000
@@ -118,10 +120,10 @@ _EPOCHS = 100_000
 
 @dataclass(frozen=True)
 class PathSetting:
-    """That a setting names a path; see paths.py.
+    """Marks a setting that names a path; see paths.py.
 
     Attributes:
-        kind: what is there.
+        kind: what the path names.
         several: whether it may be a list of paths.
         inside: whether it may be a dictionary, whose values are paths.
     """
@@ -143,7 +145,7 @@ def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, 
 
 
 def word(known: Iterable[str | None]) -> Any:
-    """Return a field that is one of the known words, which are no enumeration here."""
+    """Return a field whose value is one of the known words."""
     return field(default=MISSING, metadata={"words": [*known]})
 
 
@@ -159,18 +161,18 @@ def no_group(chosen_by: str) -> Any:
 
 @dataclass
 class Paths:
-    """Where things lie on this machine."""
+    """Folders of this machine."""
 
     treebanks: str = path(_PLACE, MISSING)
 
 
 @dataclass
 class TreebankFiles:
-    """The parts of a treebank; null where there is none.
+    """The parts of a treebank; a missing part is null.
 
-    Each is a file or a list of files, or these by the name of a treebank, where one model is of several. ``held_out`` is the
-    share of the training sentences that are the dev part, where no file is, or a list of two, for dev and test. ``fold``: of
-    ``folds``, the one that is the test part; null: each in its turn.
+    A part is a file, a list of files, or, for a model of several treebanks, a dictionary of these by treebank. ``held_out`` is
+    the share of the training sentences used as dev part if there is no dev file, or a list of two shares, for dev and test.
+    ``fold`` is the number of the fold that is the test part; null: each in turn.
     """
 
     name: str = MISSING
@@ -187,7 +189,7 @@ class TreebankFiles:
 
 @dataclass
 class VectorSettings:
-    """How word vectors are trained, or where they are read; see data/word_vectors.py."""
+    """How word vectors are trained, or where they are read from; see data/word_vectors.py."""
 
     file: str | None = path(_FILE)
     limit: int | None = number(1, 1e9, "the number of vectors", default=None)
@@ -203,7 +205,7 @@ class VectorSettings:
 
     @property
     def training(self) -> VectorTraining:
-        """How they are trained, where they are."""
+        """How they are trained, if they are not read from a file."""
         return VectorTraining(self.dimensions, self.window, self.epochs, self.min_count, self.skip_gram)
 
 
@@ -216,28 +218,28 @@ class ClassifierSettings(MlpSpec):
 
 @dataclass
 class TaggerSettings(TaggerSpec):
-    """How the encoder predicts tags. ``weights``: by column, that of its loss beside the parser's."""
+    """How the encoder predicts tags. ``weights``: the weight of each column's loss relative to the parser's loss."""
 
     weights: dict[str, float] = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class BiaffineSettings(BiaffineSpec):
-    """The biaffine scorer, an auxiliary task. ``weight``: of its loss relative to the parser's."""
+    """The biaffine scorer, an auxiliary task. ``weight``: of its loss relative to the parser's loss."""
 
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class LemmaSettings(LemmaSpec):
-    """How the encoder predicts lemmas. ``epochs``: of learning them, after the parser; see training/lemma_training.py."""
+    """How the encoder predicts lemmas, which it learns after the parser, in ``epochs``; see training/lemma_training.py."""
 
     epochs: int = number(1, _EPOCHS, "the number of epochs")
 
 
 @dataclass
 class EncoderSettings(BiLSTMSpec):
-    """The encoder of sentences, and what slots read of it."""
+    """The encoder of sentences, and the slots that read its output."""
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
@@ -249,7 +251,7 @@ class EncoderSettings(BiLSTMSpec):
 
 @dataclass
 class PretrainedSettings:
-    """How a pretrained encoder is read, and trained; see networks/pretrained.py."""
+    """How a pretrained encoder is used, and trained; see networks/pretrained.py."""
 
     tune: bool = MISSING
     learning_rate: float = number(0, 1e6, "the learning rate", above=True)
@@ -294,14 +296,14 @@ class SecondPass:
 
 @dataclass
 class DistillationSettings:
-    """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
+    """The models that the second pass learns from besides the oracle; see training/examples/teacher.py."""
 
     teacher: Any = path(_FOLDERS)  # str | list[str] | None, for which OmegaConf has no type
 
 
 @dataclass
 class LatticeSettings:
-    """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
+    """Word lattices of the parts of the treebank, and how training uses them; see training/examples/lattices.py."""
 
     train: str | None = path(_FILE)
     dev: str | None = path(_FILE)
@@ -326,14 +328,14 @@ class OnlineSettings:
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches: beam=none, greedily."""
+    """How the trained parser searches; with beam=none it is greedy."""
 
     name: str = MISSING
 
 
 @dataclass
 class LocalBeamSettings(BeamSettings):
-    """With a beam, over the probabilities of the transitions."""
+    """A beam over the probabilities of the transitions."""
 
     size: int = number(1, MAX_SIZE, "the number of items")
     merge: str = word(Merge)
@@ -352,14 +354,14 @@ class BeamTrainingSettings:
 
 @dataclass
 class GlobalBeamSettings(LocalBeamSettings):
-    """With a beam, over scores that are trained for it."""
+    """A beam over scores that are trained for it."""
 
     training: BeamTrainingSettings = field(default_factory=BeamTrainingSettings)
 
 
 @dataclass
 class TokenizerSettings:
-    """Whether a tokenizer is trained: tokenizer=none, none."""
+    """Which tokenizer is trained; with tokenizer=none, none."""
 
     name: str = MISSING
 
@@ -373,7 +375,7 @@ class UdpipeSettings(TokenizerSettings):
 
 @dataclass
 class TensorBoardSettings:
-    """What the events of a run hold besides curves; see training/observers/tensorboard.py."""
+    """What is logged besides curves; see training/observers/tensorboard.py."""
 
     trees: int = number(0, 1000, "the number of sentences")
     figures: bool = MISSING
@@ -381,7 +383,7 @@ class TensorBoardSettings:
 
 @dataclass
 class Column:
-    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
+    """A column of Table 7, Nederhof (2019): the trees of both passes, and oracle and ties of the second pass."""
 
     first_pass: TrainingTrees = MISSING
     second_pass: TrainingTrees | None = MISSING
@@ -391,7 +393,7 @@ class Column:
 
 @dataclass
 class Settings:
-    """What every run depends on, but for the files themselves."""
+    """All that determines a run, except the contents of files."""
 
     treebank: TreebankFiles = field(default_factory=TreebankFiles)
     table7: dict[str, Column] = field(default_factory=dict)
@@ -429,7 +431,7 @@ class Settings:
 
 @dataclass
 class MlpSettings(Settings):
-    """Those of model=mlp."""
+    """The settings with model=mlp."""
 
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
@@ -437,7 +439,7 @@ class MlpSettings(Settings):
 
 @dataclass
 class BiLSTMSettings(Settings):
-    """Those of model=bilstm."""
+    """The settings with model=bilstm."""
 
     encoder: EncoderSettings = MISSING
     pretrained: PretrainedSettings = field(default_factory=PretrainedSettings)
@@ -445,7 +447,7 @@ class BiLSTMSettings(Settings):
 
 @dataclass
 class LinearSettings(Settings):
-    """Those of model=linear."""
+    """The settings with model=linear."""
 
     online: OnlineSettings = field(default_factory=OnlineSettings)
 
@@ -465,9 +467,9 @@ class Key:
 
     Attributes:
         name: with dots.
-        choices: those of a group that have it, such as "beam=local"; none: all have it.
-        type, range, path: as its field says.
-        optional: whether it is null unless it is given.
+        choices: the choices that have it, such as "beam=local"; empty: every run has it.
+        type, range, path: as its field declares.
+        optional: whether its default is null.
     """
 
     name: str
@@ -479,18 +481,18 @@ class Key:
 
     @property
     def is_group(self) -> bool:
-        """Whether there are settings in it."""
+        """Whether it is a group of settings."""
         return dataclass_of(self.type) is not None
 
     @property
     def is_dictionary(self) -> bool:
-        """Whether its own keys are its user's."""
+        """Whether users choose the keys in it."""
         return str(self.type).startswith("dict")
 
 
 @cache
 def keys() -> dict[str, Key]:
-    """Every setting that there is with any choice, but the columns of Table 7."""
+    """Return every setting, for any choice of the groups, except the columns of Table 7."""
     found: dict[str, Key] = {}
     every = [*keys_of(Settings)]
     every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
@@ -504,12 +506,12 @@ def keys() -> dict[str, Key]:
 
 @cache
 def path_settings() -> dict[str, PathSetting]:
-    """The settings that name paths."""
+    """Return the settings that name paths."""
     return {key.name: key.path for key in keys().values() if key.path is not None}
 
 
 def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
-    """Yield the settings that a dataclass declares, and those of the groups in it."""
+    """Yield the settings that a dataclass declares, and the settings of its groups."""
     types = get_type_hints(kind)
     for one in fields(kind):
         name, of, by = f"{prefix}{one.name}", types[one.name], one.metadata.get("chosen_by", choice)

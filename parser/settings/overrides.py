@@ -1,4 +1,4 @@
-"""Settings as hydra composes them from configs/ and what is given; what is wrong with that is said in one line."""
+"""Composes settings from configs/ and overrides by hydra, and puts hydra's errors into one line."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from parser.settings.paths import for_hydra, parsed
 # Groups that are chosen by name.
 CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 
-# What is said of settings of older versions.
+# Settings of older versions, and what the message about them says.
+_REMOVED = "it was removed; leave it out"
 _OLDER = {
-    "second_pass.follow": "its name is second_pass.exploration_probability",
-    "online.follow": "its name is online.exploration_probability",
-    "first_pass.model": "its name is start",
-    "beam.training.start": "its name is start",
-    **dict.fromkeys(("distillation.over", "distillation.temperature", "distillation.weight"), "it has left"),
-    **dict.fromkeys(("online.feats", "optimizer.momentum", "optimizer.weight_decay"), "it has left"),
-    **dict.fromkeys(("pretrained.layers", "pretrained.size", "tensorboard.projector", "vectors.components"), "it has left"),
+    "second_pass.follow": "its name is now second_pass.exploration_probability",
+    "online.follow": "its name is now online.exploration_probability",
+    "first_pass.model": "its name is now start",
+    "beam.training.start": "its name is now start",
+    **dict.fromkeys(("distillation.over", "distillation.temperature", "distillation.weight"), _REMOVED),
+    **dict.fromkeys(("online.feats", "optimizer.momentum", "optimizer.weight_decay"), _REMOVED),
+    **dict.fromkeys(("pretrained.layers", "pretrained.size", "tensorboard.projector", "vectors.components"), _REMOVED),
 }
 
-# Lines of hydra's messages that are about its own classes, files and pages.
+# Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
 
 
 def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:
-    """The configuration of a file of the folder, with the overrides.
+    """Return the configuration of a file of the folder, with the overrides.
 
     Raises:
-        HydraException, OmegaConfBaseException: no such file or key, or a value of another type.
+        HydraException, OmegaConfBaseException: there is no such file or key, or a value has the wrong type.
     """
     with initialize_config_dir(str(folder), version_base="1.3"):
         return compose(name, overrides=list(overrides))
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """The settings of optimal-step train with these overrides, written as on its command line.
+    """Return the settings of optimal-step train with these overrides, written as on its command line.
 
     Raises:
-        SettingsError: no such key, or a value that it cannot have; names the key.
+        SettingsError: there is no such key, or its value is invalid; the message names the key.
     """
     register()
     words = for_hydra(overrides, path_settings(), sweep=False)
@@ -62,7 +63,7 @@ def training_settings(overrides: Sequence[str]) -> Settings:
 
 
 def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
-    """Refuse what no run can have, before hydra composes the settings.
+    """Refuse settings that no run has, before hydra composes the settings.
 
     Args:
         words: of a command line, with paths as hydra reads them; KEY=VALUE among others.
@@ -74,7 +75,7 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
     for word in words:
         try:
             given = parsed(word)
-        except HydraException:  # hydra says it itself
+        except HydraException:  # hydra reports it later
             continue
         name, value, key = given.key_or_group, given.value(), _key(given.key_or_group)
         if name.startswith("hydra") or given.package is not None:
@@ -83,28 +84,28 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
             raise SettingsError(f"there is no setting {name}; {_OLDER.get(name, '--help lists them all')}")
         if given.is_sweep_override():
             if not sweep:
-                several = "add -m for a run with each of them; a list needs brackets, and one value with commas quotes"
+                several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
                 raise SettingsError(f"{word} has several values: {several}")
         elif name in CHOICES and not (given.is_delete() or isinstance(value, str)):
-            raise SettingsError(f"{word}: give the name of one, {name}=NAME; --help lists them")
+            raise SettingsError(f"{word}: give a name, {name}=NAME; --help lists the names")
         elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
             raise SettingsError(f"{word}: this is a group of settings; give {name}.KEY=VALUE")
 
 
 def _key(name: str) -> Key | None:
-    """The setting of a name, or the dictionary that it is in; None if there is none."""
+    """Return the setting of a name, or the dictionary that it is in; None if there is no such setting."""
     above = (name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1))
     return keys().get(name) or next((keys()[one] for one in above if one in keys() and keys()[one].is_dictionary), None)
 
 
 def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
-    """Return one of hydra's refusals, or YAML's, in one line that names the key; None: it is none of theirs.
+    """Return an error of hydra or YAML as one line that names the key; None for any other error.
 
     ``given``: the overrides, KEY=VALUE.
     """
     if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
         return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
-    in_null = isinstance(error, AssertionError | AttributeError)  # hydra's, of a setting in a group that is null
+    in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
     for word in given if in_null or str(error).startswith("Could not override") else ():
         name = word.partition("=")[0].lstrip("+~")
         if (key := _key(name)) is not None and key.choices and (in_null or f"'{name}'" in str(error)):
@@ -120,5 +121,5 @@ def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override):
             return SettingsError(f"{error.override} is not KEY=VALUE; to train on a file, give treebank.train=FILE")
-        said = f"{error.override} is not KEY=VALUE as settings are written: {said}; quotes of its own, KEY='\"a, b\"', may help"
+        said = f"{error.override} cannot be read as KEY=VALUE: {said}; quotes within the shell's may help, KEY='\"a, b\"'"
     return SettingsError(said)

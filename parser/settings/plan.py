@@ -1,7 +1,8 @@
-"""The plan of a run: what its settings come to, valid and resolved. To make it is the first thing that a job does.
+"""The plan of a run: its settings, checked and resolved. A job makes it first.
 
-Training code is given the plan, or a part of it. Every field of a plan is read, and its parts fit one another; groups of
-settings that need no change stand in it as they are. Making it loads no torch, so that what is wrong is said at once.
+Training code is given the plan, or a part of it, and never sees the settings. Every field is used, and the parts fit one
+another; groups of settings that need no change stand in the plan unchanged. Making it does not import torch, so that errors are
+reported at once.
 """
 
 from __future__ import annotations
@@ -54,16 +55,16 @@ from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
 
-# The length of the vector that tells treebanks apart, where a model does: that of this run, or the one that it begins with.
+# Length of the vector that tells treebanks apart, in a model of several treebanks.
 _TREEBANK_SIZE = 12
 
-# The norm that longer gradients of an encoder are scaled down to.
+# Gradients of an encoder are clipped to this norm.
 _MAX_GRAD_NORM = 5.0
 
 
 @dataclass(frozen=True)
 class Span:
-    """The epochs that a schedule spans: ``epochs`` in all, of which ``done`` lie behind when the pass begins."""
+    """The epochs that a schedule spans: ``epochs`` in all, of which ``done`` are over when the pass begins."""
 
     done: int
     epochs: int
@@ -78,8 +79,8 @@ class OptimizerPlan:
         learning_rate: the highest; see ``schedule``.
         schedule: of the learning rate: constant, cosine or linear.
         span: the epochs that the schedule spans.
-        batch_size: examples between two updates; of a GlobalPlan, sentences.
-        rate_key: the setting that the learning rate comes from, for messages.
+        batch_size: examples between two updates; in a GlobalPlan, sentences.
+        rate_key: for messages, the setting that gives the learning rate.
     """
 
     name: str
@@ -95,8 +96,8 @@ class PassPlan:
     """A pass.
 
     Attributes:
-        name: for messages, and for its stages in metrics.json.
-        epochs: passes over the examples, or the sentences.
+        name: in messages, and of its stages in metrics.json.
+        epochs: over the examples, or the sentences.
         trees: which trees it learns from.
     """
 
@@ -107,11 +108,11 @@ class PassPlan:
 
 @dataclass(frozen=True)
 class GoldPlan(PassPlan):
-    """The first pass: on gold computations.
+    """The first pass, on gold computations.
 
     Attributes:
         optimizer: how the classifier is fitted.
-        given: whether the model of ``Plan.start`` takes its place, so that it is only measured; else it is trained.
+        given: whether the model of ``Plan.start`` replaces this pass, and is only measured.
     """
 
     name = "first_pass"
@@ -121,12 +122,12 @@ class GoldPlan(PassPlan):
 
 @dataclass(frozen=True)
 class ExplorationPlan(PassPlan):
-    """The second pass: on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
+    """The second pass, on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
 
     Attributes:
         optimizer: how the classifier is fitted.
         settings: how it explores, and what its examples teach.
-        teachers: run folders of other models, the mean of whose distributions is learned beside the oracle's steps.
+        teachers: run folders of other models; the mean of their distributions is learned besides the oracle's steps.
     """
 
     name = "second_pass"
@@ -137,12 +138,12 @@ class ExplorationPlan(PassPlan):
 
 @dataclass(frozen=True)
 class GlobalPlan(PassPlan):
-    """The third pass: on whole computations, which compete in a beam.
+    """The third pass, on whole computations that compete in a beam.
 
     Attributes:
         search: how the parser will search.
         optimizer: how the classifier is fitted; a batch has ``batch_size`` sentences.
-        training: what else it depends on.
+        training: its other settings.
     """
 
     name = "third_pass"
@@ -153,7 +154,7 @@ class GlobalPlan(PassPlan):
 
 @dataclass(frozen=True)
 class StructuredPlan(PassPlan):
-    """The pass of a linear model on whole computations, which compete in a beam: the structured perceptron.
+    """The pass of a linear model on whole computations that compete in a beam: the structured perceptron.
 
     Attributes:
         search: how the parser will search.
@@ -167,7 +168,7 @@ class StructuredPlan(PassPlan):
 
 @dataclass(frozen=True)
 class OnlinePlan(PassPlan):
-    """The pass of a linear model, which learns at every step; ``settings``: what it learns, and along which computations."""
+    """The pass of a linear model that learns at every step; ``settings``: what it learns, and along which computations."""
 
     name = "online"
     settings: OnlineSettings
@@ -175,7 +176,7 @@ class OnlinePlan(PassPlan):
 
 @dataclass(frozen=True)
 class SystemPlan:
-    """The transition system: its name, and what it and its oracles are made with besides the relations."""
+    """The transition system: its name, and the options of the system and its oracles."""
 
     name: str
     options: Mapping[str, int] = field(default_factory=dict)
@@ -183,14 +184,14 @@ class SystemPlan:
 
 @dataclass(frozen=True)
 class OraclePlan:
-    """The oracle of exploration and of online learning: its name, and the arguments of ``oracles.create``."""
+    """The oracle of exploration and of online learning, as arguments of ``oracles.create``."""
 
     name: str
     strategy: oracles.Strategy
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def create(self) -> oracles.Oracle:
-        """The oracle."""
+        """Return the oracle."""
         return oracles.create(self.name, self.strategy, **self.options)
 
 
@@ -199,19 +200,19 @@ class NetworkPlan:
     """A classifier over learned representations, model=mlp or model=bilstm.
 
     Attributes:
-        attributes: of tokens that it reads, which there will be vocabularies of.
-        templates: by attribute, the positions at which slots read it.
-        spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
-        vectors: None: there are none.
-        subwords: the folder of the pretrained encoder that vectors of subwords come from; None: there are none.
-        pretrained_encoder: the folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, but
-            that of ``Plan.start``.
-        pretrained: how it is read, and trained; None with model=mlp.
-        word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
-        max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
-        tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
-        heads_weight: that of the heads' and relations' loss; 0: they are not predicted.
-        lemma_epochs: how often lemmas are learned from the training words; 0: they are not predicted.
+        attributes: the attributes of words that it reads; each gets a vocabulary.
+        templates: the positions at which slots read each attribute.
+        spec: of the network, with the embeddings whose length the settings give; word vectors are added later.
+        vectors: how word vectors are made; None: there are none.
+        subwords: the folder of the pretrained encoder that gives vectors of subwords; None: there are none.
+        pretrained_encoder: the folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, or
+            ``Plan.start`` has it.
+        pretrained: how it is used, and trained; None with model=mlp.
+        word_dropout: w: a value seen n times is replaced by unknown with probability w / (w + n).
+        max_grad_norm: the norm to which gradients of an encoder are clipped; None without an encoder.
+        tag_weights: by predicted column, the weight of its loss relative to the parser's loss.
+        heads_weight: the weight of the loss of heads and relations; 0: they are not predicted.
+        lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
     """
 
     attributes: tuple[str, ...]
@@ -240,26 +241,26 @@ class Plan:
     """A run.
 
     Attributes:
-        labels: what metrics.json says of the settings: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
+        labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
             ties, seed.
-        files: what it reads.
+        files: the files that it reads.
         system: the transition system.
-        oracle: of all passes but the first.
+        oracle: of all passes after the first.
         projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
-        model: what is trained.
-        passes: one after the other; a GoldPlan and what follows it, or an OnlinePlan and what follows it.
+        model: the model that is trained.
+        passes: in order; the first is a GoldPlan or an OnlinePlan.
         start: the folder of the model that training begins with; None: it begins with fresh weights.
-        search: how dev and test are parsed at the end, and as the model remembers; None: greedily.
-        lattices: word lattices of the parts, and how they are learned from; None: there are none.
-        vocabulary_of_subset: whether vocabularies and word vectors are made only of the sentences with projective trees.
+        search: how dev and test are parsed at the end, recorded in the model folder; None: greedily.
+        lattices: word lattices of the parts, and how training uses them; None: there are none.
+        vocabulary_of_subset: whether vocabularies and word vectors are made only from the sentences with projective trees.
         seed, device, threads: of the computation.
         single_root: whether parses have exactly one child of the root.
         keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
         resume: whether a run that was interrupted in the same folder is resumed.
         tokenizer: how UDPipe's tokenizer is trained beside the parser; None: it is not.
         segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
-        tensorboard: what the events hold besides curves.
-        recorded: the settings as plain values, by which a run folder knows whose it is.
+        tensorboard: what is logged besides curves.
+        recorded: the settings as plain values; a run folder keeps them to recognize its run.
     """
 
     labels: Mapping[str, str | int | None]
@@ -286,24 +287,24 @@ class Plan:
 
     @property
     def teachers(self) -> tuple[str, ...]:
-        """The run folders of the models that teach; none if there are none."""
+        """The run folders of the teachers."""
         return tuple(teacher for one in self.passes if isinstance(one, ExplorationPlan) for teacher in one.teachers)
 
     @property
     def trees(self) -> set[TrainingTrees]:
-        """The kinds of trees that its passes learn from."""
+        """The kinds of trees that the passes learn from."""
         return {one.trees for one in self.passes}
 
     @property
     def vector_request(self) -> VectorRequest | None:
-        """The word vectors that the run trains; None if none are read, or all are those of a file or of a model."""
+        """The word vectors that the run trains; None if it uses none, or takes them from a file or a model."""
         vectors = self.model.vectors if isinstance(self.model, NetworkPlan) else None
         if vectors is None or vectors.file is not None or self.start is not None:
             return None
         return VectorRequest(self.files.train, self.vocabulary_of_subset, str(vectors.attribute), vectors.training, self.seed)
 
     def for_words(self, words: int) -> Plan:
-        """Return the plan for so many training words: the second pass has no more epochs than ``most_words`` allow, but one."""
+        """Return the plan for this many training words: ``most_words`` limits the second pass, to one epoch at least."""
         passes = list(self.passes)
         for place, one in enumerate(passes):
             if isinstance(one, ExplorationPlan) and (most := one.settings.most_words) is not None:
@@ -316,7 +317,7 @@ class Plan:
                     passes[place - 1] = replace(before, optimizer=_shorter(before.optimizer, one.epochs - epochs))
         return replace(self, passes=tuple(passes))
 
-    def of_fold(self, number: int) -> Plan:
+    def for_fold(self, number: int) -> Plan:
         """Return the plan of the same run with another fold as its test part."""
         treebank = self.recorded["treebank"]
         train = replace(self.files.train, fold=(number, treebank["folds"]))
@@ -325,22 +326,22 @@ class Plan:
 
 
 def plans(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> list[Plan]:
-    """Return the plan of a run, as plan() does; where treebank.folds asks for a run for each fold, that of each."""
+    """Return the plan of a run, or with treebank.folds the plan of each fold's run; see plan()."""
     folds = settings.treebank.folds
     if folds is None or folds < 2 or settings.treebank.fold is not None:
         return [plan(settings, given, start)]
     settings.treebank.fold = 1
     first = plan(settings, given, start)
-    return [first.of_fold(number) for number in range(1, folds + 1)]
+    return [first.for_fold(number) for number in range(1, folds + 1)]
 
 
 def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> Plan:
-    """Return the plan of a run; nothing of the treebank is read.
+    """Return the plan of a run, without reading the treebank.
 
     Args:
         settings: as hydra has composed them. The treebank's name and paths are completed in place.
-        given: the overrides that led to them, KEY=VALUE: what the run would not read is refused.
-        start: the folder that relative paths begin in; None: they stay as they are.
+        given: the overrides, KEY=VALUE; an override that the run would not read is refused.
+        start: the folder that relative paths begin in; None: they stay relative.
 
     Raises:
         SettingsError: the settings are invalid; the message names the key and the fix.
@@ -356,7 +357,7 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
         raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
     except SettingsError:
         raise
-    except ValueError as error:  # of a part of the encoder, see network_spec.py
+    except ValueError as error:  # from a part of the encoder in network_spec.py
         raise SettingsError(f"encoder.{error}") from error
     files = FilesPlan.of(made)
     for message in refusals(made, given):
@@ -431,14 +432,14 @@ def _search(made: Settings) -> Beam | None:
 
 
 def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
-    """Those of a network."""
+    """Yield the passes of a network."""
     first, second, optimizer, search = made.first_pass, made.second_pass, made.optimizer, _search(made)
     training = made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
     epochs = first.epochs, 0 if second.trees is None else second.epochs
     each = optimizer.schedule_over == "pass"
     spans = (Span(0, epochs[0]), Span(0, epochs[1])) if each else (Span(0, sum(epochs)), Span(epochs[0], sum(epochs)))
     how = optimizer.name, optimizer.learning_rate, optimizer.schedule
-    # A model to begin with has all passes behind it but the last, which it goes through again.
+    # A model to start from has finished all passes, and repeats only the last.
     given = made.start is not None and (training is not None or second.trees is not None)
     yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), given)
     if second.trees is not None and not (given and training is not None):
@@ -454,7 +455,7 @@ def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
 
 
 def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
-    """Those of a linear model."""
+    """Yield the passes of a linear model."""
     online, trees, search = made.online, TrainingTrees.original, _search(made)
     if online.sentences == OnlineSentences.projective:
         trees = TrainingTrees.projective_subset

@@ -1,7 +1,7 @@
-"""What settings have to do with one another: each rule is a message that says what is wrong, and the fix.
+"""Rules between settings: each yields a message that says what is wrong, and how to mend it.
 
-Types, keys and most words are hydra's to refuse, by the classes of groups.py, which also declare ranges and the words of other
-packages; here these are checked, too.
+By the classes of groups.py, hydra itself refuses wrong types, keys and most words. Ranges, and words that other packages
+define, are declared there and checked here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from parser.settings.groups import (
 from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
-# What torch calls the devices that a parser can be trained on; whether there is a GPU is seen when torch is loaded.
+# Torch's names of devices for training; whether there is a GPU is checked when torch is loaded.
 DEVICES = ("cpu", "cuda")
 
 _OF_NETWORKS = (
@@ -59,35 +59,36 @@ _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
 def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with settings, in order: later rules assume that earlier ones hold.
+    """Yield what is wrong with settings, in order: later rules assume that earlier rules hold.
 
     Args:
         made: the settings.
-        given: the overrides that led to them, KEY=VALUE, in which nothing may stand that the run does not read.
+        given: the overrides, KEY=VALUE; an override that the run would not read is refused.
     """
     for key, needed in _unread(made):
         if (value := _given(made, key, given)) is not None:
-            yield f"{value} is read only with {needed}; leave it out, or give that, too"
+            yield f"{value} is used only with {needed}; leave it out, or choose {needed}"
     yield from _wrong_values(made)
     if made.treebank.folds is not None and made.treebank.fold is None:
-        fix = "optimal-step train trains one for each; or give treebank.fold=K"
-        yield f"treebank.folds={made.treebank.folds} needs as many runs, and this is one; {fix}"
+        fix = "give treebank.fold=K, or use optimal-step train, which runs all folds"
+        yield f"treebank.folds={made.treebank.folds} asks for as many runs, but this is one run; {fix}"
     yield from _wrong_treebanks(made)
     yield from _wrong_oracle(made)
     if made.treebank.partial:
         yield from _wrong_partial(made)
     if isinstance(made, LinearSettings):
         if made.device != "cpu":
-            yield f"device={made.device}: model=linear is trained on the CPU; leave device= out"
+            yield f"device={made.device}: model=linear is trained on the CPU; leave out device="
     else:
         yield from _wrong_features(made)
         yield from _wrong_passes(made)
     if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
-        yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are kept; leave it out"
+        yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
     for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
         chosen = getattr(made, group)
         if type(chosen) is not kinds.get(chosen.name):
-            yield f"{group}.name={chosen.name} is of another choice; choose {' or '.join(f'{group}={one}' for one in kinds)}"
+            choices = " or ".join(f"{group}={one}" for one in kinds)
+            yield f"{group}.name={chosen.name} does not match the chosen {group}; leave it out, and choose {choices}"
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
@@ -96,11 +97,11 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
     if made.device.partition(":")[0] not in DEVICES:
         yield f"device={made.device} is unknown; known: {', '.join(DEVICES)}"
     if isinstance(made.tokenizer, UdpipeSettings):
-        package()  # says how to install it
+        package()  # raises an error that says how to install it
 
 
 def _unread(made: Settings) -> Iterator[tuple[str, str]]:
-    """Yield each setting or group that is not read beside the others, with what it needs beside it."""
+    """Yield each setting or group that this run does not read, and the setting that it needs."""
     treebank, vectors, anew = made.treebank, made.vectors, made.start is None
     wanting = [
         (["treebank.folds"], treebank.test is None, "treebank.test=null"),
@@ -117,8 +118,8 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
         (["second_pass.exploration_probability"], made.second_pass.policy == Policy.mixed, "second_pass.policy=mixed"),
     ]
     if isinstance(made, LinearSettings):
-        of_mode = ["online.explore_after", "online.exploration_probability"]
-        wanting += [(of_mode, made.online.mode == Mode.explore, "online.mode=explore")]
+        exploring = ["online.explore_after", "online.exploration_probability"]
+        wanting += [(exploring, made.online.mode == Mode.explore, "online.mode=explore")]
     if isinstance(made, BiLSTMSettings):
         pretrained, tuned = made.encoder.pretrained is not None, made.pretrained.tune
         wanting += [
@@ -143,9 +144,9 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
-    """Return how a setting, or one of a group, was given, KEY=VALUE; None if it was not.
+    """Return the override of a setting, or of a setting in a group, as KEY=VALUE; None if there is none.
 
-    One that is null unless it is given has been given if it is not, whoever composed the settings.
+    An optional setting that is not null counts as given, even without an override.
     """
     if (word := next((one for one in given if _is_of(one, key)), None)) is not None:
         return word
@@ -158,16 +159,16 @@ def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
 
 
 def _is_of(override: str, key: str) -> bool:
-    """Whether an override is of a setting, or of one in a group."""
+    """Return whether an override is of a setting, or of a setting in a group."""
     return f"{override.partition('=')[0].lstrip('+~')}.".startswith(f"{key}.")
 
 
 def _wrong_values(made: Any, prefix: str = "") -> Iterator[str]:
-    """Words that are not known, and numbers out of their range."""
+    """Refuse unknown words, and numbers out of their range."""
     known = {one.name: one for one in fields(made)}
     for name, value in vars(made).items():
         key = f"{prefix}{name}"
-        if (one := known.get(name)) is None:  # which hydra takes if it is given with a plus
+        if (one := known.get(name)) is None:  # hydra accepts any key after a plus
             choices = " or ".join(keys()[key].choices) if key in keys() else "another key"
             yield f"there is no {key} in this run; leave it out, or choose {choices}"
         elif value == MISSING:
@@ -183,16 +184,16 @@ def _wrong_values(made: Any, prefix: str = "") -> Iterator[str]:
 
 
 def check_column(settings: Settings) -> None:
-    """Refuse a column that is not in Table 7; to be called first, as oracle and trees are interpolated from it.
+    """Refuse an unknown column. Call first: oracle and trees are interpolated from it.
 
     Raises:
-        SettingsError: names the column and lists those that there are.
+        SettingsError: the message lists the columns of configs/table7.yaml.
     """
     known = ", ".join(settings.table7)
     if settings.column is not None and str(settings.column) not in settings.table7:
         raise SettingsError(f"column={settings.column} is unknown; known: {known} (configs/table7.yaml)")
     if settings.column is None and settings.system == "arc_standard":
-        raise SettingsError(f"column=null is only for systems other than arc_standard; give one of {known}")
+        raise SettingsError(f"column=null is only for systems other than arc_standard; give column= one of {known}")
 
 
 def _unknown(given: str, known: Any) -> str:
@@ -203,11 +204,11 @@ _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
 
 
 def _wrong_treebanks(made: Settings) -> Iterator[str]:
-    """One model of several treebanks."""
+    """Refuse wrong settings of one model of several treebanks."""
     if not isinstance(made.treebank.train, dict):
         for part in ("dev", "test"):
             if isinstance(getattr(made.treebank, part), dict):
-                yield f"treebank.{part}={{...}} names treebanks, and treebank.train none; give {_BY_NAME}"
+                yield f"treebank.{part}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
         return
     if not isinstance(made, BiLSTMSettings):
         yield f"{_BY_NAME}: only an encoder tells treebanks apart; choose model=bilstm, or give a list of files"
@@ -219,94 +220,94 @@ def _wrong_treebanks(made: Settings) -> Iterator[str]:
 
 
 def _wrong_partial(made: Settings) -> Iterator[str]:
-    """Trees that are known in part."""
+    """Refuse settings that do not go with partial trees."""
     key, oracle = "treebank.partial=true", oracles.oracle_class(made.oracle)
     if not oracle.takes_partial_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
         fix = f"choose {' or '.join(able)}" if able else "choose another system"
         yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
     if isinstance(made, LinearSettings):
-        yield f"{key}: model={made.model} learns one right output, and here are many; choose model=mlp or model=bilstm"
+        yield f"{key}: model={made.model} cannot learn from several right outputs; choose model=mlp or model=bilstm"
     if isinstance(made, MlpSettings) and (made.lattice.train is not None or made.distillation.teacher is not None):
-        yield f"{key} is supported neither with lattices nor with teachers; leave lattice.train= and distillation.teacher= out"
+        yield f"{key} is supported neither with lattices nor with teachers; leave out lattice.train= and distillation.teacher="
 
 
-# By system, the words of ties; of the others see oracles.TIES.
+# The values of ties by system; all other systems have oracles.TIES.
 _TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES}
 
 
 def _wrong_oracle(made: Settings) -> Iterator[str]:
-    """The system, its oracle, and what it is asked for."""
+    """Refuse a wrong system, oracle, or option of the oracle."""
     if made.system not in transitions.names():
         yield _unknown(f"system={made.system}", transitions.names())
     if made.system != "arc_standard" and made.column is not None:
-        yield f"column={made.column} is only for system=arc_standard; leave column= out with system={made.system}"
+        yield f"column={made.column} is only for system=arc_standard; with system={made.system}, leave out column="
     if made.oracle not in (known := transitions.system_class(made.system).oracles):
-        yield f"oracle={made.oracle} is unknown to system={made.system}; known: {', '.join(known)}"
+        yield f"oracle={made.oracle} is not for system={made.system}; known: {', '.join(known)}"
     knows_ties = "ties" in signature(oracles.oracle_class(made.oracle)).parameters
-    of_arc_eager = made.ties in arc_eager.TIES
     if made.ties is not None and not (knows_ties and made.ties in _TIES.get(made.system, oracles.TIES)):
-        system, able = ("arc_eager", "arc_eager_rows") if of_arc_eager else ("arc_standard", "context_rows or nederhof_cubic")
-        fix = f"leave ties= out, or choose system={system} with oracle={able}"
-        yield f"ties={made.ties} is not known to oracle={made.oracle}; {fix}"
+        eager = made.ties in arc_eager.TIES
+        system, able = ("arc_eager", "arc_eager_rows") if eager else ("arc_standard", "context_rows or nederhof_cubic")
+        fix = f"leave out ties=, or choose system={system} with oracle={able}"
+        yield f"ties={made.ties} is unknown to oracle={made.oracle}; {fix}"
     try:
-        oracles.create(made.oracle, oracles.Strategy(made.strategy), **oracle_options(made))  # it may know only some strategies
+        oracles.create(made.oracle, oracles.Strategy(made.strategy), **oracle_options(made))  # refuses unsupported strategies
     except ValueError as error:
         yield str(error)
 
 
 def _wrong_features(made: Settings) -> Iterator[str]:
-    """What is read, at which positions, and what it is embedded in."""
+    """Refuse wrong attributes, positions and embeddings."""
     templates, own = templates_of(made), transitions.system_class(made.system).candidate_positions
     for key, table in (("features", made.features), ("encoder.slots", templates)):
         for attribute, positions in table.items():
             for position in positions:
                 if not isinstance(position, str):  # OmegaConf lets lists within lists of positions pass
-                    yield f"{key}.{attribute}: {position} is not a position; give a list of them, such as [s0,s1,b0]"
+                    yield f"{key}.{attribute}: {position} is not a position; give a list of positions, such as [s0,s1,b0]"
     yield from _unknown_names("embeddings", made.embeddings, [*ATTRIBUTES, RELATION])
     if (both := made.vectors.attribute) in made.embeddings:
-        yield f"embeddings.{both} and vectors.attribute={both} are both given; drop one"
+        yield f"embeddings.{both} and vectors.attribute={both} exclude one another; leave out one of them"
     for attribute, positions in made.features.items():
         if positions and attribute in ELEMENTS and attribute not in made.embeddings:
-            yield f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}"
+            yield f"features.{attribute}: its values are sets, which must be embedded; give embeddings.{attribute}=SIZE"
     if isinstance(made, BiLSTMSettings):
         yield from _wrong_encoder(made, made.encoder)
     for attribute, positions in templates.items():
         for position in positions:
             if (base := position.partition(".")[0]) in CANDIDATE_POSITIONS and base not in own:
                 able = [name for name in transitions.names() if base in transitions.system_class(name).candidate_positions]
-                missing = f"{attribute} is read at {position}, which system={made.system} does not have"
+                missing = f"{attribute} is read at {position}, a position that system={made.system} does not have"
                 yield f"{missing}; choose another position, or system={' or '.join(able)}"
 
 
 def _unknown_names(key: str, given: Any, known: Any) -> Iterator[str]:
-    """Of a dictionary of settings."""
+    """Refuse unknown keys of a dictionary of settings."""
     yield from (_unknown(f"{key}.{name}", known) for name in given if name not in known)
 
 
 def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
     yield from _unknown_names("encoder.slots", encoder.slots, [TOKEN, RELATION])
     if not encoder.slots.get(TOKEN):
-        yield f"encoder.slots.{TOKEN} is empty: no slot would read what the encoder makes of the words"
+        yield f"encoder.slots.{TOKEN} is empty: no slot would read the encoder's output; give positions, such as [s0,s1,b0]"
     if made.classifier.slot_dropout:
-        yield "classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its counterpart"
+        yield "classifier.slot_dropout is for model=mlp; with model=bilstm give encoder.attribute_dropout instead"
     for attribute, positions in made.features.items():
         if positions and attribute not in (RELATION, *made.embeddings, made.vectors.attribute):
-            fix = f"choose recipe=accurate, which embeds them all, or give embeddings.{attribute}=SIZE"
-            yield f"features.{attribute}: model={made.model} reads embedded attributes; {fix}"
+            fix = f"choose recipe=accurate, which embeds all attributes, or give embeddings.{attribute}=SIZE"
+            yield f"features.{attribute}: model={made.model} reads only embedded attributes; {fix}"
     if encoder.tagger is not None:
         if not encoder.tagger.weights:
-            yield "encoder.tagger.weights is empty: nothing would be predicted; or choose encoder.tagger=null"
+            yield "encoder.tagger.weights is empty, so nothing would be predicted; give weights, or encoder.tagger=null"
         yield from _unknown_names("encoder.tagger.weights", encoder.tagger.weights, TAGS)
 
 
 def _wrong_passes(made: Settings) -> Iterator[str]:
-    """The first two passes: their trees, and what the second one takes from the first."""
+    """Refuse wrong trees of the first two passes, and passes that do not fit one another."""
     first, second, system = made.first_pass, made.second_pass, transitions.system_class(made.system)
     oracle = oracles.oracle_class(made.oracle)
     if second.trees == TrainingTrees.original and oracle.needs_projective_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
-        wrong = f"oracle={made.oracle} needs projective trees, and second_pass.trees=original has others"
+        wrong = f"oracle={made.oracle} needs projective trees, and second_pass.trees=original includes non-projective trees"
         yield f"{wrong}; choose {' or '.join(able) or 'another system'}, or second_pass.trees=projectivized"
     if first.trees == TrainingTrees.original and oracles.oracle_class(system.gold_oracle).needs_projective_gold:
         wrong = f"first_pass.trees=original: gold computations of system={made.system} need projective trees"
@@ -318,7 +319,7 @@ def _wrong_passes(made: Settings) -> Iterator[str]:
         third = isinstance(made.beam, GlobalBeamSettings)
         if third or second.trees not in (None, TrainingTrees.projective_subset):
             more = f"third pass (beam={made.beam.name})" if third else f"second pass (second_pass.trees={second.trees})"
-            wrong = f"vocabulary_from=first_pass, but the {more} learns from sentences that the first one leaves out"
+            wrong = f"vocabulary_from=first_pass, but the {more} learns from sentences that the first pass leaves out"
             yield f"{wrong}; choose vocabulary_from=all"
 
 
@@ -330,56 +331,56 @@ def _wrong_beam(made: Settings) -> Iterator[str]:
     if isinstance(beam, GlobalBeamSettings) and linear:
         yield from _wrong_linear_training(made)
     elif isinstance(beam, GlobalBeamSettings) and made.system != "arc_standard":
-        wrong = f"beam=global is for system=arc_standard, or model=linear, not for system={made.system} model={made.model}"
+        wrong = f"beam=global needs system=arc_standard or model=linear, and here are system={made.system}, model={made.model}"
         yield f"{wrong}; choose system=arc_standard, or beam=local"
 
 
 def _wrong_linear_training(made: Settings) -> Iterator[str]:
     system = transitions.system_class(made.system)
     if system.reorders_buffer:
-        wrong = f"beam=global compares computations step by step, and those of system={made.system} differ in length"
+        wrong = f"beam=global compares computations step by step, but with system={made.system} their lengths differ"
         yield f"{wrong}; choose another system, or beam=local"
-    if made.oracle != system.oracles[0]:  # which says what is gold everywhere in a beam
-        yield f"oracle={made.oracle} is not for beam=global with model=linear; choose oracle={system.oracles[0]}"
+    if made.oracle != system.oracles[0]:  # the first one scores every configuration of a beam
+        yield f"oracle={made.oracle} does not work for beam=global with model=linear; choose oracle={system.oracles[0]}"
 
 
 def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
     if lattice.train is None:
         return
     if not isinstance(made.treebank.train, str):
-        yield "lattice.train belongs to one file of trees: give one treebank.train"
+        yield "lattice.train goes with one file of trees: give one file as treebank.train"
     if any(held_out_of(made.treebank)):
-        yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev, and lattice.dev"
+        yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev and lattice.dev"
     for key, given in (("folds", made.treebank.folds), ("on_error", made.treebank.on_error)):
         if given not in (None, OnFault.stop):
             yield f"treebank.{key}={given} is not supported with lattices; leave it out"
     if lattice.choices and made.first_pass.trees == TrainingTrees.projective_subset:
-        wrong = "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out"
+        wrong = "lattice.choices=true learns from all sentences, but first_pass.trees=projective_subset leaves some out"
         yield f"{wrong}; choose column=2, 4, 5 or 6, or lattice.choices=false"
 
 
 def templates_of(made: Settings) -> dict[str, list[str]]:
-    """Return, by attribute, the positions at which the slots of a network read it."""
+    """Return the positions at which the slots of a network read each attribute."""
     if isinstance(made, LinearSettings):
         return {}
     return made.encoder.slots if isinstance(made, BiLSTMSettings) else made.features
 
 
 def vocabulary_is_of_subset(made: Settings) -> bool:
-    """Return whether vocabularies and word vectors are made only of the sentences with projective trees."""
-    of_first_pass = made.vocabulary_from == VocabularySource.first_pass
-    return of_first_pass and made.first_pass.trees == TrainingTrees.projective_subset
+    """Return whether vocabularies and word vectors are made only from the sentences with projective trees."""
+    from_first_pass = made.vocabulary_from == VocabularySource.first_pass
+    return from_first_pass and made.first_pass.trees == TrainingTrees.projective_subset
 
 
 def system_options(made: Settings) -> dict[str, int]:
-    """Return what the transition system is made with besides the relations."""
+    """Return the options of the transition system."""
     degree = {} if made.degree is None else {"degree": made.degree}
     return {**degree, "nonmonotonic": 1} if made.nonmonotonic else degree
 
 
 def oracle_options(made: Settings) -> dict[str, Any]:
-    """Return what the oracle of all passes but the first is made with besides its strategy."""
-    # Where arcs can be undone, shift and right always tie: neither would be taught.
+    """Return the options, besides the strategy, of the oracle that all passes after the first use."""
+    # If arcs can be undone, shift and right always tie, and neither would be taught.
     undoes = made.nonmonotonic and made.oracle == "arc_eager_rows"
     ties = {"ties": made.ties} if made.ties is not None else {"ties": "monotonic"} if undoes else {}
     return {**system_options(made), **ties}

@@ -138,7 +138,7 @@ def test_what_is_typed(folder, word, single, several):
     several = single if several is ... else several
     for sweep, expected in ((False, single), (True, several)):
         if expected is None:
-            with pytest.raises(SettingsError, match=r"=.* has several values, or one with commas in it: add -m"):
+            with pytest.raises(SettingsError, match=r"=.* could be several values, or one value with commas: add -m"):
                 values(word, sweep=sweep)
         else:
             assert at_home(values(word, sweep=sweep)) == expected
@@ -181,11 +181,11 @@ def test_only_commas_of_the_outside_separate():
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("treebank.name=kő", r"treebank.name=kő is not KEY=VALUE .*; quotes of its own"),
-        ("device=a=b", r"device=a=b is not KEY=VALUE .*: mismatched input '='"),
+        ("treebank.name=kő", r"treebank.name=kő cannot be read as KEY=VALUE: .*; quotes within the shell's may help"),
+        ("device=a=b", r"device=a=b cannot be read as KEY=VALUE: .*mismatched input '='"),
         ("device=f(x)", "Unknown function 'f'; "),
         ("b.conllu", r"b.conllu is not KEY=VALUE; to train on a file, give treebank.train=FILE$"),
-        ("seed=1,2", r"seed=1,2 has several values: add -m .*; a list needs brackets, and one value with commas quotes$"),
+        ("seed=1,2", r"seed=1,2 has several values: add -m .*; write a list in brackets, and one value with commas in quotes$"),
     ],
 )
 def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said):

@@ -162,7 +162,7 @@ def test_early_update_ends_where_gold_has_left_the_beam():
 
 def test_a_system_whose_computations_differ_in_length_is_refused():
     toy = Toy.of("swap", {}, "swap_dynamic", [3], seed=1)
-    with pytest.raises(ValueError, match="swap differ in length"):
+    with pytest.raises(ValueError, match="swap their lengths differ"):
         toy.learner(2)
 
 

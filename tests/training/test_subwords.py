@@ -205,7 +205,7 @@ def test_a_folder_that_is_not_there(run, tmp_path):
 
 
 def test_beside_a_parser_without_an_encoder_they_are_refused():
-    with pytest.raises(SettingsError, match=r"vectors\.subwords=encoder is read only with model=bilstm"):
+    with pytest.raises(SettingsError, match=r"vectors\.subwords=encoder is used only with model=bilstm"):
         planned("treebank=sample", "vectors.subwords=encoder")
 
 
