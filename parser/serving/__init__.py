@@ -1,4 +1,4 @@
-"""A model behind HTTP (extra ``serve``): the interface that clients of UDPipe speak, and a page for people.
+"""A model behind HTTP (extra ``serve``): the interface of UDPipe's REST service, and a web page.
 
-Only app.py knows of HTTP; the others are ordinary code. No file is opened for a request.
+Only app.py deals with HTTP. No request opens a file.
 """

@@ -1,7 +1,7 @@
-"""The web application: /process and /models as UDPipe has them, the page at /, and /health for what watches over servers.
+"""The web application: /process and /models as in UDPipe's REST service, the page at /, and /health for monitoring.
 
-A client can ask for so much at most: so many bytes and seconds for a request, so many requests and connections at a time. Each
-request is a line of the log, without what was sent in it.
+Limits hold for the bytes and seconds of a request, and for the number of requests and connections at a time. The log has a line
+for each request, without its content.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from parser.serving.service import Request, RequestError, Service, TooLateError
 
 LOG = logging.getLogger(__name__)
 
-# Bytes of a body beyond the limit that are read and let go: a client that is still sending does not see the answer.
+# Bytes beyond the limit of a body that are read and discarded, as a client that is still sending does not see the answer.
 _DISCARDED = 64_000_000
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Limits:
     Attributes:
         bytes: of the body of a request.
         seconds: from the beginning of a request to its answer.
-        requests: that are read or worked on at a time; further ones are refused.
+        requests: read or worked on at a time; further requests are refused.
     """
 
     bytes: int = 1_000_000
@@ -58,10 +58,10 @@ class Limits:
 
 
 def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
-    """One of uvicorn's protocols, which keep connections without a request, and their files, for ever; but it closes them.
+    """Return a class of uvicorn's protocol that closes idle connections, which uvicorn would keep for ever.
 
-    A connection that brings no whole head of a request within the limit of seconds, and a quarter more, is closed, and one
-    beyond the limit of connections at once.
+    A connection is closed if it sends no complete head of a request within 1.25 times the limit of seconds. A connection beyond
+    four times the limit of requests is closed at once.
     """
 
     class Closing(protocol):
@@ -69,7 +69,7 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
             super().connection_made(transport)
             self._idle_since = self.loop.time()
             self._watch = self.loop.call_later(limits.seconds / 4, self._close_idle)
-            if len(self.connections) > 4 * limits.requests:  # some await a request, or are to be told that there are too many
+            if len(self.connections) > 4 * limits.requests:  # more than the requests: some are idle, others will be refused
                 transport.abort()
 
         def connection_lost(self, error: Exception | None) -> None:
@@ -95,12 +95,12 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
 
 
 class Limited:
-    """An ASGI application within limits: what goes beyond is answered with a status of 4xx and a line of text.
+    """An ASGI application within limits; requests beyond them get a status of 4xx and a line of text.
 
     Args:
         app: the application; it gets the whole body at once.
         limits: the limits.
-        root_path: see app.create_app(); paths of requests may begin with it, or it may have been taken off.
+        root_path: see create_app(); paths of requests may have it at their beginning, or a proxy may have removed it.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, root_path: str = "") -> None:
@@ -110,7 +110,7 @@ class Limited:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request; anything else is left to the application."""
+        """Answers an HTTP request; all else is passed on to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -173,7 +173,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Batcher:
-    """Gathers jobs for a function that takes many of them, which runs in one thread. Nobody waits for a batch to fill up.
+    """Collects jobs into batches for a function that runs in one thread. A batch starts as soon as the thread is free.
 
     Args:
         work: answers jobs, in their order.
@@ -186,7 +186,7 @@ class Batcher:
         self._worker: asyncio.Task[None] | None = None
 
     async def answer(self, job: Request) -> Answer:
-        """The answer to a job; if the caller is cancelled, the job is dropped unless it is being worked on."""
+        """Return the answer to a job; if the caller is cancelled, the job is dropped unless it is already being worked on."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
         if self._worker is None:
@@ -194,7 +194,7 @@ class Batcher:
         return await future
 
     async def alone(self, work: Callable[[], T]) -> T:
-        """What a function returns that is called in the same thread."""
+        """Call a function in the same thread, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ class Batcher:
             while batch := self._next():
                 try:
                     answers = await self.alone(partial(self._work, [job for job, _ in batch]))
-                except Exception as error:  # whoever waits must hear of it; it is not their fault
+                except Exception as error:  # a fault of the parser, which every waiting caller is told
                     for _, future in batch:
                         if not future.done():
                             future.set_exception(RuntimeError(f"the parser failed: {error!r}"))
@@ -233,18 +233,18 @@ _METHODS = ["GET", "HEAD", "POST"]
 # Fields of a form; UDPipe's interface has seven.
 _FIELDS = 16
 
-# What the reader of forms would take for the name of one of Python's codecs, some of which take minutes.
+# The reader of forms would pass this to Python's codecs, some of which take minutes.
 _CHARSET = re.compile(r"charset([^;]*)", re.IGNORECASE)
 _UTF8 = ("=utf-8", '="utf-8"', "=utf8", '="utf8"')
 
 
 def create_app(service: Service, limits: Limits | None = None, root_path: str = "") -> CORSMiddleware:
-    """The application around a service, an ASGI application.
+    """Return an ASGI application around a service.
 
     Args:
         service: the model at work.
         limits: of requests.
-        root_path: where a web server in front has put the application, such as ``/parser``; "" for its root.
+        root_path: the path under which a proxy serves the application, such as ``/parser``; "" for the root.
     """
     limits = limits or Limits()
     batcher = Batcher(service.answers)
@@ -254,7 +254,7 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
         yield
         batcher.close()
 
-    # Their pages of documentation would be loaded from a network.
+    # FastAPI's documentation pages would load scripts from the network.
     app = FastAPI(title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
 
     async def answer_to(request: Request) -> str:
@@ -308,7 +308,7 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
         app.add_api_route(path, options, methods=["OPTIONS"])
     app.add_exception_handler(ValueError, refused)
     app.add_exception_handler(HTTPException, not_there)
-    # Pages of any origin may ask and read the answers, as with UDPipe's service: nothing is kept, and there are no users.
+    # Pages of any origin may send requests and read answers, as with UDPipe's service: nothing is kept, and there are no users.
     limited = Limited(app, limits, root_path)
     return CORSMiddleware(limited, allow_origins=["*"], allow_methods=[*_METHODS, "OPTIONS"], allow_headers=["*"])
 
@@ -322,10 +322,10 @@ def _json(content: dict[str, object]) -> Response:
 
 
 async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
-    """The parameters of a request, of its address and its body; a file that is sent along is read like any field.
+    """Return the parameters in the address and the body of a request; an uploaded file counts as a field.
 
     Raises:
-        RequestError: they cannot be read.
+        RequestError: the parameters cannot be read.
     """
     fields = _decoded(http.url.query)
     if http.method != "POST":

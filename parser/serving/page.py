@@ -1,8 +1,8 @@
-"""The page where a person types or pastes a sentence and sees what the parser makes of it. It can do without its script.
+"""The web page: it parses text that is typed or pasted, and draws the trees. It also works without its script.
 
-With the script, a head is corrected by dragging, and a relation by choosing another. Corrections are kept, and the rest is
-parsed again (decoding/given_arcs.py). The form's field ``heads`` has them, SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION
-with spaces between.
+With the script, users correct a head by dragging, and a relation by choosing another. Corrections are kept, and the rest is
+parsed again (decoding/given_arcs.py). The form's field ``heads`` holds them, separated by spaces: SENTENCE.WORD=HEAD or
+SENTENCE.WORD=HEAD:RELATION.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.service import Request, RequestError, Service, write_words
 
-# What is shown of a long document, and the longest sentence that is traced.
+# Sentences of a document that are shown, and words of the longest sentence whose steps are shown.
 SENTENCES, WORDS = 10, 80
 
-# Other arcs of a word that are shown, if they are at least so probable, and the probability below which they are folded away.
+# Other arcs shown for a word, their lowest probability, and the probability below which they are folded away.
 _OTHERS, _FEW, _FOLDED = 3, 0.0001, 0.01
 
-# Corrections: words are dragged to their heads, or above the drawing for the root; a click on a relation offers the others.
-# The trees shown are corrected, whatever has been typed since. Only corrected sentences are replaced, so that the page stays.
+# Corrections: a word is dragged to its head, or above the drawing to make it the root; a click on a relation lists all
+# relations. The trees shown are corrected, whatever has been typed since. Only corrected sentences are replaced, so that the
+# page stays.
 _CORRECTING = r"""
 const form = document.querySelector("form"), typed = form.elements.data, relations = document.getElementById("relations");
 const edited = () => typed.value !== typed.defaultValue;
@@ -160,7 +161,7 @@ _STYLE = (
 )
 _GIVEN = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})=([0-9]{1,6})(?::(\S+))?")
 
-# The answer may load nothing from anywhere and run no script but this one, whatever stands in it.
+# Whatever the answer contains, the browser loads nothing and runs no script but this one.
 _HASH = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
@@ -171,7 +172,7 @@ HEADERS = {
 
 
 def page_request(service: Service, fields: Mapping[str, str]) -> Request:
-    """What is to be done with what was typed: CoNLL-U if its lines are, text if there is a tokenizer, else words."""
+    """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a tokenizer, else words."""
     data = fields.get("data", "").replace("\r\n", "\n")
     is_conllu = any(line.count("\t") == 9 for line in data.split("\n"))
     return Request(
@@ -187,10 +188,10 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
 
 
 def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], ...]:
-    """What the field ``heads`` says; see Request.
+    """Return the heads in the field ``heads``; see Request.
 
     Raises:
-        RequestError: it says something else.
+        RequestError: the field cannot be read.
     """
     if "forget" in fields:
         return ()
@@ -204,7 +205,7 @@ def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], .
 
 
 def example(service: Service) -> dict[str, str]:
-    """The fields of a form with the example of the model, as it reads it: CoNLL-U with tags, or text, or words."""
+    """Return the fields of a form with the model's example, as the model reads it: CoNLL-U with tags, text or words."""
     own = service.example or ""
     if service.needs_tags:
         return {"data": own}
@@ -214,14 +215,14 @@ def example(service: Service) -> dict[str, str]:
 
 
 def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
-    """The page with the form, as it was filled in, and parts of HTML below it."""
+    """Return the page: the form as it was filled in, and parts of HTML below it."""
     how = (
         "some text" if service.tokenizer is not None else "one sentence per line, its words and punctuation separated by spaces"
     )
     note = f"Type {how}, or paste CoNLL-U."
     checkbox = ""
     if service.needs_tags:
-        note += " This parser reads tags, so give it CoNLL-U with the tags that it learned from."
+        note += " This parser reads tags: paste CoNLL-U with tags like those of its treebank."
         checked = " checked" if "allow_missing_columns" in fields else ""
         checkbox = (
             f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags anyway, '
@@ -250,7 +251,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 
 
 def warm_up(service: Service) -> None:
-    """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
+    """Compiles the kernels that a first answer needs, or loads them if they are compiled."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
     corrected = replace(request, heads=((1, 1, 0, EMPTY),)) if service.keeps_heads else request
     answer, _ = service.answers([request, corrected])
@@ -259,14 +260,14 @@ def warm_up(service: Service) -> None:
 
 
 def error_part(error: Exception) -> str:
-    """An error as a part of the page."""
+    """Return an error as a part of the page."""
     return f'<p class="wrong" role="alert">{text(str(error))}</p>'
 
 
 def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, int, str]] = ()) -> list[str]:
-    """The trees of a parsed document, with the candidates of the words and the steps of the computations.
+    """Return the trees of a parsed document, with the candidate arcs of each word and the steps of the computations.
 
-    ``heads``: those that were given; see Request.
+    ``heads``: the given heads; see Request.
     """
     sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
     if not sentences:
@@ -276,7 +277,7 @@ def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, 
     for sentence in sentences[:SENTENCES]:
         parts.append(_sentence(service, sentence, f"Sentence {sentence.number}", sentence.number in given))
     if len(sentences) > SENTENCES:
-        parts.append(f'<p class="note">Of {len(sentences):,} sentences, the first {SENTENCES} are shown.</p>')
+        parts.append(f'<p class="note">The first {SENTENCES} of {len(sentences):,} sentences are shown.</p>')
     return parts
 
 
@@ -294,12 +295,12 @@ def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bo
     note = ['<p class="note">Corrected sentences have no step-by-step view.</p>']
     computation = note if has_given else _computation(service, sentence, tree)
     parts = [f"<h2>{text(title)}</h2>", shown, copying, *computation]
-    of_words = " ".join(map(str, heads))
-    return "\n".join([f'<div class="sentence" data-number="{sentence.number}" data-heads="{of_words}">', *parts, "</div>"])
+    listed = " ".join(map(str, heads))
+    return "\n".join([f'<div class="sentence" data-number="{sentence.number}" data-heads="{listed}">', *parts, "</div>"])
 
 
 def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
-    """The candidates of the words, and the steps; or why there are none."""
+    """Return the candidate arcs of each word, and the steps; or a note that says why there are none."""
     model = service.model
     if not isinstance(model, Model):
         return ['<p class="note">A linear model has no probabilities to show.</p>']
@@ -310,8 +311,8 @@ def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> li
     parts = []
     if trace.heads != tree.heads:
         parts.append(
-            '<p class="note">The parser is not greedy. What follows are the steps of a greedy one, which finds another '
-            "tree.</p>"
+            '<p class="note">This parser searches with a beam. The steps below are those of a greedy parser, which finds '
+            "another tree.</p>"
         )
     steps = steps_as_html(trace, drawn(trace, tree.forms, tree.tags, None))
     return [
@@ -334,11 +335,11 @@ def _candidates(trace: Trace, forms: Sequence[str]) -> str:
             folded.append((*word, _listed(forms, unlikely)))
     head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
     first = (
-        "Probability: that head and relation are right, calibrated on the dev part."
+        "Probability: of head and relation being right, calibrated on the dev part."
         if calibrated
-        else "Probability: of the step that made the arc, among the transitions allowed there; this model's are not calibrated."
+        else "Probability: of the step that made the arc, among the transitions allowed there (this model is not calibrated)."
     )
-    others_note = "Those of other arcs are of the steps that could have made them, not calibrated: they do not add up to 1."
+    others_note = "For other arcs: of the steps that could have made them, not calibrated; they do not add up to 1."
     shown = f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
     if folded:
         shown += f"\n<details><summary>Other arcs below 1%</summary>\n{table([*head[:2], head[-1]], folded)}\n</details>"
@@ -354,5 +355,5 @@ def _node(forms: Sequence[str], candidate: Candidate) -> str:
 
 
 def _as_typed(data: str) -> str:
-    """Text as it was typed, line ends and tabs included."""
+    """Return text for HTML with its line ends and tabs."""
     return "\n".join("\t".join(map(text, line.split("\t"))) for line in data.replace("\r\n", "\n").split("\n"))

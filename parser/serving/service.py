@@ -1,10 +1,10 @@
-"""A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products.
+"""A model at work on requests. It parses the sentences of many requests together, in larger matrix products.
 
-What a request to /process asks for is said in the terms of UDPipe's REST interface, whose parameters are those of
-https://lindat.mff.cuni.cz/services/udpipe/api-reference.php. ``tokenizer``, ``tagger`` and ``parser`` ask for a step by being
-there; what is not asked for is not done.
-Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its words separated by spaces;
-``vertical`` has one word per line and blank lines between sentences. Spaces within words are no-break spaces there.
+A request to /process has the parameters of UDPipe's REST interface
+(https://lindat.mff.cuni.cz/services/udpipe/api-reference.php). A step is done if its parameter is there: ``tokenizer``,
+``tagger``, ``parser``. Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its
+words separated by spaces; ``vertical`` has one word per line and blank lines between sentences. Both write spaces within words
+as no-break spaces.
 """
 
 from __future__ import annotations
@@ -33,35 +33,36 @@ from parser.text.tokens import words_at_spaces
 PRESEGMENTED, RANGES = "presegmented", "ranges"
 FORMATS = ("conllu", "horizontal", "vertical")
 
-# Words of a sentence. UDPipe's service takes 1000; no sentence of a treebank is near it, but text without full stops is.
+# Most words of a sentence. UDPipe's service takes 1000. Treebanks have no sentence of this length, but text without full stops
+# may.
 LONGEST = 2000
 
-# Words that are parsed together; between two such shares it is looked whether anybody still waits.
+# Words that are parsed together; deadlines are checked between two such shares.
 _SHARE = 4000
 
 
 class RequestError(ValueError):
-    """A request cannot be answered; the message is for whoever sent it."""
+    """A request cannot be answered; its sender is sent the message."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done with a document.
+    """A document, and what to do with it.
 
     Attributes:
         data: the document.
-        model: the name of the model that is asked for; None for any.
+        model: the name of the model; None for any.
         tokenizer: whether the document is text, to be split into sentences and words.
-        presegmented: each line of the text is a sentence.
-        ranges: say of each token of the text where it stands there.
+        presegmented: whether each line of the text is a sentence.
+        ranges: whether to write the place of each token in the text.
         tagger: whether to write the tags that the model predicts.
         parser: whether to write trees.
         input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
-        allow_missing_columns: parse even if the document lacks tags that the model reads. No parameter says so, only the page.
-        way_to_allow: what errors call the way to ask for that.
-        heads: (sentence, word, head, relation), the arcs that are given, all counted from 1, 0 the root; the relation is ``_``
-            where only the head is given. Only the page says so.
-        deadline: the time (of time.monotonic) at which nobody waits for the answer any more.
+        allow_missing_columns: parse even if the document lacks tags that the model reads. Only the page sets it.
+        way_to_allow: how errors describe the way to set it.
+        heads: (sentence, word, head, relation) of each given arc, counted from 1, with head 0 for the root; the relation is
+            ``_`` if only the head is given. Only the page sets it.
+        deadline: the time (of time.monotonic) after which nobody waits for the answer.
     """
 
     data: str
@@ -80,10 +81,10 @@ class Request:
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Request:
-        """The request that parameters make; those that UDPipe does not have are ignored, as UDPipe does.
+        """Return the request of these parameters; unknown parameters are ignored, as by UDPipe.
 
         Raises:
-            RequestError: ``data`` is missing, or a parameter has a value that is not known.
+            RequestError: ``data`` is missing, or a parameter has an unknown value.
         """
         if "data" not in fields:
             raise RequestError("data is missing; give the text, or the sentences, as the parameter data")
@@ -95,7 +96,7 @@ class Request:
             if given := fields.get(step, ""):
                 raise RequestError(f"{step}={_shown(given)} is not known; leave it empty")
         formats = {name: fields.get(name, FORMATS[0]) for name in ("input", "output")}
-        if formats["output"] == "conllu=v2":  # what UDPipe calls the version of CoNLL-U
+        if formats["output"] == "conllu=v2":  # UDPipe's name for the version of CoNLL-U
             formats["output"] = "conllu"
         for name, given in formats.items():
             if given not in FORMATS:
@@ -125,17 +126,17 @@ class TooLateError(ValueError):
 
 
 class Service:
-    """A model that answers requests. To be used by one thread at a time.
+    """A model that answers requests. Use it in one thread at a time.
 
     Args:
         model: the model.
-        name: what requests call it.
-        options: how to parse; tags are written where a request asks for them.
+        name: its name in requests.
+        options: how to parse; tags are written if a request asks for them.
         tokenizer: for text, if there is one.
         example: CoNLL-U of a sentence to try the model with, if there is one.
 
     Raises:
-        ValueError: the model cannot do it, see Predictor.
+        ValueError: the model does not support an option; see Predictor.
     """
 
     def __init__(
@@ -163,13 +164,13 @@ class Service:
 
     @property
     def steps(self) -> list[str]:
-        """What the model can do, as /models says it."""
+        """The steps that the model can do, as /models lists them."""
         able = {"tokenizer": self.tokenizer is not None, "tagger": self._tags, "parser": True}
         return [step for step, there in able.items() if there]
 
     @property
     def keeps_heads(self) -> bool:
-        """Whether heads can be given, with this model and this beam."""
+        """Whether this model can keep given heads, with this beam."""
         return self._keeping_parser is not None
 
     @cached_property
@@ -183,7 +184,7 @@ class Service:
 
     @property
     def relations(self) -> list[str]:
-        """The relations that a word may be given, sorted; without the relation of the root where only the root may have it."""
+        """The relations that a word may be given, sorted; without the relation of the root if only the root may have it."""
         symbols, root = self.model.relations.symbols, self.model.system.root_relation
         return sorted(symbol for number, symbol in enumerate(symbols) if number != root)
 
@@ -193,7 +194,7 @@ class Service:
         return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
 
     def answers(self, requests: Sequence[Request]) -> list[str | ValueError]:
-        """The result of each request, or why there is none."""
+        """Return the result of each request, or the error that says why there is none."""
         found: list[str | ValueError | None] = [None] * len(requests)
         documents: list[list[RawSentence]] = [[] for _ in requests]
         alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
@@ -220,11 +221,11 @@ class Service:
         return [_written(result, request.output) for result, request in zip(results, requests, strict=True)]
 
     def read(self, request: Request) -> list[RawSentence]:
-        """The sentences of a request.
+        """Return the sentences of a request.
 
         Raises:
-            TooLateError: the deadline passes before they are all found.
-            RequestError: the model is not there, or cannot do what is asked, or a sentence is too long.
+            TooLateError: the deadline passes before all sentences are found.
+            RequestError: there is no such model, it cannot do a step, or a sentence is too long.
             ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
         """
         if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
@@ -244,12 +245,12 @@ class Service:
         return sentences
 
     def _with_given_heads(self, sentences: list[RawSentence], request: Request) -> str:
-        """The sentences with trees and tags; what the document says of heads does not count.
+        """Return the sentences with trees and tags; heads in the document are ignored.
 
         Raises:
             TooLateError: the deadline passes.
             RequestError: the model cannot keep heads, or there is no such word or relation.
-            ConlluError: they are no part of a tree, or cannot be made together.
+            ConlluError: the heads are not part of a tree, or the transition system cannot make all of them.
         """
         if self._keeping_parser is None:
             raise RequestError(f"{self.name} cannot keep given heads; leave them out")
@@ -259,11 +260,11 @@ class Service:
                 columns[HEAD] = EMPTY
         for number, word, head, relation in request.heads:
             if number not in numbered or not 1 <= word <= len(numbered[number]):
-                raise RequestError(f"the head of word {word} of sentence {number} is given, and there is no such word")
+                raise RequestError(f"a head is given for word {word} of sentence {number}, but there is no such word")
             can_choose = head > 0 or self.model.system.root_relation is None
             if relation not in (EMPTY, *(self.relations if can_choose else ())):
                 place = f"word {word} of sentence {number}, with head {head},"
-                raise RequestError(f"{place} cannot have the relation {_shown(relation)}; choose another one")
+                raise RequestError(f"{place} cannot have the relation {_shown(relation)}; choose another relation")
             numbered[number].columns[word - 1][HEAD] = str(head)
             numbered[number].columns[word - 1][DEPREL] = relation
         for sentence in sentences:
@@ -311,20 +312,20 @@ class Service:
 
 
 def _written(result: str | ValueError, layout: str) -> str | ValueError:
-    """A result in another layout than CoNLL-U, if one is asked for."""
+    """Return the result in the layout asked for."""
     if isinstance(result, ValueError) or layout == "conllu":
         return result
     return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
 
 
 def _refuse_late(deadline: float) -> None:
-    """Raises TooLateError where the deadline has passed."""
+    """Raises TooLateError if the deadline has passed."""
     if deadline < time.monotonic():
         raise TooLateError
 
 
 def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:
-    """Places of sentences, number of document and place in it, cut into shares."""
+    """Yields the places of sentences (number of the document, place in it) in shares."""
     share: list[tuple[int, int]] = []
     words = 0
     for number, place in places:
@@ -341,7 +342,7 @@ _NO_BREAK = "\u00a0"
 
 
 def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
-    """CoNLL-U of sentences of forms, numbered; those without words are left out."""
+    """Return numbered sentences of forms as CoNLL-U; sentences without words are left out."""
     lines: list[str] = []
     for number, words in enumerate(filter(None, sentences), 1):
         lines += [f"# sent_id = {number}", f"# text = {' '.join(words)}"]
@@ -351,10 +352,10 @@ def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
 
 
 def read_words(data: str, layout: str) -> list[list[str]]:
-    """The sentences of a document in ``horizontal`` or ``vertical`` layout.
+    """Return the sentences of a document in ``horizontal`` or ``vertical`` layout.
 
-    A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line. A no-break space is
-    a space within a word.
+    Words are separated by spaces and tabs; in vertical layout, a word ends at the first tab of its line. A no-break space is a
+    space within a word.
     """
     lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if layout == "horizontal":
@@ -370,7 +371,7 @@ def read_words(data: str, layout: str) -> list[list[str]]:
 
 
 def write_words(sentences: Iterable[RawSentence], layout: str) -> str:
-    """The forms of sentences in ``horizontal`` or ``vertical`` layout."""
+    """Return the forms of sentences in ``horizontal`` or ``vertical`` layout."""
     words = [[form.replace(" ", _NO_BREAK) for form in sentence.column(FORM)] for sentence in sentences if len(sentence)]
     if layout == "horizontal":
         return "".join(f"{' '.join(forms)}\n" for forms in words)

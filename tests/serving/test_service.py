@@ -262,11 +262,11 @@ def test_relations_of_the_document_are_not_given():
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ("1.1=2:zz", "word 1 of sentence 1, with head 2, cannot have the relation zz; choose another one"),
-        ("1.1=2:root", "word 1 of sentence 1, with head 2, cannot have the relation root; choose another one"),
-        ("1.1=0:dep", "word 1 of sentence 1, with head 0, cannot have the relation dep; choose another one"),
-        ("1.5=1", "the head of word 5 of sentence 1 is given, and there is no such word"),
-        ("3.1=1", "the head of word 1 of sentence 3 is given, and there is no such word"),
+        ("1.1=2:zz", "word 1 of sentence 1, with head 2, cannot have the relation zz; choose another relation"),
+        ("1.1=2:root", "word 1 of sentence 1, with head 2, cannot have the relation root; choose another relation"),
+        ("1.1=0:dep", "word 1 of sentence 1, with head 0, cannot have the relation dep; choose another relation"),
+        ("1.5=1", "a head is given for word 5 of sentence 1, but there is no such word"),
+        ("3.1=1", "a head is given for word 1 of sentence 3, but there is no such word"),
         ("1.1=9", r"the head 9 is outside 0\.\.4"),
         ("1.1=2 1.2=1", "a cycle"),
         ("1.1=0 1.2=0", "several roots"),
@@ -320,9 +320,9 @@ def test_the_root_path(given, path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--root-path", "https://example.org/a"], "https://example.org/a is not the path of an address; give it alone"),
-        (["--uds", "a", "--port", "8002"], "--uds takes neither --host nor --port; leave them out"),
-        (["--unix-socket", "a", "--host", "::1"], "--uds takes neither --host nor --port; leave them out"),
+        (["--root-path", "https://example.org/a"], "https://example.org/a is not the path of an address; give only the path"),
+        (["--uds", "a", "--port", "8002"], "--uds excludes --host and --port; leave them out"),
+        (["--unix-socket", "a", "--host", "::1"], "--uds excludes --host and --port; leave them out"),
     ],
 )
 def test_arguments_that_cannot_be(arguments, told, capsys):
