@@ -1,18 +1,16 @@
-"""Pictures of dependency trees, one drawn against another where there are two: for the terminal and as SVG (html.py: pages).
+"""Drawings of dependency trees, also of a tree compared with a gold tree: text for terminals, and SVG (html.py: pages).
 
-What is drawn are words and arcs, read from files or given. A terminal has a line for each word, the arcs to the left of the
-words, so that 40 words are 40 lines:
+A terminal shows a line for each word, with the arcs to the left of the words, so that 40 words are 40 lines:
 
     ┌─> 1 det    DET   A
     └── 2 root   NOUN  hearing
 
-The words stand at the ends of the lines, where those of right-to-left scripts change the place of nothing else. In SVG the
-words are in a row, arcs above them, missed gold arcs below; scripts from right to left run from right to left.
+Words stand at the ends of lines, where words of right-to-left scripts move nothing else. In SVG the words are in a row, from
+right to left for such scripts, with arcs above them and missed gold arcs below.
 
-Libraries that draw such trees were looked at first. displaCy (of spaCy) sets every word 175 pixels from the next, so that 40
-words are 7,000 pixels wide and long words run into each other; deplacy and udapi draw in the terminal. None of them draws two
-trees of the same words as one picture, which is what shows a parser's errors; so this package is small code of our own without
-dependencies.
+This package has no dependencies, because no library draws two trees of the same words in one picture, which shows a parser's
+errors. displaCy (of spaCy) also sets words 175 pixels apart, so that 40 words are 7,000 pixels wide and long words overlap;
+deplacy and udapi draw in the terminal.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ _RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class DrawnArc:
-    """An arc of a tree, and what is said of it.
+    """An arc of a tree, and how it compares with the gold tree.
 
     Attributes:
         head: the head, 0 = the artificial root.
         child: the child, from 1.
         deprel: the relation.
-        kind: ``right``; ``wrong``, where the gold tree has another arc or relation; ``missed``, a gold arc that is not there.
+        kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``: a gold arc that the tree lacks.
     """
 
     head: int
@@ -63,9 +61,9 @@ class DrawnTree:
 
     Attributes:
         forms, tags: the words and their parts of speech.
-        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD, also in the gold tree, where nobody has said.
+        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD if the head is not known, also in the gold tree.
         deprels: the relations.
-        gold_heads, gold_deprels: the gold tree that the other one is drawn against; None: there is one tree.
+        gold_heads, gold_deprels: the gold tree that the tree is compared with; None: there is none.
     """
 
     forms: Sequence[str]
@@ -79,7 +77,7 @@ class DrawnTree:
         return len(self.forms)
 
     def arcs(self) -> list[DrawnArc]:
-        """The arcs of the tree, by child."""
+        """Return the arcs of the tree, by child."""
         return [
             DrawnArc(head, child, deprel, "right" if self.is_right(child) else "wrong")
             for child, (head, deprel) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
@@ -87,14 +85,14 @@ class DrawnTree:
         ]
 
     def missed(self) -> list[DrawnArc]:
-        """The gold arcs that the tree does not have, by child; one that differs only in its relation is among them."""
+        """Return the gold arcs that the tree lacks, by child; also those that the tree has with another relation."""
         if self.gold_heads is None or self.gold_deprels is None:
             return []
         gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)
         return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
 
     def is_right(self, child: int) -> bool:
-        """Whether the word (from 1) has the head and the relation of the gold tree, as far as these are known."""
+        """Return whether the word (from 1) has the head and the relation of the gold tree, if these are known."""
         if self.gold_heads is None or self.gold_deprels is None:
             return True
         i = child - 1
@@ -103,13 +101,13 @@ class DrawnTree:
 
     @property
     def right_to_left(self) -> bool:
-        """Whether most of the letters are of a script that is written from right to left."""
+        """Whether most letters are of a script that is written from right to left."""
         directions = [bidirectional(letter) for form in self.forms for letter in form]
         return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)
 
 
 def levels(arcs: Sequence[DrawnArc]) -> list[int]:
-    """The height of each arc, from 1: above those that lie under it or cross it, as low as that allows. O(n^2)."""
+    """Return the height of each arc, from 1: as low as possible, but above arcs under it or across it. O(n^2)."""
     found: dict[int, int] = {}
     for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):
         low, high = arcs[i].span
@@ -119,14 +117,14 @@ def levels(arcs: Sequence[DrawnArc]) -> list[int]:
 
 
 def display_width(text: str) -> int:
-    """The columns that a terminal gives the text: two to a wide character, none to a combining one."""
+    """Return the columns that text takes in a terminal: two for a wide character, none for a combining one."""
     return sum(0 if combining(c) or c == "\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def printable(text: str) -> str:
-    """The text with a replacement character for each that no terminal or XML can show: controls, lone surrogates.
+    """Return text with a replacement character for control characters and lone surrogates, which terminals and XML cannot show.
 
-    Spaces of any kind are plain ones.
+    Spaces of all kinds become plain spaces.
     """
     return "".join(_shown(c) for c in text)
 
@@ -147,12 +145,12 @@ class NamedTree:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title of its drawing."""
         return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id else "")
 
 
 def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[NamedTree]:
-    """The trees of a file, each drawn against that of the same sentence of a gold file, if there is one.
+    """Yield the trees of a file, each with the tree of the same sentence of a gold file, if there is one.
 
     Raises:
         ConlluError: a file is not CoNLL-U, HEAD is not a tree, or the files have other words.
@@ -160,7 +158,7 @@ def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[Nam
     for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
         if gold is not None and (ours is None or golden is None or ours.column(FORM) != golden.column(FORM)):
             place = (ours or golden).place()
-            raise ConlluError(f"{place}: {path} and {gold} differ in their words here; give two files of the same sentences")
+            raise ConlluError(f"{place}: {path} and {gold} have different words here; give two files of the same sentences")
         against = () if golden is None else _heads_and_deprels(golden)
         tree = DrawnTree(ours.column(FORM), ours.column(UPOS), *_heads_and_deprels(ours), *against)
         yield NamedTree(ours.number, sent_id(ours.lines), tree)
@@ -175,11 +173,11 @@ def _heads_and_deprels(sentence: RawSentence) -> tuple[list[int], list[str]]:
 
 
 def as_text(tree: DrawnTree, color: bool = False) -> str:
-    """The tree as lines of text; a word whose arc is wrong says so, and what would be right.
+    """Return the tree as lines of text; the line of a word with a wrong arc ends with the gold arc.
 
     Args:
         tree: the tree.
-        color: whether to print such words in red, by ANSI escape codes.
+        color: whether such lines are red, by ANSI escape codes.
     """
     words = [""] + [printable(form) for form in tree.forms]
     number_width = len(str(len(tree)))
@@ -201,7 +199,7 @@ def as_text(tree: DrawnTree, color: bool = False) -> str:
 
 
 def _drawn(arcs: Sequence[DrawnArc], n: int) -> list[str]:
-    """For each of n words, the part of its line that the arcs take; the outermost arcs on the left."""
+    """Return the arcs' part of the line of each of n words; the outermost arcs are on the left."""
     heights = levels(arcs)
     columns = max(heights, default=0)
     width = 2 * columns + 1  # an arc of height h has its vertical line in cell 2 (columns - h), its arrow ends in the last cell
@@ -237,9 +235,9 @@ _HEAD_COLOR = "#111"
 
 
 def as_svg(tree: DrawnTree) -> str:
-    """The tree as an SVG element; it needs no font but a common one, and nothing from anywhere else.
+    """Return the tree as an SVG element, which needs only a common font and loads nothing.
 
-    Arcs of the tree are grey, and red where the gold tree has another; the gold ones that it lacks are blue, below the words.
+    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words.
     """
     above, below = tree.arcs(), tree.missed()
     centers, width = _centers(tree, above + below)
@@ -247,23 +245,23 @@ def as_svg(tree: DrawnTree) -> str:
     base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
     bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
     parts = [_svg(width, bottom)]
-    # Else brackets would open to the wrong side, and a point at the end of a word would stand before it.
+    # Without it, brackets would open to the wrong side, and a full stop at the end of a word would stand before it.
     direction = ' direction="rtl"' if tree.right_to_left else ""
     for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
         color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
         parts.append(_text(centers[i], base + 17, form, 15, color, direction))
         parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
     ends = _ends(above + below, centers)
-    for arcs, of_arcs, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
-        edge = start + side * _HEIGHT * (max(of_arcs, default=0) + 0.9)
-        # The highest first: the lines that cross a relation are those of higher arcs, and its white edge has to cover them.
-        down = sorted(zip(arcs, of_arcs, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
+    for arcs, arc_heights, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
+        edge = start + side * _HEIGHT * (max(arc_heights, default=0) + 0.9)
+        # The highest arcs first: only lines of higher arcs cross a relation, whose white edge then covers them.
+        down = sorted(zip(arcs, arc_heights, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
         parts += [_arc(arc, height, ends, start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
 
 
 def _svg(width: float, height: float) -> str:
-    """The beginning of an SVG element."""
+    """Return the beginning of an SVG element."""
     w, h = f"{width:.0f}", f"{height:.0f}"
     fonts = "DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif"
     start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
@@ -271,7 +269,7 @@ def _svg(width: float, height: float) -> str:
 
 
 def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
-    """Where the middle of each word is, from 1; and the width. Words stand apart as far as relations between them need."""
+    """Return the middle of each word, from 1, and the width; neighbours leave room for a relation between them."""
     widths = [
         max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
         for form, tag in zip(tree.forms, tree.tags, strict=True)
@@ -292,7 +290,7 @@ def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], fl
 
 
 def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:
-    """By arc and end (a word), where it meets the word: arcs that go the same way stand beside each other, long ones inside."""
+    """Return where an arc meets a word, by arc and word: arcs to the same side stand next to one another, long ones inside."""
     found = {}
     for kinds in (("right", "wrong"), ("missed",)):
         for word in range(1, len(centers)):
@@ -300,7 +298,7 @@ def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[Draw
             direction = {arc: centers[arc.head + arc.child - word] - centers[word] if arc.head else 0.0 for arc in here}
             to_left = sorted((a for a in here if direction[a] < 0), key=lambda a: -direction[a])
             to_right = sorted((a for a in here if direction[a] > 0), key=lambda a: -direction[a])
-            # From left to right: those to the left, the nearest first; then those to the right, the furthest first.
+            # From left to right: arcs to the left, the nearest first; then arcs to the right, the furthest first.
             order = [*to_left, *(a for a in here if not a.head), *to_right]
             for place, arc in enumerate(order):
                 found[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
@@ -308,8 +306,10 @@ def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[Draw
 
 
 def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], base: float, edge: float, side: int) -> str:
-    """An arc with its relation, a group that names the child; ``side`` is -1 above the words and 1 below them. That from the
-    root is a line from the edge."""
+    """Return an arc with its relation, as a group that names the child; the arc of the root is a line from the edge.
+
+    ``side``: -1 above the words, 1 below them.
+    """
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
     end = ends[arc, arc.child]

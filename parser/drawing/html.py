@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing from anywhere else: style and pictures are in the file."""
+"""Pages of HTML in one file, which holds style and pictures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ th { text-align: left; } td.number { text-align: right; white-space: nowrap; fon
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 
-# What a page may run. It shows the steps of a computation one at a time, with the arcs that have been made by then, and copies.
-# Without it all steps are there, below the whole tree.
+# The script of a page shows the steps of a computation one at a time, with the arcs made so far, and serves the copy buttons.
+# Without it, the page shows all steps below the whole tree.
 SCRIPT = """
 for (const box of document.querySelectorAll(".steps")) {
   const steps = [...box.querySelectorAll("section")], [back, on] = box.querySelectorAll("button");
@@ -56,7 +56,7 @@ LEGEND = (
 
 
 def page(title: str, parts: Iterable[str], script: str = "") -> str:
-    """A page of parts that are HTML already; the title is text. The script, if there is one, runs at the end."""
+    """Return a page of parts in HTML; the title is plain text. A script runs at the end."""
     body = "\n".join([*parts, *([f"<script>{script}</script>"] if script else [])])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
@@ -65,7 +65,7 @@ def page(title: str, parts: Iterable[str], script: str = "") -> str:
 
 
 def drawing(tree: DrawnTree, title: str = "") -> str:
-    """A tree with a title; a wide one scrolls by itself."""
+    """Return a tree with a title; a wide tree has its own scroll bar."""
     direction = ' dir="rtl"' if tree.right_to_left else ""
     heading = f"<h3>{text(title)}</h3>\n" if title else ""
     return f'{heading}<div class="tree"{direction}>{as_svg(tree)}</div>'
@@ -73,7 +73,7 @@ def drawing(tree: DrawnTree, title: str = "") -> str:
 
 @dataclass(frozen=True)
 class Percentage:
-    """A percentage, which a table shows as a bar, too."""
+    """A percentage, which a table shows as a number and a bar."""
 
     value: float
 
@@ -83,7 +83,7 @@ _OTHERS = "(others)"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
-    """A table of texts and numbers, or a note where it has no rows; numbers that are not whole have two decimals."""
+    """Return a table of texts and numbers, or a note if it has no rows; numbers of type float have two decimals."""
     titles = "".join(f"<th>{text(cell)}</th>" for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     if not body:
@@ -92,13 +92,13 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
 
 
 def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
-    """A confusion matrix of the most frequent gold relations; what else there is of relations is one row and column.
+    """Return a confusion matrix of the most frequent gold relations; all other relations share one row and column.
 
-    A row for each gold relation: the share of its words that got each relation, as darkness.
+    The darkness of a cell is the share of the words of the gold relation (row) that got the relation of the column.
 
     Args:
-        counts: by gold relation and relation of the system, how many words.
-        most: how many relations have a row of their own.
+        counts: words by gold relation and relation of the system.
+        most: the number of relations that have their own row.
     """
     frequency: Counter[str] = Counter()
     for (gold, _), n in counts.items():
@@ -121,13 +121,13 @@ def _shade(counts: Counter[tuple[str, str]], gold: str, system: str, names: Iter
     if not n:
         return "<td></td>"
     color = "192 57 43" if gold != system else "136 136 136" if gold == _OTHERS else "36 113 163"
-    dark = n / total if gold == system else min(1.0, 4 * n / total)  # a tenth of a row that is wrong is to be seen
+    dark = n / total if gold == system else min(1.0, 4 * n / total)  # makes a tenth of a row visible if it is wrong
     ink = "#fff" if dark > 0.5 else "#222"
     return f'<td class="number" style="background: rgb({color} / {dark:.0%}); color: {ink}">{n:,}</td>'
 
 
 def text(plain: str) -> str:
-    """Plain text as HTML."""
+    """Return plain text as HTML."""
     return escape(printable(plain))
 
 
@@ -136,7 +136,7 @@ def _cell(value: Cell) -> str:
         return f"<td>{text(value)}</td>"
     if isinstance(value, Percentage):
         width, shown = value.value / 20, f"{value.value:.2f}"
-        # Numbers end at the right of the cell, and the margin lets all bars begin at its left.
+        # Numbers are aligned to the right of the cell; the margin aligns the bars to its left.
         margin = f"margin-right: calc({5 - width:.2f}em + {len('100.00') - len(shown)}ch)"
         return f'<td class="number"><span class="bar" style="width: {width:.2f}em; {margin}"></span> {shown}</td>'
     return f'<td class="number">{value:,}</td>' if isinstance(value, int) else f'<td class="number">{value:.2f}</td>'

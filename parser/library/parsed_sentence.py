@@ -1,4 +1,4 @@
-"""What a Parser reads and makes: sentences of forms, of tuples with tags, or of the library ``conllu``, and trees."""
+"""The input and output of a Parser: sentences of forms, of tuples with tags, or of the library ``conllu``; and trees."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from parser.drawing.html import drawing
 from parser.text.tokens import Token, conllu_lines, text_of
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
-"""A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
+"""A form; a tuple (form, upos, xpos, feats), of which only the form is required; or a token of the library ``conllu``."""
 
 
 class InputError(ValueError):
-    """What was given to a Parser is not a sentence or not text; the message names the word or character, counted from 1."""
+    """The input of a Parser is not a sentence, or not text; the message names the word or character, counted from 1."""
 
 
 @dataclass
 class WordColumns:
-    """The columns of a sentence, as parser.data.attributes.AttributeColumns has them."""
+    """The columns of a sentence; they are AttributeColumns of parser.data.attributes."""
 
     forms: list[str]
     lemmas: list[str]
@@ -34,33 +34,33 @@ class WordColumns:
     text: str = ""
 
     def tags(self) -> dict[str, list[str]]:
-        """By name of what a model may predict, the values."""
+        """Return the values of each column that a model may predict, by name."""
         return {name: self.lemmas if name == "lemma" else getattr(self, name) for name in PREDICTED}
 
 
 def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
-    """The columns of a sentence; ``number`` is the sentence's, for errors."""
+    """Return the columns of a sentence; ``number``: of the sentence, for errors."""
     columns = WordColumns([], [], [], [], [])
     if isinstance(sentence, str):
-        raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
+        raise InputError(f"sentence {number} is a str; give a list of its words, or parse the text with parse_text()")
     if isinstance(sentence, tuple) and sentence and isinstance(sentence[0], str):
         raise InputError(
-            f"sentence {number} is the tuple {shortened(repr(sentence))}, which is a word and its tags; give a list of "
-            "sentences, each a list of words: [[(form, upos), ...], ...]"
+            f"sentence {number} is the tuple {shortened(repr(sentence))}, a word with its tags; give a list of sentences, each "
+            "a list of words: [[(form, upos), ...], ...]"
         )
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {named(sentence)}; give a list of its words")
     pieces = []
     last = 0  # word of a multiword token
     for place, word in enumerate(sentence, 1):
-        lemma, number_of_word = None, place
+        lemma, identifier = None, place
         if isinstance(word, Mapping):
-            number_of_word = word.get("id", place)
-            match number_of_word, word.get("form"):
+            identifier = word.get("id", place)
+            match identifier, word.get("form"):
                 case (_, "-", int(last)), str(form):  # a multiword token
                     pieces.append(_with_space(form, word))
-            if not isinstance(number_of_word, int):
-                continue  # that, or an empty node
+            if not isinstance(identifier, int):
+                continue  # a multiword token or an empty node
             lemma = word.get("lemma")
             values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
         else:
@@ -68,7 +68,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
-        if number_of_word > last:
+        if identifier > last:
             pieces.append(_with_space(values[0], word))
         others = (lemma, *values[1:], None, None, None)
         for (name, column), value in zip(columns.tags().items(), others, strict=False):
@@ -80,7 +80,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
 
 
 def _with_space(form: str, token: Word) -> str:
-    """A form with a space after it, unless a token of ``conllu`` says that there is none."""
+    """Return a form with a space after it, except for a token of ``conllu`` with SpaceAfter=No."""
     misc = token.get("misc") if isinstance(token, Mapping) else None
     return form if isinstance(misc, Mapping) and misc.get("SpaceAfter") == "No" else f"{form} "
 
@@ -91,14 +91,15 @@ def read_arcs(
     deprels: Iterable[Iterable[str | None]] | None,
     single_root: bool,
 ) -> tuple[list[list[int]], list[list[str]] | None]:
-    """The arcs given for sentences: heads, UNKNOWN_HEAD for none, and relations, ``_`` for none.
+    """Return the arcs given for sentences: heads, UNKNOWN_HEAD for none, and relations, ``_`` for none.
 
     Raises:
-        InputError: not one for each word, or of another type, or the heads are no part of a tree.
+        InputError: a word has no value, a value has the wrong type, or the heads are not part of a tree.
     """
     if heads is None:
-        raise InputError("deprels= are the relations of given arcs; give heads=, too")
-    read = [[UNKNOWN_HEAD if head is None else _as_int(head) for head in own] for own in _of_words("heads", heads, sentences)]
+        raise InputError("deprels= gives the relations of given heads; add heads=")
+    values = _word_values("heads", heads, sentences)
+    read = [[UNKNOWN_HEAD if head is None else _as_int(head) for head in own] for own in values]
     for number, own in enumerate(read, 1):
         wrong = [head for head in own if type(head) is not int or not UNKNOWN_HEAD <= head <= len(own)]
         if wrong:
@@ -107,40 +108,40 @@ def read_arcs(
             raise InputError(f"sentence {number}, word {fault.row + 1}: {fault}")
     if deprels is None:
         return read, None
-    labels = _of_words("deprels", deprels, sentences)
-    for number, of_sentence in enumerate(labels, 1):
-        for deprel in of_sentence:
+    labels = _word_values("deprels", deprels, sentences)
+    for number, own_labels in enumerate(labels, 1):
+        for deprel in own_labels:
             if not (deprel is None or isinstance(deprel, str)):
                 raise InputError(f"sentence {number}: the relation {named(deprel)} is neither a str nor None")
-    return read, [[deprel or EMPTY for deprel in of_sentence] for of_sentence in labels]
+    return read, [[deprel or EMPTY for deprel in own_labels] for own_labels in labels]
 
 
-def _of_words(name: str, given: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]) -> list[list[Any]]:
-    """What is given for each word, of any iterables."""
+def _word_values(name: str, given: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]) -> list[list[Any]]:
+    """Return the values given for the words of each sentence, from any iterables."""
     found = [None if isinstance(own, str) or not isinstance(own, Iterable) else list(own) for own in given]
     if [None if own is None else len(own) for own in found] != [len(sentence.forms) for sentence in sentences]:
-        raise InputError(f"{name}= must have a list for each sentence, with one for each of its words, or None")
+        raise InputError(f"{name}= must have a list for each sentence, with a value or None for each word")
     return [own for own in found if own is not None]
 
 
 def _as_int(value: Any) -> Any:
-    """An integer of numpy's or others' as an int; anything else, a bool too, as it is."""
+    """Convert an integer of any type, such as numpy's, to int; return all else unchanged, also a bool."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
 def _written(feats: Any) -> Any:
-    """FEATS as ``conllu`` writes them, where they are a mapping: "" is of an attribute without =, None of one without value."""
+    """Return FEATS as ``conllu`` writes a mapping: "" stands for an attribute without =, None for one without value."""
     if not isinstance(feats, Mapping):
         return feats
     return "|".join(str(key) if value == "" else f"{key}={EMPTY if value is None else value}" for key, value in feats.items())
 
 
 def named(value: object) -> str:
-    """A value as errors show it."""
+    """Return a value as errors show it."""
     return "None" if value is None else f"{type(value).__name__} {shortened(repr(value))}"
 
 
-# What ends a column or a line of CoNLL-U, or cannot be encoded.
+# Characters that end a column or a line of CoNLL-U, or cannot be encoded.
 _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 
 
@@ -159,8 +160,8 @@ class ParsedWord(NamedTuple):
         probability: of head and relation; see ParsedSentence.
         lemma: its lemma, as given or predicted; ``_`` for none.
         xpos, feats: its tag and features, as given or predicted; ``_`` for none.
-        start, end: the characters of a parsed text that its token takes up, see ParsedSentence.spans; words of one multiword
-            token share them. None for words that were given.
+        start, end: the place of its token in a parsed text, see ParsedSentence.spans; words of one multiword token share it.
+            None if the sentence was given as words.
     """
 
     id: int
@@ -184,16 +185,17 @@ class ParsedSentence:
         forms: the words.
         heads: the numbers of their heads, 0 for the root of the sentence.
         deprels: their relations.
-        probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the
-            transition that made the arc, calibrated on the dev part of the model's training; without a dev part, not
-            calibrated. NaN for a linear model, whose scores are not probabilities, and with a beam for more than 9,000 words.
-        probability: 0 to 1, that of the whole computation according to the model; NaN in the same cases.
-        tags: by column (lemma, upos, xpos, feats), the values that the model predicts for the words.
-        tokens: of a parsed text, the tokens, some of which have several words; see Token.
-        spans: of a parsed text, where each token stands in it: from character ``start`` up to, not including, ``end``.
-        given: by column (lemma, upos, xpos, feats) that was given for at least one word, the values, ``_`` for none.
-        text: the sentence as it stands in the parsed text; of words that were given, their forms with spaces between them,
-            except where a token of ``conllu`` has SpaceAfter=No.
+        probabilities: 0 to 1: how probable it is that a word's head and relation are right. It is computed from the probability
+            of the transition that made the arc, and calibrated on the dev part of the model's training; without a dev part,
+            it is not calibrated. NaN for a linear model, whose scores are not probabilities, and with a beam for more than
+            9,000 words.
+        probability: 0 to 1: the probability of the whole computation according to the model; NaN in the same cases.
+        tags: the values that the model predicts for the words, by column (lemma, upos, xpos, feats).
+        tokens: the tokens of a parsed text, some of which have several words; see Token.
+        spans: the place of each token in a parsed text: from character ``start`` up to, but not including, ``end``.
+        given: the given values, ``_`` for none, by column (lemma, upos, xpos, feats); only columns that are given for a word.
+        text: the sentence in the parsed text; for a sentence given as words, the forms separated by spaces, except after a
+            token of ``conllu`` with SpaceAfter=No.
     """
 
     forms: list[str]
@@ -216,19 +218,19 @@ class ParsedSentence:
     @property
     def words(self) -> list[ParsedWord]:
         """The words one by one; ``pandas.DataFrame(sentence.words)`` is a table of them."""
-        of_trees = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
-        of_tags = (self._tags(column) for column in ("lemma", "xpos", "feats"))
+        trees = self.forms, self._tags("upos"), self.heads, self.deprels, self.probabilities
+        tags = (self._tags(column) for column in ("lemma", "xpos", "feats"))
         tokens: Any = zip(self.tokens, self.spans, strict=True)
         spans = [span for token, span in tokens for _ in token.words] or [(None, None)] * len(self)
-        columns = zip(*of_trees, *of_tags, spans, strict=True)
+        columns = zip(*trees, *tags, spans, strict=True)
         return [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
 
     def draw(self) -> str:
-        """The tree as lines of text, to be printed."""
+        """Return the tree as lines of text, to be printed."""
         return as_text(self._drawn())
 
     def _repr_html_(self) -> str | None:
-        """The tree as a picture, which notebooks show; None, as of any other object, where drawing it takes seconds."""
+        """Return the tree as a picture for notebooks; None if drawing it would take seconds: notebooks then show the repr."""
         if len(self) > LONGEST:
             return None
         return f'<div style="overflow-x: auto; background: #fff">{drawing(self._drawn())}</div>'
@@ -240,13 +242,13 @@ class ParsedSentence:
         return (self.tags | self.given).get(column, [EMPTY] * len(self))
 
     def conllu(self) -> str:
-        """The sentence in CoNLL-U, with the blank line after it; "" if it has no words.
+        """Return the sentence in CoNLL-U, with the blank line after it; "" if it has no words.
 
-        Tags and lemmas that were not given are those that the model predicts, as with ``optimal-step parse --tags=fill``. A
-        sentence of a text also has multiword tokens, the comment text, and in MISC what ``optimal-step parse --text`` writes.
+        The model fills in tags and lemmas that were not given, as with ``optimal-step parse --tags=fill``. A sentence of a text
+        also has multiword tokens, the comment text, and the MISC column that ``optimal-step parse --text`` writes.
 
         Raises:
-            InputError: a value is empty or blank, or contains what cannot be written, such as a tab.
+            InputError: a value is empty or blank, or contains a character that CoNLL-U cannot hold, such as a tab.
         """
         if not self.forms:
             return ""
@@ -256,17 +258,17 @@ class ParsedSentence:
                 if not value.strip() or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([*of_word, EMPTY]) for of_word in columns]
+        between = ["\t".join([*values, EMPTY]) for values in columns]
         tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
         lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
         return "".join(f"{line}\n" for line in lines)
 
 
 class ParsedSentences(list[ParsedSentence]):
-    """What a Parser returns: a list, which notebooks show as the pictures of its trees."""
+    """A list of sentences that a Parser returns; notebooks draw their trees."""
 
     def _repr_html_(self) -> str | None:
-        """The trees of the first sentences, none longer than ParsedSentence draws; None if there are no sentences."""
+        """Return the drawings of the first sentences, without long ones; None if there are no sentences."""
         shown = [picture for sentence in self[:_MOST_DRAWN] if (picture := sentence._repr_html_()) is not None]
         more = len(self) - len(shown)
         note = f"<p>{counted(more, 'sentence')} not drawn</p>" if more else ""

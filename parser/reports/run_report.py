@@ -25,25 +25,25 @@ from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
-# By what a model may predict besides trees, its score.
+# The score of each column that a model may predict.
 _PREDICTED = {"upos": "upos", "xpos": "xpos", "feats": "ufeats", "lemma": "lemmas"}
-_FEWEST = 20  # words of a relation that has a row of its own
+_FEWEST = 20  # words of a relation that has its own row
 _WORST = 10  # sentences that are drawn
 _LONGEST = 80  # words of a sentence that is drawn
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A run, or a model, and what it makes of the gold file.
+    """A run, or a model, and its trees of the sentences of the gold file.
 
     Attributes:
         name: for the page; of two runs, A and B.
-        folder: the run's, as the page says which is which.
+        folder: of the run, as the page shows it.
         metrics: of metrics.json; empty for a model without run.
         settings: of run.json, by key; empty for a model without run.
-        scores: those of evaluate_files.
+        scores: from evaluate_files.
         comparison: word by word.
-        predicted: what else the model predicts, see Vocabularies.
+        predicted: the columns that the model predicts, see Vocabularies.
     """
 
     name: str
@@ -59,27 +59,27 @@ def gold_file(run: Path, part: str | None = None) -> Path:
     """Return the file of a part (``dev`` or ``test``) that a run was measured on; None: of test, or of dev if there is no test.
 
     Raises:
-        ValueError: it is not a run's folder, or the run had no such part, or one of several files.
+        ValueError: this is not a run's folder, or the run has no such part, or the part has several files.
     """
     try:
         treebank = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]["treebank"]
         files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
     except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{run}: this is not the folder of a finished run; name one, or give --gold FILE") from None
+        raise ValueError(f"{run}: this is not the folder of a finished run; name such a folder, or give --gold FILE") from None
     part = part or next(iter(files), None)
     if part not in files:
         fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
         raise ValueError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
     if not isinstance(files[part], str):
-        raise ValueError(f"{run}: its {part} part is several files; give one of them as --gold FILE")
+        raise ValueError(f"{run}: its {part} part has several files; give one of them as --gold FILE")
     return Path(files[part])
 
 
 def report(runs: Sequence[Path], gold: Path) -> str:
-    """The page, HTML.
+    """Return the page, HTML.
 
     Args:
-        runs: the folders of one run or two, or of models.
+        runs: the folders of one or two runs, or of models.
         gold: a file of gold trees.
 
     Raises:
@@ -135,13 +135,13 @@ def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
     if len(parsed) == 2:
         titles += ["difference", "p"]
     predicted = [key for column, key in _PREDICTED.items() if any(column in one.predicted for one in parsed)]
-    rows_of_scores = [_score_row(key, NAMES[key], parsed) for key in (*predicted, *TREE_SCORES)]
+    score_rows = [_score_row(key, NAMES[key], parsed) for key in (*predicted, *TREE_SCORES)]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
     note = f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: percentile bootstrap over sentences"
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
-    return [*parts, "<h2>Scores</h2>", table(titles, rows_of_scores), f'<p class="note">{note}.</p>']
+    return [*parts, "<h2>Scores</h2>", table(titles, score_rows), f'<p class="note">{note}.</p>']
 
 
 def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
@@ -156,21 +156,21 @@ def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
 
 
 def _histogram(parsed: Sequence[Parsed]) -> list[str]:
-    """How many sentences have which LAS, ten percent to a row; the last row is of those without a mistake."""
+    """Return a histogram of the LAS of sentences: ten percent a row, and a last row for sentences without a mistake."""
     las = [f1(one.comparison.las_counts()) for one in parsed]
-    counts = [np.bincount(np.minimum(of_run // 10, 10).astype(int), minlength=11) for of_run in las]
+    counts = [np.bincount(np.minimum(scores // 10, 10).astype(int), minlength=11) for scores in las]
     rows: list[list[Cell]] = []
     for number in range(11):
         row: list[Cell] = [f"{10 * number} to < {10 * number + 10}" if number < 10 else "100"]
-        for of_run in counts:
-            row += [int(of_run[number]), Percentage(100.0 * of_run[number] / of_run.sum())]
+        for sentences in counts:
+            row += [int(sentences[number]), Percentage(100.0 * sentences[number] / sentences.sum())]
         rows.append(row)
     titles = ["LAS", *(title for one in parsed for title in (f"sentences, {one.name}", "percent"))]
     return ["<h2>LAS of sentences</h2>", table(titles, rows)]
 
 
 def _most_different(parsed: Sequence[Parsed]) -> list[int]:
-    """The sentences of which one run has more words right than the other, the largest differences first."""
+    """Return the sentences in which one run has more words right than the other, the largest differences first."""
     first, second = (one.comparison.las_counts()[:, 0] for one in parsed)
     difference = abs(first - second)
     return [s for s in np.argsort(-difference, kind="stable").tolist() if difference[s]]
@@ -183,7 +183,7 @@ def _shown(value: Any) -> str:
 def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
     row: list[Cell] = [name]
     counts = {"uas": Comparison.uas_counts, "las": Comparison.las_counts}.get(key)
-    made = []  # not the gold tags that a parser without a tagger passes through
+    made = []  # whether each run makes what is scored: a parser without a tagger passes gold tags through
     for one in parsed:
         low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(one.comparison)))
         made.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in one.predicted))
@@ -205,17 +205,17 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
         titles += ["difference"] * (len(parsed) - 1)
         rows: list[list[Cell]] = []
         for group in dict.fromkeys(name for groups in found for name in groups):
-            of_runs = [groups.get(group) for groups in found]
-            words = max(score.gold for score in of_runs if score is not None)
+            scores = [groups.get(group) for groups in found]
+            words = max(score.gold for score in scores if score is not None)
             if words < (_FEWEST if what == "relation" else 1):
                 continue
             row: list[Cell] = [group, words]
-            for score in of_runs:
+            for score in scores:
                 row.append("" if score is None else Percentage(score.f1))
                 if len(parsed) == 1 and score is not None:
                     row += [score.precision, score.recall]
             if len(parsed) == 2:
-                first, second = (0.0 if score is None else score.f1 for score in of_runs)
+                first, second = (0.0 if score is None else score.f1 for score in scores)
                 row.append(f"{second - first:+.2f}")
             rows.append(row)
         parts += [f"<h2>LAS by {what}</h2>", table(titles, rows)]
@@ -235,8 +235,8 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]
     note = (
-        "Rows are gold relations, columns those of the parser; the darker, the larger the share of the row. Heads do not "
-        "count. Where there are (others), they are grey among themselves, right or not."
+        "Rows are gold relations, columns are relations of the parser; the darker, the larger the share of the row. Heads do "
+        "not count. Words with other relations in both trees are grey, right or not."
     )
     return [*parts, f'<p class="note">{note}</p>']
 

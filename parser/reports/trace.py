@@ -1,11 +1,10 @@
-"""A computation of one sentence step by step: what can be done, what the oracle and the classifier say of it, what is done; and
-how it is shown, in the terminal and as HTML.
+"""A computation of one sentence step by step, as text for the terminal and as HTML.
 
-With a model, the computation is the one that it makes; without one, it is a gold computation: of the optimal transitions the
-first in the system's eager order. The oracle's score of a transition is how many gold arcs can still be made if it is taken,
-its own included (Nederhof 2019, Section 4); a transition loses the difference to the best one.
+With a model, it is the model's computation. Without a model, it is a gold computation, which takes the optimal transition that
+comes first in the system's eager order. The oracle's score of a transition is how many gold arcs can still be made if it is
+taken, its own included (Nederhof 2019, Section 4); a transition loses the difference to the best score.
 
-What a classifier chooses from are labelled transitions, each a transition with one relation, and so they are what a step lists.
+A step lists labelled transitions, each a transition with one relation, because the classifier chooses from these.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
-# What textbooks call transitions: an arc is named for the side of its child.
+# Textbook names of transitions: an arc is named for the side of its child.
 _TEXTBOOK = {
     "reduce_left": "RIGHT-ARC",
     "reduce_right": "LEFT-ARC",
@@ -39,7 +38,7 @@ _TEXTBOOK = {
     "na": "NO-ARC",
 }
 _SHOWN = 8  # words of the buffer in a line of the terminal
-_TOP, _LEAST = 5, 0.0001  # labelled transitions of a step that are listed, allowed or not, if they are so probable
+_TOP, _LEAST = 5, 0.0001  # how many labelled transitions of a step are listed, allowed or not, and their lowest probability
 
 
 @dataclass(frozen=True)
@@ -47,12 +46,12 @@ class JudgedTransition:
     """A labelled transition.
 
     Attributes:
-        name: what it is called.
-        head, child: the arc that it makes; None if it makes none, or cannot be taken here.
-        relation: the relation of the arc: with a model one of those that it chooses from, else the gold one of the child.
+        name: its name.
+        head, child: the arc that it makes; None if it makes no arc, or cannot be taken here.
+        relation: the relation of the arc: with a model the relation that it scores, else the gold relation of the child.
         gold_arcs: how many gold arcs can still be made after it, its own included; None without gold tree.
-        raw_probability: by the softmax of the classifier over all labelled transitions that it scores; None without one.
-        probability: the same over those that are allowed here; None where this one is not, and without a classifier.
+        raw_probability: by the classifier's softmax over all labelled transitions that it scores; None without a classifier.
+        probability: by the softmax over the allowed ones; None if this one is not allowed, and without a classifier.
     """
 
     name: str
@@ -66,17 +65,17 @@ class JudgedTransition:
 
 @dataclass(frozen=True)
 class Step:
-    """A configuration and what is done there.
+    """A configuration and the transition taken there.
 
     Attributes:
         stack: a_0..a_k, the top last.
-        buffer: its tokens, the first one first.
-        transitions: the applicable transitions; with a model its most probable labelled transitions, allowed or not, the most
-            probable one first, and among them the most probable one of each applicable transition.
-        taken: the index of the one that is taken: of those allowed, the most probable.
+        buffer: its tokens, in order.
+        transitions: the applicable transitions. With a model: its most probable labelled transitions, allowed or not, the most
+            probable first; every applicable transition is there at least once.
+        taken: the index of the transition that is taken, the most probable of those allowed.
         lost: the gold arcs that it loses; None without gold tree.
-        calibrated: 0 to 1, how probable it is that the arc is right, head and relation, as the library says it; None where no
-            arc is made, and without a model that is calibrated.
+        calibrated: 0 to 1, how probable it is that head and relation of the arc are right, as the library says; None if no arc
+            is made, or there is no calibrated model.
     """
 
     stack: list[int]
@@ -98,18 +97,18 @@ class Trace:
 
 @dataclass(frozen=True)
 class GoldTree:
-    """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root and UNKNOWN_HEAD what nobody has said, and relations."""
+    """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root, UNKNOWN_HEAD = not known; and relations."""
 
     heads: Sequence[int]
     deprels: Sequence[str]
 
 
 def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSystem, oracle: Oracle) -> Trace:
-    """A gold computation.
+    """Return a gold computation.
 
     Args:
         gold: the tree.
-        relations: those of the system, by number; the gold ones are among them.
+        relations: of the system, by number, the gold relations included.
         system: the transition system.
         oracle: of that system.
 
@@ -132,7 +131,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
 
 
 def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None) -> Trace:
-    """The computation that a model makes.
+    """Return the computation of a model.
 
     Args:
         model: the parser.
@@ -146,7 +145,7 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
     """
     system, relations = model.system, model.relations.symbols
     sentences = model.vocabularies.encode([words])
-    scorer = precomputed_scorer(model.weights(), model.table, sentences)  # that of parsing
+    scorer = precomputed_scorer(model.weights(), model.table, sentences)  # the scorer that parsing uses
     bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads], partial=True))
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []
@@ -166,7 +165,7 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
 
 
 def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
-    """int[transitions]: the gold arcs that can be made after each transition; NOT_APPLICABLE as in the oracle's scores."""
+    """Return int[transitions]: the gold arcs that can be made after each transition, or NOT_APPLICABLE."""
     scores = bound.score_batch(query(np.zeros(1, np.int32), now))[0]
     return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
 
@@ -184,12 +183,12 @@ class _ScoredTransition:
 def _scored(
     system: TransitionSystem, relations: Sequence[str], transitions: Transitions, outputs: np.ndarray
 ) -> list[_ScoredTransition]:
-    """All labelled transitions that have a score, the most probable one first; of equals, that which best() prefers."""
+    """Return all labelled transitions that have a score, the most probable first; ties are in the order of best()."""
     root = required_root_relation(system, single_root=True)
     found, scores, allowed = [], [], []
     for column, row in enumerate(transitions.rows[0].tolist()):
         if row == NO_NODE and transitions.starts is not None:
-            continue  # its scores would stand in a row of its own
+            continue  # no feature row, so no scores
         block, head = transitions.blocks[0, column], transitions.heads[0, column]
         size = int(system.block_sizes[block])
         for relation in range(size):
@@ -208,7 +207,7 @@ def _scored(
 
 
 def _listed(scored: Sequence[_ScoredTransition]) -> list[_ScoredTransition]:
-    """The first few, and the first of each transition that can be taken."""
+    """Return the first few, and the first one of each applicable transition."""
     seen: set[int] = set()
     listed = []
     for place, one in enumerate(scored):
@@ -229,8 +228,7 @@ def _step(
     gold: GoldTree | None = None,
     scored: Sequence[_ScoredTransition] | None = None,
 ) -> Step:
-    """What there is to say of a configuration in which the transition of that column is taken; by a model, with its most
-    probable relation."""
+    """Return the step in which the transition of a column is taken; with a model, with its most probable relation."""
     names = oracle.transition_names if len(oracle.transition_names) == transitions.rows.shape[1] else ()
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
@@ -266,16 +264,16 @@ def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An arc that some step could have given a word.
+    """An arc that a step could have made to a word.
 
     Attributes:
         head: the head, 0 = the artificial root.
         relation: the relation.
-        probability: the highest that a step gave the labelled transition, among those allowed there; of the arc that was made,
-            that of its step. Those of other steps do not add up with it.
+        probability: of its labelled transition among those allowed: in the step that made the arc, or else in the step where it
+            was highest. Probabilities of different steps do not add up to 1.
         step: that step, from 1.
-        calibrated: see Step; None but for the arc that was made.
-        taken: whether the word got it.
+        calibrated: see Step; None unless the arc was made.
+        taken: whether the arc was made.
     """
 
     head: int
@@ -287,7 +285,7 @@ class Candidate:
 
 
 def candidates(trace: Trace) -> list[list[Candidate]]:
-    """For each word its candidates among the listed transitions: the arc that was made, then the most probable others.
+    """Return each word's candidates among the listed transitions: the arc that was made, then other arcs by probability.
 
     Args:
         trace: a computation of a model.
@@ -298,22 +296,22 @@ def candidates(trace: Trace) -> list[list[Candidate]]:
             if transition.child is None or transition.head is None or transition.probability is None:
                 continue
             child = transition.child - 1
-            of_word, arc = found[child], (transition.head, transition.relation or "_")
+            known, arc = found[child], (transition.head, transition.relation or "_")
             taken = place == step.taken and arc == (trace.heads[child], trace.deprels[child])  # and not undone (arc_eager)
-            before = of_word.get(arc)
+            before = known.get(arc)
             if taken or before is None or (not before.taken and before.probability < transition.probability):
-                of_word[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
-    return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for of_word in found]
+                known[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
+    return [sorted(known.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for known in found]
 
 
 def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: GoldTree | None) -> DrawnTree:
-    """The tree of the trace, against the gold one if there is one."""
+    """Return the tree of the trace, to be drawn against the gold tree if there is one."""
     against = (gold.heads, gold.deprels) if gold is not None else (None, None)
     return DrawnTree(forms, tags, trace.heads, trace.deprels, *against)
 
 
 def as_text(trace: Trace, forms: Sequence[str]) -> str:
-    """A paragraph for each step: stack, buffer, and a line for each transition; an asterisk marks the one that is taken."""
+    """Return a paragraph for each step: stack, buffer, and a line for each transition; an asterisk marks the one taken."""
     paragraphs = []
     for number, step in enumerate(trace.steps, 1):
         buffer = [_word(forms, node) for node in step.buffer[:_SHOWN]]
@@ -330,15 +328,15 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
 
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
-    """The tree and the steps; html.SCRIPT shows the steps one at a time."""
+    """Return the tree and the steps; html.SCRIPT shows the steps one at a time."""
     return [f"<p>{text(_summary(trace))}</p>", steps_as_html(trace, tree)]
 
 
 def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
-    """The tree, a legend, and a section for each step, which names the words that have a head after it."""
+    """Return the tree, a legend, and a section for each step, which lists the words that have a head after it."""
     forms = tree.forms
     parts = ['<div class="steps">', drawing(tree)]
-    parts += ["<p hidden><button>previous</button> <button>next</button> The tree is the one after the step.</p>"]
+    parts += ["<p hidden><button>previous</button> <button>next</button> The drawing shows the arcs made so far.</p>"]
     made = ""
     for number, step in enumerate(trace.steps, 1):
         taken = step.transitions[step.taken]
@@ -360,23 +358,23 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
 
 
 def legend(trace: Trace) -> list[str]:
-    """What the columns of a trace mean, a paragraph each."""
+    """Return a paragraph about each column of a trace."""
     first = trace.steps[0]
     said = [
-        "*: the transition that is taken. The top of the stack is on its right, the front of the buffer on its left. In "
-        "brackets is the textbook name: LEFT-ARC makes an arc to a child on the left, RIGHT-ARC on the right."
+        "*: the transition that is taken. The top of the stack is at its right end, the front of the buffer at its left end. "
+        "In brackets is the textbook name: LEFT-ARC makes an arc to a child on the left, RIGHT-ARC to a child on the right."
     ]
     if first.lost is not None:
         said.append("gold arcs: how many arcs of the gold tree can still be made after the transition, its own included.")
     if first.transitions[0].raw_probability is not None:
         said.append(
-            "of all: the probability among all labelled transitions, by the classifier's softmax. of allowed: the same among "
-            "those that can be taken here; the parser takes the highest. Neither is calibrated."
+            "of all: the probability among all labelled transitions, by the classifier's softmax. of allowed: the probability "
+            "among the transitions allowed here; the parser takes the highest. Neither is calibrated."
         )
         said.append(
             "calibrated: how probable it is that head and relation of the arc are right, as measured on the dev part."
             if any(step.calibrated is not None for step in trace.steps)
-            else "This model has no calibrated probabilities, for it was trained without a dev part of sufficient size."
+            else "This model has no calibrated probabilities, as it was trained without a dev part, or with too small a one."
         )
     return said
 

@@ -290,7 +290,10 @@ def test_threads_share_a_parser(parser):
     ("sentences", "message"),
     [
         (["a b"], "sentence 1 is a str"),
-        ([("A", "DET"), ("dog", "NOUN")], r"sentence 1 is the tuple \('A', 'DET'\), which is a word .* list of sentences"),
+        (
+            [("A", "DET"), ("dog", "NOUN")],
+            r"sentence 1 is the tuple \('A', 'DET'\), a word with its tags; .* list of sentences",
+        ),
         ([["a"], ["b", 3]], "sentence 2, word 2"),
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),

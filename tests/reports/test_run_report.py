@@ -115,7 +115,7 @@ def test_what_there_is_no_report_about(runs, tmp_path):
         gold_file(runs[1])
     for several in ([str(runs[2])], {"hu": str(runs[2])}):
         (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": several}}}))
-        with pytest.raises(ValueError, match="its test part is several files; give one of them as --gold FILE"):
+        with pytest.raises(ValueError, match="its test part has several files; give one of them as --gold FILE"):
             gold_file(runs[1], "test")
     with pytest.raises(ValueError, match=r"finished run.* --gold FILE"):
         gold_file(tmp_path, "test")

@@ -170,7 +170,7 @@ def test_pages(model):
     assert [n for n, _ in heads] == [sum("ARC" in name for _, name in heads[:step]) for step in range(1, len(heads) + 1)]
     drawn_children = set(re.findall(r'<g data-child="(\d)"', made.partition("<section")[0]))
     assert set(sections[-1][0].split()) == drawn_children == {"1", "2", "3"}
-    assert "of allowed: the same among those" in made
+    assert "of allowed: the probability among the transitions" in made
     assert "&lt;b&gt;_1" in made
 
 
@@ -205,7 +205,7 @@ def test_the_command(tmp_path, capsys, model):
         command.main([str(path), "--oracle", "swap_lazy"])
     with pytest.raises(SystemExit):
         command.main([str(path), "--model", str(tmp_path / "model"), "--system", "swap"])
-    assert "--system and --degree are those of the model" in capsys.readouterr().err
+    assert "the model sets --system and --degree" in capsys.readouterr().err
     with pytest.raises(ValueError, match="there is no sentence 3"):
         command.main([str(path), "--sentence", "3"])
     with pytest.raises(SystemExit):
@@ -218,5 +218,5 @@ def test_the_command(tmp_path, capsys, model):
     with pytest.raises(ValueError, match=r"sentence 2.* give --oracle arc_eager_rows$"):
         command.main([crossed, "--sentence", "2", "--system", "arc_eager", "--oracle", "arc_eager_local"])
     (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
-    with pytest.raises(ValueError, match=r"HEAD is empty.* --model"):
+    with pytest.raises(ValueError, match=r"no word has a HEAD.* --model"):
         command.main([str(tmp_path / "b.conllu")])
