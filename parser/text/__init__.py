@@ -1,1 +1,1 @@
-"""From text to sentences and words."""
+"""Splits text into sentences and words, and parses many files at once."""

@@ -1,8 +1,8 @@
-"""Many files parsed by several processes of this machine, each of which loads the model once.
+"""Parses many files by several processes of this machine, each of which loads the model once.
 
-There are never more files under way than processes. When a process dies, as for want of memory, those under way are tried
-again, each alone: one at which a process dies then, too, is given up, and named; the others go on side by side. Whatever stops
-this process, such as Ctrl-C, ends the others at once: files in progress are not waited for, and leave nothing behind.
+A process works on one file at a time. When a process dies, such as for want of memory, the files in progress are tried again,
+each alone; a file at which a process dies again is given up, and named. Then the remaining files are parsed side by side.
+Ctrl-C, or whatever else stops this process, ends all of its processes at once; files in progress leave nothing behind.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from parser.text.worker import Work, begin_child, begin_parser, parse_in_child
 def parse_shards(
     model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
 ) -> Generator[Outcome, None, None]:
-    """Parses files by processes of this machine; an outcome for each file, in the order in which they end.
+    """Parses files by processes of this machine; yields an outcome for each file, in the order in which they end.
 
     Args:
         model_folder: the model.
         shards: the files.
-        options: how.
-        workers: processes.
-        work: what each does.
+        options: how to parse.
+        workers: number of processes.
+        work: what each process does.
     """
     waiting = deque(shards)
     while waiting:
@@ -52,20 +52,20 @@ class _Pool:
     """Processes that parse. At the end of a ``with`` they are dead.
 
     Attributes:
-        under_way: the files that they are at, or were when one died.
+        under_way: the files in progress, also after a process has died.
     """
 
     def __init__(self, workers: int, work: Work, model_folder: Path, options: ParseOptions) -> None:
-        # Not forked: threads of the libraries that are loaded here would be missing there.
+        # Not forked: a forked process would lack the threads of the libraries loaded here.
         context = multiprocessing.get_context("spawn")
         self._executor = ProcessPoolExecutor(workers, context, begin_child, (work, model_folder, options))
         self.under_way: dict[Future[Outcome], Shard] = {}
 
     def submit(self, shard: Shard) -> Future[Outcome]:
-        """Gives a file to a process, one that begins if there are not enough.
+        """Gives a file to a process; starts a process if there are too few.
 
         Raises:
-            BrokenProcessPool: one has died.
+            BrokenProcessPool: a process has died.
         """
         with _interrupts_blocked():
             future = self._executor.submit(parse_in_child, shard)
@@ -85,10 +85,10 @@ class _Pool:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Meanwhile, Ctrl-C waits, but on Windows, which has no such thing.
+    """Delays Ctrl-C within the ``with`` block, except on Windows, where signals cannot be blocked.
 
-    A process begins with the signals blocked that are blocked here. A terminal sends Ctrl-C to all of them, and one that is
-    still loading would end with a traceback.
+    A new process inherits the blocked signals. A terminal sends Ctrl-C to all processes, and a process that is still loading
+    would end with a traceback.
     """
     if sys.platform == "win32":
         yield
@@ -101,14 +101,14 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _side_by_side(pool: _Pool, waiting: deque[Shard], workers: int) -> Generator[Outcome, None, None]:
-    """Parses files that are waiting, until none is, or a process dies; those that are under way then stay so."""
+    """Parses the waiting files, until none is left or a process dies; files in progress then stay in ``pool.under_way``."""
     died = False
     while (waiting or pool.under_way) and not died:
         while waiting and len(pool.under_way) < workers:
             shard = waiting.popleft()
             try:
                 pool.submit(shard)
-            except BrokenProcessPool:  # one has died since
+            except BrokenProcessPool:  # a process has died meanwhile
                 waiting.appendleft(shard)
                 break
         if not pool.under_way:

@@ -1,9 +1,9 @@
-"""Many files parsed by the workers of a Ray cluster, through Ray Data (extra ``ray``).
+"""Parses many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
 
-The cluster is the one that RAY_ADDRESS names or that runs on this machine; where there is none, one begins here and ends with
-the work. Model, input and output must have the same paths on all machines, as on a file system that they share. Each worker
-loads the model once and takes one file at a time. Ray starts a worker that is lost again, with its file; a file at which they
-are lost over and over is given up, and named.
+RAY_ADDRESS names the cluster, or it runs on this machine; if there is none, one is started here, and ends with the work. Model,
+input and output must have the same paths on all machines, such as on a shared file system. Each worker loads the model once and
+takes one file at a time. Ray replaces a lost worker and tries its file again; a file that loses workers again and again is
+given up, and named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
 from parser.text.worker import Work, begin_parser
 
-# Room that Ray Data reserves for what a file gives: an outcome, which is short.
+# Memory that Ray Data reserves for the outcome of a file, which is short.
 _BLOCK_BYTES = 2**20
-# Times that a file is tried whose workers are lost. Ray itself would try for ever.
+# How often a file is tried if its workers are lost; Ray itself would try for ever.
 _TRIES = 3
 
 
 class _Worker:
-    """What lives in a process of the cluster."""
+    """A parser in a process of the cluster."""
 
     def __init__(self, model_folder: str, options: ParseOptions, work: Work) -> None:
         self._parse = work(Path(model_folder), options)
@@ -47,7 +47,7 @@ class _Worker:
 
 
 def _anywhere(options: ParseOptions) -> ParseOptions:
-    """The same, whatever folder one stands in."""
+    """Return the options with absolute paths, since workers run in other folders."""
     tokenizer, lexicon = options.tokenizer, options.lexicon
     return replace(
         options,
@@ -57,7 +57,7 @@ def _anywhere(options: ParseOptions) -> ParseOptions:
 
 
 def _tries(shard: Shard) -> Path:
-    """A file, as long as a file is parsed, that counts the workers which have begun it."""
+    """Return the file that counts, by its length, the workers that have begun to parse a file."""
     target = Path(shard.target)
     return target.with_name(f".{target.name}.tries")
 
@@ -65,12 +65,12 @@ def _tries(shard: Shard) -> Path:
 def parse_shards(
     model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
 ) -> Generator[Outcome, None, None]:
-    """As that of local_engine.py; ``workers`` is how many there are at most.
+    """Parse files as in local_engine.py, by at most ``workers`` workers of the cluster.
 
     Raises:
         BulkError: Ray is not installed, or its cluster fails.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray must not send usage statistics
     try:
         import ray
         from ray.data import ActorPoolStrategy, DataContext
@@ -84,7 +84,7 @@ def parse_shards(
     if ours:
         terminate = signal.getsignal(signal.SIGTERM)
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        signal.signal(signal.SIGTERM, terminate)  # Ray's handler would leave with a status of its own, and say nothing
+        signal.signal(signal.SIGTERM, terminate)  # Ray's handler would exit silently, with another status
     left = set(shards)
     try:
         context = DataContext.get_current()
@@ -93,7 +93,7 @@ def parse_shards(
         for shard in shards:
             _tries(shard).unlink(missing_ok=True)  # of a run that was killed
         cores = int(ray.cluster_resources().get("CPU", 1))
-        # Workers of a cluster that runs already stand in a folder of their own.
+        # Workers of a running cluster have another working folder.
         named = {Shard(os.path.abspath(shard.source), os.path.abspath(shard.target)): shard for shard in shards}
         outcomes = ray.data.from_items([asdict(shard) for shard in named], override_num_blocks=len(shards)).map(
             _Worker,

@@ -1,13 +1,13 @@
-"""Where sentences end among the tokens of a text: a bidirectional LSTM over the tokens of a paragraph.
+"""Finds where sentences end, by a bidirectional LSTM over the tokens of a paragraph.
 
-UDPipe's tokenizer decides both from characters. Where punctuation does not tell sentences apart (Gothic, Old Church Slavonic),
-words do: which ones a sentence begins and ends with. So tokens are UDPipe's, and of each the probability that a sentence ends
-with it is asked of a network that reads its form, affixes and shape, and the tokens around it. The network reads windows, of
-which it decides the middle, so that time and memory are linear in the length of a paragraph. It multiplies in 8 bits, which
-takes half the time; the few tokens that this leaves open it reads again in single precision.
+UDPipe's tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
+Slavonic), the words at their beginnings and ends do. So the tokens are UDPipe's, and for each token this network predicts the
+probability that it ends a sentence, from its form, affixes and shape, and from the tokens around it. The network reads windows
+and decides their middle, so that time and memory are linear in the length of a paragraph. It multiplies in 8 bits, which takes
+half the time, and reads the few uncertain tokens again in single precision.
 
-It lies in the folder of a model: ``segmenter.json`` (the vocabularies, the sizes of the network, the threshold) and
-``segmenter.safetensors``. segmenter_training.py makes it.
+The model folder holds it: ``segmenter.json`` (vocabularies, sizes of the network, threshold) and ``segmenter.safetensors``.
+segmenter_training.py trains it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from parser.text.tokens import Token
 
 SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"
 
-# Tokens of a window that are decided, and those on each side that are only read.
+# Tokens of a window that are decided, and tokens on each side that are only read.
 _DECIDED, _AROUND = 512, 64
 # A token whose probability in 8 bits is this near to the threshold is decided in single precision. On dev and test of hu, el,
-# cu and got the two differ by 0.017 at most; half a percent of the tokens of cu and got are so near, hardly any of hu and el.
+# cu and got, 8 bits change a probability by at most 0.017; half a percent of the tokens of cu and got are so near, few of hu
+# and el.
 _OPEN = 0.02
 
 Window = tuple[int, int, int]
-"""The number of a paragraph, and of its tokens those that are decided: the first, and the one after the last."""
+"""The number of a paragraph, and the first of its tokens that are decided, and the one after the last."""
 
 
 def _shape_of(token: Token) -> str:
@@ -50,7 +51,7 @@ def _shape_of(token: Token) -> str:
     return "".join("1" if found else "0" for found in (token.form[:1].isupper(), token.form[-1:].isalnum(), token.space_after))
 
 
-# What is read of a token.
+# The attributes that are read of a token.
 ATTRIBUTES: dict[str, Callable[[Token], str]] = {
     "lower": lambda token: token.form.lower(),
     "prefix3": lambda token: token.form[:3].lower(),
@@ -80,20 +81,20 @@ class SegmenterSpec(Spec):
 
     @property
     def classifier(self) -> ClassifierSpec:
-        """That of a classifier with this encoder; of the rest nothing is read."""
+        """The spec of a classifier with this encoder; only the encoder is used."""
         sizes = {name: self.form if name == "lower" else self.affix for name in ATTRIBUTES}
         embeddings = {name: Embedding(size, trained=True) for name, size in sizes.items()}
         lstms = BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
         return ClassifierSpec(1, "relu", 0.0, 0.0, 0.0, embeddings, lstms)
 
     def shapes(self, vocabularies: dict[str, Vocabulary]) -> Shapes:
-        """Those of the parameters of a SegmenterNetwork, where attributes have these values."""
-        of_encoder = {"reserved": (N_RESERVED, 2 * self.hidden), **encoder_shapes(self.classifier, Vocabularies(vocabularies))}
-        return prefixed("encoder.", of_encoder) | {"output.weight": (1, 2 * self.hidden), "output.bias": (1,)}
+        """Return the shapes of the parameters of a SegmenterNetwork with these vocabularies."""
+        encoder = {"reserved": (N_RESERVED, 2 * self.hidden), **encoder_shapes(self.classifier, Vocabularies(vocabularies))}
+        return prefixed("encoder.", encoder) | {"output.weight": (1, 2 * self.hidden), "output.bias": (1,)}
 
 
 class Segmenter:
-    """Divides the tokens of paragraphs into sentences. Threads may use one side by side.
+    """Divides the tokens of paragraphs into sentences. Several threads may use it at once.
 
     Args:
         tensors: the weights of a trained SegmenterNetwork, by name.
@@ -110,14 +111,14 @@ class Segmenter:
         threshold: float,
     ) -> None:
         self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
-        of_encoder = under("encoder.", tensors)
+        weights = under("encoder.", tensors)
         self._encoder, self._int8_encoder = (
-            FrozenEncoder(spec.classifier, Vocabularies(vocabularies), of_encoder, int8=int8) for int8 in (False, True)
+            FrozenEncoder(spec.classifier, Vocabularies(vocabularies), weights, int8=int8) for int8 in (False, True)
         )
 
     @classmethod
     def load(cls, folder: Path) -> Segmenter:
-        """That of a model's folder.
+        """Load the segmenter of a model folder.
 
         Raises:
             ModelError: a part is missing or damaged.
@@ -140,7 +141,7 @@ class Segmenter:
         write_json(folder / SETTINGS, settings)
 
     def split(self, paragraphs: Sequence[Sequence[Token]]) -> list[list[list[Token]]]:
-        """The sentences of each paragraph; its last token ends one."""
+        """Return the sentences of each paragraph; the last token always ends a sentence."""
         values = [encoded(self.vocabularies, paragraph) for paragraph in paragraphs]
         found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
         self._decide(self._int8_encoder, values, _windows(found), found)
@@ -148,14 +149,14 @@ class Segmenter:
         return [sentences(tokens, likely > self.threshold) for tokens, likely in zip(paragraphs, found, strict=True)]
 
     def probabilities(self, paragraphs: Sequence[Sequence[Token]]) -> list[np.ndarray]:
-        """For each paragraph, float32[tokens]: the probability that a sentence ends with a token; all in single precision."""
+        """Return float32[tokens] for each paragraph: the probability that a sentence ends with a token, in single precision."""
         values = [encoded(self.vocabularies, paragraph) for paragraph in paragraphs]
         found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
         self._decide(self._encoder, values, _windows(found), found)
         return found
 
     def _open(self, found: list[np.ndarray]) -> list[Window]:
-        """Windows of the tokens that 8 bits leave open, those near to each other together."""
+        """Return windows of the uncertain tokens; tokens near to one another share a window."""
         windows: list[Window] = []
         for number, probabilities in enumerate(found):
             for place in np.flatnonzero(np.abs(probabilities - self.threshold) < _OPEN).tolist():
@@ -167,7 +168,7 @@ class Segmenter:
         return windows
 
     def _decide(self, encoder: FrozenEncoder, values: list[np.ndarray], windows: list[Window], found: list[np.ndarray]) -> None:
-        """Fills in what probabilities() returns, for some windows, of values, int32[attributes, tokens] of each paragraph."""
+        """Writes the probabilities of the tokens of some windows into ``found``; ``values``: int32[attributes, tokens]."""
         output = encoder.arithmetic.matrix(self.tensors["output.weight"], self.tensors["output.bias"])
         parts = [values[number][:, max(start - _AROUND, 0) : end + _AROUND] for number, start, end in windows]
         offsets = np.cumsum([0, *(part.shape[1] for part in parts)])
@@ -181,20 +182,20 @@ class Segmenter:
 
 
 def _windows(paragraphs: Sequence[Sized]) -> list[Window]:
-    """Those that together are the paragraphs."""
+    """Return windows that cover the paragraphs."""
     lengths = enumerate(map(len, paragraphs))
     return [(number, start, min(start + _DECIDED, n)) for number, n in lengths for start in range(0, n, _DECIDED)]
 
 
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:
-    """int32[attributes, tokens], the values of the attributes of the tokens."""
+    """Return int32[attributes, tokens]: the attributes of the tokens."""
     tokens = list(tokens)
     rows = [vocabularies[name].encode(map(value, tokens)) for name, value in ATTRIBUTES.items()]
     return np.array(rows, np.int32).reshape(len(ATTRIBUTES), len(tokens))
 
 
 def sentences(tokens: Sequence[Token], ends: np.ndarray) -> list[list[Token]]:
-    """The tokens of a paragraph, divided after each one where ``ends``, bool[tokens], is true, and after the last."""
+    """Divide the tokens of a paragraph after each token where ``ends``, bool[tokens], is true, and after the last."""
     if not tokens:
         return []
     bounds = [0, *(np.flatnonzero(ends[:-1]) + 1).tolist(), len(tokens)]

@@ -1,7 +1,7 @@
 """Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of UDPipe's tokenizer on dev.
 
-The sentences of a treebank follow each other as in their text, or in any order where it has been shuffled, as the text of its
-other parts then is, too. The network learns from windows that begin anywhere.
+The sentences of a treebank follow one another as in their text, or in random order if the treebank was shuffled. The network
+learns from windows that begin anywhere.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Paragraph = list[list[Token]]
 # The attribute that has the most values, and the most that training never saw.
 _FORM = list(ATTRIBUTES).index("lower")
 
-# By how much UDPipe's sentences of dev must be better to be kept, in points of F1: dev has chosen the best of their tokenizer's
-# epochs, so that they are better there than elsewhere.
+# UDPipe's sentences are used if they are better on dev by more points of F1 than this: the epoch of its tokenizer was chosen on
+# dev, so its score there is too high.
 _FLATTERED = 2.0
 
 # How often training must see a form or an affix for it to have a vector. With 1 the network is a third larger, and sentences of
@@ -45,7 +45,7 @@ _LEAST = 2
 # Bits that the weights keep of their fraction: a model folder is smaller, and the sentences of dev are as good.
 _FRACTION = 5
 
-# Of these, the one with the best sentences of dev is chosen; without dev, the first.
+# Thresholds to choose from on dev; without dev, the first is used.
 _THRESHOLDS = (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8)
 
 # The comments with which a paragraph or a document begins.
@@ -53,10 +53,10 @@ _BEGINNINGS = ("# newpar", "# newdoc")
 
 
 def read_paragraphs(path: str | Path) -> list[Paragraph]:
-    """The paragraphs of a file, each a list of sentences; one, if the file marks none.
+    """Return the paragraphs of a file, each a list of sentences; a file without marks is one paragraph.
 
     Raises:
-        ConlluError: it is not CoNLL-U.
+        ConlluError: the file is not CoNLL-U.
     """
     paragraphs: list[Paragraph] = []
     for sentence in read_sentences(path):
@@ -77,10 +77,10 @@ class SegmenterTraining:
         spec: the sizes of the network.
         window: tokens of a window.
         batch: windows of a batch.
-        tokens: that are read in all, which bounds the epochs of a large treebank.
-        most_epochs: those of a small one.
+        tokens: the most tokens read in all epochs, so that a large treebank has fewer epochs.
+        most_epochs: the number of epochs for a small treebank.
         learning_rate: of Adam; it falls to zero linearly.
-        unknown: share of the forms that are read as one which training never saw; their affixes are not.
+        unknown: share of the forms that are replaced by unknown; their affixes stay.
     """
 
     spec: SegmenterSpec = field(default_factory=SegmenterSpec)
@@ -99,17 +99,17 @@ def train_segmenter(
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
 ) -> dict[str, float] | None:
-    """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences of dev are clearly better.
+    """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences are clearly better on dev.
 
     Args:
         train: files of CoNLL-U to learn from.
-        dev: CoNLL-U to choose the threshold on, as text that the tokenizer splits.
-        tokenizer: UDPipe's, in the folder that the segmenter is written to.
+        dev: CoNLL-U to choose the threshold on; the tokenizer splits its text.
+        tokenizer: UDPipe's tokenizer, in the folder that the segmenter is written to.
         seed: of its weights and batches.
         how: the sizes and the schedule.
 
     Returns:
-        F1 of sentences on dev in percent, that of ``udpipe`` and of the ``segmenter``; None without dev.
+        F1 of sentences on dev in percent, of ``udpipe`` and of the ``segmenter``; None without dev.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
@@ -135,9 +135,9 @@ def train_segmenter(
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
     ours, theirs = by_threshold[segmenter.threshold], sentence_f1(gold, found)
     better = ours > theirs - _FLATTERED
-    kept = f"the segmenter is kept, as UDPipe is not better by more than {_FLATTERED:.0f} points"
-    used = kept if better else "UDPipe's are used"
-    log.info("sentences of dev, F1: the segmenter's %.2f, UDPipe's %.2f; %s", ours, theirs, used)
+    kept = f"using the segmenter: UDPipe was chosen on dev, so up to {_FLATTERED:.0f} points are discounted"
+    used = kept if better else "using UDPipe's sentences"
+    log.info("sentences of dev, F1: segmenter %.2f, UDPipe %.2f; %s", ours, theirs, used)
     compared = {"udpipe": theirs, "segmenter": ours}
     if better:
         segmenter.save(tokenizer.parent, {"dev_sentence_f1": compared})
@@ -145,7 +145,7 @@ def train_segmenter(
 
 
 def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -> Segmenter:
-    """A segmenter that has learned where the sentences of paragraphs end; its threshold is 0.5."""
+    """Train a segmenter on paragraphs, and return it; its threshold is 0.5."""
     tokens = [[token for sentence in paragraph for token in sentence] for paragraph in paragraphs]
     vocabularies = {
         name: Vocabulary(Vocabulary([]).extended((value(token) for paragraph in tokens for token in paragraph), _LEAST))
@@ -175,14 +175,14 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
 
 
 def ends_of(paragraph: Paragraph) -> np.ndarray:
-    """float32[tokens]: 1 for those with which a sentence ends."""
+    """Return float32[tokens]: 1 for tokens that end a sentence."""
     ends = np.zeros(sum(map(len, paragraph)), np.float32)
     ends[np.cumsum([len(sentence) for sentence in paragraph]) - 1] = 1
     return ends
 
 
 def sentence_f1(gold: Sequence[Paragraph], found: Sequence[Paragraph]) -> float:
-    """F1 in percent of sentences as stretches of characters other than spaces, as in the shared task of CoNLL 2018."""
+    """Return F1 of sentences in percent; sentences are stretches of non-space characters, as in the CoNLL 2018 shared task."""
     there, ours = _stretches(gold), _stretches(found)
     return 200 * len(there & ours) / (len(there) + len(ours)) if there or ours else 100.0
 
@@ -196,13 +196,13 @@ def _stretches(paragraphs: Sequence[Paragraph]) -> set[tuple[int, int]]:
 
 
 def _windows(values: Sequence[Tensor], ends: Sequence[Tensor], window: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Consecutive windows of each paragraph, the first of which is cut off anywhere."""
-    for of_tokens, its_ends in zip(values, ends, strict=True):
+    """Yields consecutive windows of each paragraph; the first window has a random length."""
+    for own_values, own_ends in zip(values, ends, strict=True):
         first = int(torch.randint(1, window + 1, ()))
-        starts = [0, *range(first, len(its_ends), window), len(its_ends)]
+        starts = [0, *range(first, len(own_ends), window), len(own_ends)]
         for start, end in pairwise(starts):
             if end > start:
-                yield of_tokens[start:end], its_ends[start:end]
+                yield own_values[start:end], own_ends[start:end]
 
 
 def _batches(windows: list[tuple[Tensor, Tensor]], how: SegmenterTraining) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
@@ -219,7 +219,7 @@ def _loss(network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.n
 
 
 class SegmenterNetwork(nn.Module):
-    """From the attributes of tokens to the scores of sentence ends, for training.
+    """Scores sentence ends from the attributes of tokens, for training.
 
     Args:
         spec: its sizes.
@@ -230,13 +230,13 @@ class SegmenterNetwork(nn.Module):
         super().__init__()
         self.encoder = BiLSTM(spec.classifier, Vocabularies(vocabularies), Embeddings({}, {}), input_dropout=spec.dropout)
         self.encoder.initialize()
-        for vectors in self.encoder.inputs.vectors.values():  # longer than a parser's, with which it learns less on got
+        for vectors in self.encoder.inputs.vectors.values():  # longer than in a parser; with shorter ones it learns less on got
             nn.init.normal_(vectors)
         self.dropout = nn.Dropout(spec.dropout)
         self.output = nn.Linear(2 * spec.hidden, 1)
 
     def forward(self, values: Tensor, lengths: np.ndarray) -> Tensor:
-        """float32[tokens], scores (logits), for training.
+        """Return float32[tokens], scores (logits), for training.
 
         Args:
             values: int32[tokens, attributes], the tokens of all windows.
@@ -245,5 +245,5 @@ class SegmenterNetwork(nn.Module):
         return self.output(self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens))[:, 0]
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights as they are now, for a Segmenter."""
+        """Return a copy of the weights, for a Segmenter."""
         return {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}

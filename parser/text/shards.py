@@ -1,8 +1,8 @@
-"""Many files to parse: where their trees go, how they are parsed, and what is done already.
+"""Many files to parse: where their trees go, how they are parsed, and which are done.
 
-A file of the output is written whole or not at all, so that what is there is done: when the work is started again, it is
-skipped, unless its input has changed since. A note in the output's folder says which model, tokenizer and options made the
-files; others are refused there. Another remembers the sentences that were refused, for the exit status of later runs.
+An output file is written whole or not at all, so an existing file is done: a later run skips it, unless its input has changed.
+A note in the output folder records the model, the tokenizer and the options; a run with others is refused. Another note counts
+the refused sentences, for the exit status of later runs.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ REFUSALS = "parse_many.refused.jsonl"
 
 _WILDCARDS = "*?["
 _OF_SEARCH = "beam", "merge", "rerank", "treebank"
-# Options that a note names always. Of the others it names those that are given, so that one which is new changes no note.
+# Options that a note always has. It has other options only if they are given, so that notes stay valid when options are added.
 _NOTED = "several_roots", "tags", "on_error", "allow_missing_columns", "text", "sentences", "tokens", *_OF_SEARCH
 # The parts of a model's folder that trees depend on.
 _PARTS = (".json", ".safetensors")
 
 
 class BulkError(ValueError):
-    """The files cannot be parsed as asked for; the message says why, and the fix."""
+    """The files cannot be parsed with these options; the message says why, and how to mend it."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Outcome:
 
 
 def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list[Shard]:
-    """The files that patterns such as ``in/**/*.conllu.gz`` match, in the order of their names.
+    """Return the files that patterns such as ``in/**/*.conllu.gz`` match, in the order of their names.
 
-    A pattern that is the name of a file stands for that file, whatever is in the name. A file keeps its path below the part of
-    the pattern without wildcards; of text, ``.txt`` becomes ``.conllu``, and ``.bz2``, which is not written, is left out. Where
-    the output lies below that part, what is in it is not read.
+    A pattern that is the name of an existing file stands for that file. A file keeps its path below the part of the pattern
+    without wildcards; for text, ``.txt`` becomes ``.conllu``; ``.bz2``, which cannot be written, is left out. If the output
+    folder lies below that part, its files are not read.
 
     Raises:
         BulkError: a pattern matches no file, or is a folder, or two files would go to the same place, or one onto itself.
@@ -91,7 +91,7 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
 
 
 def _name_of_trees(name: str, text: bool) -> str:
-    if Path(name).suffix == ".bz2":  # it can be read alone
+    if Path(name).suffix == ".bz2":  # which can only be read
         name = Path(name).stem
     if not text:
         return name
@@ -102,16 +102,16 @@ def _name_of_trees(name: str, text: bool) -> str:
 
 
 def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None) -> None:
-    """Notes in the folder of the output what its files are made with. To be called when all else has been checked.
+    """Writes the note into the output folder. Call it after all other checks.
 
     Args:
-        output: the folder.
-        model: the model's.
+        output: the output folder.
+        model: the model folder.
         options: how the files are parsed.
-        tokenizer: the file of the tokenizer, of text.
+        tokenizer: for text, the file of the tokenizer.
 
     Raises:
-        BulkError: those that are there were made otherwise.
+        BulkError: the existing files come from another model, another tokenizer or other options.
     """
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
     given = changed(options)
@@ -126,37 +126,37 @@ def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | No
         write_json(note, made_with)
     elif _read(note) != made_with:
         made = "the files there come from another model, another tokenizer or other options"
-        raise BulkError(f"{output}: {made}; choose another -o, or remove it")
+        raise BulkError(f"{output}: {made}; choose another -o, or remove the folder")
 
 
 def _read(note: Path) -> Any:
     try:
         return json.loads(note.read_text(encoding="utf-8"))
     except ValueError:
-        return None  # nobody knows what made the files
+        return None  # unknown, so different from any other
 
 
 def undone(shards: Sequence[Shard]) -> list[Shard]:
-    """Those whose trees are not there yet, or are of what was in the file before."""
+    """Return the files whose trees are missing or out of date."""
     return [shard for shard in shards if not Path(shard.target).exists() or has_changed(shard)]
 
 
 def has_changed(shard: Shard) -> bool:
-    """Whether the trees are there, but the file is newer."""
+    """Return whether the trees exist, but the file is newer."""
     source, target = Path(shard.source), Path(shard.target)
     return source.exists() and target.exists() and source.stat().st_mtime_ns > target.stat().st_mtime_ns
 
 
 def remove_half_files(shards: Iterable[Shard]) -> None:
-    """Removes what processes that were killed have left of the trees of these files. To be called when they are dead."""
+    """Removes the temporary files that killed processes have left for these files. Call it when the processes are dead."""
     remove_temporaries(Path(shard.target) for shard in shards)
 
 
 class Refusals:
-    """How many sentences of files that are done are not CoNLL-U, remembered in the folder of the output.
+    """Counts the refused sentences of files that are done, in a note in the output folder.
 
     Args:
-        output: the folder.
+        output: the output folder.
     """
 
     def __init__(self, output: Path) -> None:
@@ -165,12 +165,12 @@ class Refusals:
         self._known: dict[str, int] = {}
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         for line in lines:
-            with suppress(json.JSONDecodeError):  # the end of a line is missing where the disk was full
+            with suppress(json.JSONDecodeError):  # a line is cut off if the disk was full
                 found = json.loads(line)
                 self._known[found["file"]] = found["sentences"]
 
     def remember(self, outcome: Outcome) -> None:
-        """Takes notice of a file that is done now. What was known of it is of no more use."""
+        """Records the refused sentences of a file that is done; they replace an older count."""
         file = self._name(outcome.shard)
         if outcome.error is not None or outcome.refused == self._known.get(file, 0):
             return
@@ -179,7 +179,7 @@ class Refusals:
             stream.write(json.dumps({"file": file, "sentences": outcome.refused}) + "\n")
 
     def of(self, shards: Iterable[Shard]) -> int:
-        """The sentences of these files."""
+        """Return the number of refused sentences in these files."""
         return sum(self._known.get(self._name(shard), 0) for shard in shards)
 
     def _name(self, shard: Shard) -> str:

@@ -1,9 +1,9 @@
-"""Text split into sentences and words: by UDPipe 1's tokenizer (extra ``text``), multiword tokens included, or at spaces.
+"""Splits text into sentences and words: by UDPipe 1's tokenizer (extra ``text``), multiword tokens included, or at spaces.
 
-Where there is a segmenter, it decides where sentences end (segmenter.py), unless lines do. A blank line always ends a sentence,
-so that text is tokenized some paragraphs at a time, and memory is that of these; so does the place where a very long paragraph
-is cut (see blocks_of()). UDPipe is given many letters without a space between them in pieces (see pieces()), at whose ends
-sentences end, too, unless the text is presegmented or there is a segmenter.
+Sentences end at the ends of lines if the user says so; otherwise the segmenter decides, if there is one (segmenter.py). A blank
+line always ends a sentence, so that a few paragraphs are tokenized at a time, which bounds memory. A very long paragraph is cut
+(see blocks_of()), and a sentence ends there. UDPipe gets very long runs of characters without a space in pieces (see pieces());
+sentences end at the ends of pieces, unless the text is presegmented or there is a segmenter.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from parser.text.udpipe import UdpipeError
 if TYPE_CHECKING:
     from parser.text.segmenter import Segmenter
 
-# CoNLL-U's own marks of spaces, and no others.
+# This option of UDPipe makes it mark spaces as CoNLL-U does.
 _MARKS = "normalized_spaces"
 
 
 class TextSplitter(ABC):
-    """What splits text into sentences and tokens.
+    """Splits text into sentences and tokens.
 
     Attributes:
-        segmenter: what decides where sentences end; None: whatever finds the tokens.
+        segmenter: decides where sentences end; None: the tokenizer decides.
         path: the file of the tokenizer, if there is one.
     """
 
@@ -49,36 +49,36 @@ class TextSplitter(ABC):
 
     @abstractmethod
     def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
-        """The sentences before the segmenter divides their paragraphs anew."""
+        """Yield the tokenizer's sentences, before the segmenter divides paragraphs anew."""
 
     def tokenize(self, text: str, presegmented: bool = False) -> list[list[Token]]:
-        """Sentences as lists of tokens, the same as those of conllu().
+        """Return sentences as lists of tokens, the same sentences as in conllu().
 
         Raises:
             TokenizerError: the sentences cannot be found.
-            UnicodeEncodeError: there is half of a surrogate pair, which is not a character, in the text.
+            UnicodeEncodeError: the text has half of a surrogate pair, which is not a character.
         """
         blocks = blocks_of(io.BytesIO(text.encode()), "the text", presegmented)
         return [sentence.tokens for block in blocks for sentence in self._sentences(block, presegmented)]
 
     def warm_up(self) -> None:
-        """Compiles what finds sentences, or loads it where it has been compiled before."""
+        """Compiles the kernels of the segmenter, or loads them if they are compiled."""
         if self.segmenter is not None:
-            self.segmenter.probabilities(self.tokenize("a"))  # in 8 bits, and not
+            self.segmenter.probabilities(self.tokenize("a"))  # tokenize() runs in 8 bits, probabilities() in single precision
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False, ranges: bool = False) -> Iterator[bytes]:
-        """CoNLL-U of a text, in pieces of whole sentences.
+        """Yields the CoNLL-U of a text, in pieces of whole sentences.
 
-        There are ids, forms, multiword tokens, MISC (see add_misc()), and the comments newdoc, newpar, sent_id and text.
+        It has ids, forms, multiword tokens, MISC (see add_misc()), and the comments newdoc, newpar, sent_id and text.
 
         Args:
             source: the text in UTF-8.
-            name: what errors call it.
+            name: of the text, in errors.
             presegmented: each line is a sentence, and is not cut, however long it is.
-            ranges: write TokenRange=START:END, where a token stands in the text, in characters from 0.
+            ranges: write the place of each token in the text (TokenRange=START:END, in characters from 0).
 
         Raises:
-            TokenizerError: it is not UTF-8, or the sentences cannot be found.
+            TokenizerError: the text is not UTF-8, or the sentences cannot be found.
         """
         number = 0
         for sentences in self._with_misc(source, name, presegmented, ranges):
@@ -96,9 +96,9 @@ class TextSplitter(ABC):
             yield "".join(f"{line}\n" for line in written).encode()
 
     def _with_misc(self, source: BinaryIO, name: str, presegmented: bool, ranges: bool) -> Iterator[list[TokenizedSentence]]:
-        """The sentences of each block, with MISC. They wait for the next block, as spaces may follow that are read with it."""
+        """Yields the sentences of each block, with MISC, once the next block is read: it may begin with spaces after them."""
         read: list[str] = []
-        text, offset = "", 0  # what has been read, from the first token that waits on; where that stands in the whole text
+        text, offset = "", 0  # the text read, from the first waiting token on; its place in the whole text
         waiting: list[TokenizedSentence] = []
         places: list[list[tuple[int, int]]] = []
         for block in chain(blocks_of(source, name, presegmented, read), (None,)):
@@ -128,19 +128,19 @@ class TextSplitter(ABC):
             paragraphs[-1].append(sentence)
         tokens = [list(chain.from_iterable(sentence.tokens for sentence in paragraph)) for paragraph in paragraphs]
         for paragraph, divided in zip(paragraphs, self.segmenter.split(tokens), strict=True):
-            for number, of_sentence in enumerate(divided):
+            for number, sentence_tokens in enumerate(divided):
                 begins = number == 0 and paragraph[0].begins_paragraph
-                yield TokenizedSentence(text_of(of_sentence), of_sentence, begins)
+                yield TokenizedSentence(text_of(sentence_tokens), sentence_tokens, begins)
 
 
 class SpaceTokenizer(TextSplitter):
-    """Splits at spaces and at the ends of lines: tokens as they are written, each of one word."""
+    """Splits at spaces and at the ends of lines; every token is one word."""
 
     def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
         if self.segmenter is None and not presegmented:
             raise TokenizerError(
-                "words at spaces: this model has no segmenter to find sentences; put each sentence on a line of its own, and "
-                "say so (--sentences line, parse_text(..., sentences='line'))"
+                "--tokens space needs a segmenter, which this model lacks; put each sentence on its own line, and add "
+                "--sentences line (in Python: parse_text(..., sentences='line'))"
             )
         begins_paragraph = not block.continues
         for line in block.text.split("\n"):
@@ -151,11 +151,11 @@ class SpaceTokenizer(TextSplitter):
 
 
 class Tokenizer(TextSplitter):
-    """A tokenizer of UDPipe 1's. Threads may use one side by side.
+    """A tokenizer of UDPipe 1. Several threads may use it at once.
 
     Args:
-        path: a file of UDPipe's.
-        segmenter: what decides where sentences end; None: UDPipe.
+        path: a model file of UDPipe.
+        segmenter: decides where sentences end; None: UDPipe decides.
 
     Raises:
         TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
@@ -173,7 +173,7 @@ class Tokenizer(TextSplitter):
 
     def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
         parts = list(pieces(block.text))
-        before: TokenizedSentence | None = None  # that of a line which goes on in the next part
+        before: TokenizedSentence | None = None  # the sentence of a line that continues in the next part
         for number, part in enumerate(parts):
             found = list(self._sentences_of_part(part, presegmented))
             if not found:
@@ -193,7 +193,7 @@ class Tokenizer(TextSplitter):
 
     def _sentences_of_part(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
         tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
-        # UDPipe would end the text at a NUL; what is not a character of a text separates words, as a space does.
+        # UDPipe would end the text at a NUL; here it separates words, like a space.
         tokenizer.setText(text.replace("\0", " "))
         sentence = self._udpipe.Sentence()
         while tokenizer.nextSentence(sentence, error):
@@ -212,7 +212,7 @@ class Tokenizer(TextSplitter):
 
 
 class _Stream(io.RawIOBase):
-    """Pieces of bytes as a stream to read from."""
+    """A stream that reads pieces of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -234,21 +234,21 @@ class _Stream(io.RawIOBase):
 
 
 def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
-    """Pieces, each made when it is read, as a stream."""
+    """Return a stream that reads pieces, each made when it is read."""
     return io.BufferedReader(_Stream(pieces))
 
 
 def conllu_source(tokenizer: TextSplitter | None, source: BinaryIO, name: str, options: ParseOptions) -> BinaryIO:
-    """What a file parser reads: a stream as it is, or the CoNLL-U of its text, each sentence made when it is read.
+    """Return the stream unchanged, or for text its CoNLL-U, in which each sentence is made when it is read.
 
     Args:
-        tokenizer: what splits the text; None: the stream is no text.
+        tokenizer: splits the text; None: the stream is CoNLL-U.
         source: the stream.
-        name: what errors call it.
-        options: where sentences end, and whether to write where tokens stand.
+        name: of the stream, in errors.
+        options: where sentences end, and whether to write the places of tokens.
 
     Raises:
-        TokenizerError: see TextSplitter.conllu(), when it is read.
+        TokenizerError: when it is read; see TextSplitter.conllu().
     """
     if tokenizer is None:
         return source
@@ -270,27 +270,27 @@ def _tokens(sentence: Any) -> list[Token]:
     return tokens
 
 
-# The mark of an end, and the quotes and brackets that close after it.
+# The mark of a sentence end, and closing quotes and brackets after it.
 _SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f]+[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*")
 
-# Characters of text that are tokenized at a time: whole paragraphs. Only of a longer paragraph some more, but not all, so that
+# Characters that are tokenized at a time, in whole paragraphs; and the most characters of a paragraph that is not cut, so that
 # memory does not grow with text that has no blank lines.
 _BLOCK = 2**16
 _LONGEST_PART = 2**17
 _READ_BYTES = 2**16
 
-# What ends lines and paragraphs beside LF, CR LF and CR. A byte order mark is no part of a text.
+# Ends of lines and paragraphs besides LF, CR LF and CR. A byte order mark is not part of the text.
 _SEPARATORS = {"\v": "\n", "\x85": "\n", "\u2028": "\n", "\f": "\n\n", "\u2029": "\n\n", BYTE_ORDER_MARK: ""}
 _TO_LINES = str.maketrans(_SEPARATORS)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some of a text: whole paragraphs, or a part of a very long one.
+    """Whole paragraphs of a text, or a part of a very long one.
 
     Attributes:
-        text: with LF at the ends of lines, and nothing else in lines of white space.
-        continues: whether it goes on with the paragraph of the block before it.
+        text: lines end with LF, and lines of white space are empty.
+        continues: whether it continues the paragraph of the block before it.
     """
 
     text: str
@@ -298,18 +298,17 @@ class Block:
 
 
 def blocks_of(source: BinaryIO, name: str, presegmented: bool = False, read: list[str] | None = None) -> Iterator[Block]:
-    """The text cut after blank lines; where there is none for long, after the end of a sentence or of a line.
+    """Yields the text in blocks, cut after blank lines, or within a very long paragraph after a sentence or a line.
 
-    Where each line is a sentence (``presegmented``), no line is cut.
-    A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028, and a paragraph with a line of white space, a form feed or
-    U+2029. Byte order marks are left out wherever they stand. What has been read of the text by then, as it stands there, is
-    appended to ``read``.
+    If each line is a sentence (``presegmented``), no line is cut. A line ends with LF, CR LF, CR, a vertical tab, U+0085 or
+    U+2028, a paragraph with a line of white space, a form feed or U+2029. Byte order marks are left out. The original text read
+    so far is appended to ``read``.
 
     Raises:
-        TokenizerError: it is not UTF-8; ``name`` is what the message calls it.
+        TokenizerError: the text is not UTF-8; the message calls it ``name``.
     """
     held: list[str] = []
-    size = paragraphs = 0  # characters that are held, and those of them that are whole paragraphs
+    size = paragraphs = 0  # characters held, and how many of them are whole paragraphs
     continues = within_line = False
     for line in _lines(source, name, [] if read is None else read):
         held.append(line)
@@ -331,12 +330,12 @@ def blocks_of(source: BinaryIO, name: str, presegmented: bool = False, read: lis
 
 
 def _lines(source: BinaryIO, name: str, decoded: list[str]) -> Iterator[str]:
-    """The lines, with LF at their ends; lines of white space are empty, and very long ones come in parts.
+    """Yields lines that end with LF; lines of white space are empty, and very long lines come in parts.
 
-    What is read is appended to ``decoded``.
+    The text read is appended to ``decoded``.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
-    held = carriage = ""  # of a line that has not ended; a CR that may begin its end
+    held = carriage = ""  # the beginning of a line; a CR that an LF may follow
     read = 0
     while True:
         piece = source.read(_READ_BYTES)
@@ -360,7 +359,7 @@ def _lines(source: BinaryIO, name: str, decoded: list[str]) -> Iterator[str]:
 
 
 def _place_to_cut(text: str) -> int:
-    """Where in its second half: after a line that ends a sentence, else a sentence, a line, a word, or anywhere."""
+    """Return where to cut, in the second half: after a line that ends a sentence, else a sentence, a line or a word."""
     half = len(text) // 2
     for end in (rf"{_SENTENCE_END.pattern}\n", rf"{_SENTENCE_END.pattern}\s", "\n", r"\s"):
         places = [found.end() for found in re.finditer(end, text[half:])]
@@ -369,17 +368,16 @@ def _place_to_cut(text: str) -> int:
     return len(text)
 
 
-# Letters without a space between them that are tokenized at a time: 100,000 at once take UDPipe minutes. No word comes near,
-# but text without spaces does.
+# Characters without a space that UDPipe gets at a time: 100,000 take it minutes. Words are shorter, text without spaces is not.
 LONGEST_RUN = 1000
 _TOO_LONG = re.compile(rf"\S{{{LONGEST_RUN + 1},}}")
 _MOST_MARKS = 10  # accents and the like that stay with their letter
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text, cut within runs of letters that are too long.
+    """Yields the text, cut within runs of characters that are too long.
 
-    A piece ends after the end of a sentence if there is one in its second half, else where no accent follows if that can be.
+    A piece ends after a sentence end in its second half, if there is one, else if possible where no accent follows.
     """
     start = 0
     for run in _TOO_LONG.finditer(text):
@@ -394,15 +392,15 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None = None) -> TextSplitter:
-    """The tokenizer of a model.
+    """Return the tokenizer of a model.
 
     Args:
-        folder: the model's folder, or that of a run.
-        path: another file to take instead; UDPipe then decides where sentences end.
-        tokens: a member of TokenEnds, or None; at spaces, the model need not have a tokenizer.
+        folder: of the model or the run.
+        path: another file to use instead; UDPipe then decides where sentences end.
+        tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
 
     Raises:
-        TokenizerError: there is none, or it cannot be loaded.
+        TokenizerError: there is no tokenizer, or it cannot be loaded.
         ModelError: the segmenter beside it is damaged.
     """
     folder = named_folder(folder)
@@ -413,16 +411,16 @@ def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None =
     if found is None:
         raise TokenizerError(
             f"{places[0]}: there is no tokenizer; train a model with one (optimal-step train recipe=text tokenizer=udpipe), "
-            "or name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+            "or name a model file of UDPipe 1 (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
         )
     return Tokenizer(found, None if path is not None else segmenter_beside(found))
 
 
 def segmenter_beside(tokenizer: Path) -> Segmenter | None:
-    """The segmenter in a tokenizer's folder, if there is one.
+    """Return the segmenter in a tokenizer's folder; None if there is none.
 
     Raises:
-        ModelError: it is damaged.
+        ModelError: the segmenter is damaged.
     """
     if not (tokenizer.parent / SEGMENTER).is_file():
         return None

@@ -1,4 +1,4 @@
-"""What a tokenizer finds in a text, where it stands there, and how it is written."""
+"""Tokens and sentences of a text, their places in it, and how they are written in CoNLL-U."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from parser.conllu.stream import RawSentence
 
 
 class TokenizerError(ValueError):
-    """Text cannot be tokenized; the message says why, and the fix."""
+    """Text cannot be tokenized; the message says why, and how to mend it."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A stretch of text without spaces in most languages: one word, or a multiword token.
+    """A word or a multiword token of a text; in most languages it has no spaces.
 
     Attributes:
-        form: as it was written, except that spaces within it are single.
-        words: its words; for most tokens, the form alone.
+        form: as in the text, except that runs of spaces within it are one space.
+        words: its words; for most tokens, only the form.
         space_after: whether a separator follows in the text.
-        misc: the column MISC, if add_misc() has written it; tokens that differ in it alone are equal.
+        misc: the column MISC, if add_misc() has set it; tokens that differ only in it are equal.
     """
 
     form: str
@@ -37,9 +37,9 @@ class TokenizedSentence:
     """A sentence as the tokenizer found it.
 
     Attributes:
-        text: as it was written, except that runs of spaces are one space.
-        tokens: of it.
-        begins_paragraph: whether a paragraph begins with it.
+        text: as in the text, except that runs of spaces are one space.
+        tokens: its tokens.
+        begins_paragraph: whether it is the first sentence of a paragraph.
     """
 
     text: str
@@ -47,7 +47,7 @@ class TokenizedSentence:
     begins_paragraph: bool
 
     def joined(self, other: TokenizedSentence) -> TokenizedSentence:
-        """One sentence of both, the other one right after."""
+        """Return one sentence of both, without a space between them."""
         return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)
 
 
@@ -55,12 +55,12 @@ def tokens_of(sentence: RawSentence) -> Iterator[Token]:
     """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage return within it a space."""
     forms = sentence.column(FORM)
     for columns, words in sentence.surface_tokens():
-        form, *of_words = (one.replace("\r", " ") or EMPTY for one in (columns[FORM], *forms[words.start : words.stop]))
-        yield Token(form, tuple(of_words), NO_SPACE not in columns[MISC].split("|"))
+        form, *parts = (one.replace("\r", " ") or EMPTY for one in (columns[FORM], *forms[words.start : words.stop]))
+        yield Token(form, tuple(parts), NO_SPACE not in columns[MISC].split("|"))
 
 
 def text_of(tokens: Iterable[Token]) -> str:
-    """The text that tokens were found in, but for runs of spaces, and for one at its end."""
+    """Return the text of tokens, with single spaces, and none at the end."""
     return "".join(token.form + " " if token.space_after else token.form for token in tokens).rstrip(" ")
 
 
@@ -69,17 +69,17 @@ _SPACES = re.compile(rf"(?:[^\S{_NO_BREAK}]|\0)+")
 
 
 def words_at_spaces(line: str) -> list[str]:
-    """The words of a line that spaces separate. A no-break space is a space within a word, as in UDPipe's ``horizontal``."""
+    """Split a line at spaces. A no-break space is a space within a word, as in UDPipe's ``horizontal``."""
     words = (word.replace(_NO_BREAK, " ").strip(" ") for word in _SPACES.split(line))
     return [word for word in words if word]
 
 
 def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:
-    """The lines of a sentence in CoNLL-U, without comments.
+    """Yields the lines of a sentence in CoNLL-U, without comments.
 
     Args:
         tokens: of the sentence.
-        columns: of each word, what stands between FORM and MISC; without, it is empty.
+        columns: for each word, the columns between FORM and MISC; None: they are ``_``.
     """
     empty = "\t".join(EMPTY * 7)
     word = 0
@@ -94,20 +94,20 @@ def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> I
 
 
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
-    """Where the tokens of a text stand in it, each as (start, end); those of UDPipe's option ``ranges``.
+    """Return the places of the tokens of a text, each as (start, end), like UDPipe's option ``ranges``.
 
-    Nothing but what separates stands between two tokens, or in place of a space within one, and no token begins with it: so
-    what is between the spaces of a form is where it comes next.
+    Between tokens, and for a space within a token, the text has only separators, and no token begins with a separator. So each
+    part of a form between spaces is found at its next occurrence.
 
     Args:
-        text: as tokenize() was given it.
-        sentences: what tokenize() found.
+        text: as given to tokenize().
+        sentences: as returned by tokenize().
 
     Raises:
-        TokenizerError: they are of another text.
+        TokenizerError: the sentences are from another text.
     """
     end = 0
-    places = None  # of the characters in the text, if byte order marks are left out
+    places = None  # of the characters in the text, if it has byte order marks, which are left out
     if BYTE_ORDER_MARK in text:
         places = [place for place, character in enumerate(text) if character != BYTE_ORDER_MARK]
         text = text.replace(BYTE_ORDER_MARK, "")
@@ -139,24 +139,24 @@ def add_misc(
 ) -> list[list[Token]]:
     """Return the tokens with MISC as UDPipe writes it, from which the text can be rebuilt to the last character.
 
-    SpacesBefore is what the text begins with. SpacesAfter stands between a token and the next one; a single space, and nothing
-    (SpaceAfter=No), go without it. SpacesInToken is the token as it stands in the text, where that is not its form.
+    SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a token, unless there is one space
+    or none (SpaceAfter=No). SpacesInToken holds the token as it is in the text, if that differs from its form.
 
     Args:
-        text: the text, or from the first of these tokens on.
+        text: the text, or its rest from the first of these tokens on.
         sentences: some of its sentences.
         places: of their tokens in ``text``, as spans() finds them.
         end: where the token after them begins; None: there is none.
-        offset: where ``text`` begins in the whole text, to write TokenRange; None: do not.
+        offset: where ``text`` begins in the whole text, for TokenRange; None: do not write TokenRange.
     """
-    text = text.replace("\0", " ")  # which it counts as, and CoNLL-U cannot hold
+    text = text.replace("\0", " ")  # a NUL counts as a space, and CoNLL-U cannot hold it
     flat = list(chain.from_iterable(places))
     following = [*(start for start, _ in flat[1:]), len(text) if end is None else end][: len(flat)]
     found: list[Token] = []
     for token, (start, stop), then in zip(chain.from_iterable(sentences), flat, following, strict=True):
         after, written = text[stop:then], text[start:stop]
         if found and offset is None and written == token.form and after == " " * token.space_after:
-            found.append(token)  # nearly all are as they were
+            found.append(token)  # nearly all tokens need no MISC
             continue
         fields = {
             "SpacesBefore": "" if found else text[:start],

@@ -1,7 +1,7 @@
-"""The package ufal.udpipe, which is UDPipe 1 (Straka and Strakova 2017), and how its tokenizer is trained.
+"""UDPipe 1 (Straka and Strakova 2017), the package ufal.udpipe, and how its tokenizer is trained.
 
-What UDPipe does takes minutes, and hears neither Ctrl-C nor SIGTERM; a process can be ended. That which trains a tokenizer is
-``python -m parser.text.udpipe REQUEST``, and ends with the process that started it, however that one ends.
+UDPipe trains for minutes and ignores Ctrl-C and SIGTERM. So a tokenizer is trained in another process, which can be killed:
+``python -m parser.text.udpipe REQUEST``. It ends with the process that started it, however that one ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 Options = Mapping[str, object]
 
 
-# As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
+# Its authors' options for treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
 # But the dimension is 24 there: with 16, tokens are found as well in two thirds of the time (experiments/from_text.md).
 OPTIONS: dict[str, int | float] = {
     "tokenize_url": 1,
@@ -45,16 +45,16 @@ OPTIONS: dict[str, int | float] = {
 
 _REFUSED = 2
 
-# The comments that UDPipe reads: a paragraph or a document begins.
+# The comments that UDPipe reads: beginnings of paragraphs and documents.
 _BEGINNING = re.compile(rf"{BYTE_ORDER_MARK}?#[ \t]*(newpar|newdoc)")
 
 
 class UdpipeError(ValueError):
-    """UDPipe is not installed, or cannot do what it is asked for; the message says why."""
+    """UDPipe is not installed, or refuses its input; the message says why."""
 
 
 def package() -> Any:
-    """The module, loaded on the first call.
+    """Return the module, imported on the first call.
 
     Raises:
         UdpipeError: it is not installed.
@@ -67,16 +67,16 @@ def package() -> Any:
 
 
 def load(path: Path) -> Any:
-    """A model of UDPipe 1.
+    """Load a model of UDPipe 1.
 
     Raises:
         UdpipeError: the package is not installed, or the file does not exist, or is not a model.
     """
     udpipe = package()
-    if not path.is_file():  # UDPipe says no more of it than of any other that it cannot load
+    if not path.is_file():  # UDPipe's error does not tell a missing file from a damaged one
         raise UdpipeError(f"{path}: there is no file of this name; name a model of UDPipe 1")
     with path.open("rb") as file:
-        length = file.read(1)  # of the name of the model's kind; a negative one, as UDPipe reads it, would end Python
+        length = file.read(1)  # of the name of the model's kind; UDPipe would crash Python on one that it reads as negative
     model = None if length >= b"\x80" else udpipe.Model.load(str(path))
     if model is None:
         raise UdpipeError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")
@@ -84,7 +84,7 @@ def load(path: Path) -> Any:
 
 
 def read_conllu(text: str, name: str) -> Any:
-    """The sentences of CoNLL-U as UDPipe has them.
+    """Read CoNLL-U into sentences of UDPipe.
 
     Raises:
         UdpipeError: the package is not installed, or cannot read the text, which errors call ``name``.
@@ -114,12 +114,12 @@ def trained_model(
 
     Args:
         train_on: sentences, see read_conllu().
-        held_out: sentences, or none, to stop early with.
-        name: what errors call them.
-        tokenizer, tagger, parser: options of each part; None for none.
+        held_out: sentences for early stopping; may be empty.
+        name: of the sentences, in errors.
+        tokenizer, tagger, parser: options of each part; None: do not train it.
 
     Raises:
-        UdpipeError: it cannot be trained on these sentences.
+        UdpipeError: UDPipe cannot train on these sentences.
     """
     udpipe = package()
     parts = (tokenizer, tagger, parser)
@@ -137,10 +137,10 @@ def train_tokenizer(
     """Trains a tokenizer.
 
     Args:
-        train: files of CoNLL-U to learn from; its text is that of the forms and of SpaceAfter=No.
+        train: files of CoNLL-U to learn from; the text comes from the forms and SpaceAfter=No.
         dev: CoNLL-U to choose the epoch on, if there is any.
         target: the file that it is written to, whole or not at all.
-        options: UDPipe's.
+        options: of UDPipe.
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
@@ -158,23 +158,23 @@ def train_tokenizer(
 def tokenizer_in_training(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
 ) -> Iterator[Callable[[], None]]:
-    """Train a tokenizer while something else is done; see train_tokenizer(). What UDPipe says of its epochs is logged.
+    """Train a tokenizer in the background; see train_tokenizer(). UDPipe's lines about epochs are logged.
 
-    Its first epoch, of some seconds, shows whether UDPipe can learn from the files. Then yields a function that waits for the
-    tokenizer; without waiting, it is given up.
+    The first epoch takes some seconds and shows whether UDPipe can learn from the files. Then yields a function that waits for
+    the tokenizer; if it is not called, the training is ended.
 
     Raises:
-        UdpipeError: UDPipe is not installed, or cannot train on this.
-        ChildProcessError: the process failed; the message is what it said.
+        UdpipeError: UDPipe is not installed, or cannot train on the files.
+        ChildProcessError: the process failed; the message has its output.
     """
-    log.info("training UDPipe's tokenizer in a process of its own; its first epoch shows whether it can learn from these files")
+    log.info("training UDPipe's tokenizer in another process; its first epoch shows whether it can learn from these files")
     request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
-    # -P: a file parser.py in the folder where the user stands is not ours.
+    # -P: do not import a file parser.py in the user's working folder.
     command = [sys.executable, "-P", "-m", "parser.text.udpipe", json.dumps(request)]
     said: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         epochs = _epochs(process.stderr or (), int(options["epochs"]), said)
-        listener = Thread(target=deque, args=(epochs, 0), daemon=True)  # else the process would wait once the pipe is full
+        listener = Thread(target=deque, args=(epochs, 0), daemon=True)  # or the process would block once the pipe is full
 
         def finish() -> None:
             listener.join()
@@ -197,7 +197,7 @@ def tokenizer_in_training(
 
 
 def _epochs(stream: Iterable[bytes], epochs: int, said: list[str]) -> Iterator[str]:
-    """Log and yield the lines about epochs; all others are put into ``said``."""
+    """Log and yield the lines about epochs; append all other lines to ``said``."""
     for raw in stream:
         line = raw.decode(errors="replace").strip()
         if line.startswith("Epoch "):
@@ -208,9 +208,9 @@ def _epochs(stream: Iterable[bytes], epochs: int, said: list[str]) -> Iterator[s
 
 
 def _text(path: str | Path) -> str:
-    """What UDPipe learns from: ID, FORM and SpaceAfter=No of each token of a file, and where paragraphs begin.
+    """Return the CoNLL-U that UDPipe learns from: ID, FORM and SpaceAfter=No of each token, and the beginnings of paragraphs.
 
-    UDPipe would refuse sentences for other columns, such as the lemma of a multiword token.
+    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword token.
     """
     lines = []
     for sentence in read_sentences(path):
@@ -221,7 +221,7 @@ def _text(path: str | Path) -> str:
 
 
 def _train(request: str) -> None:
-    """What the process does."""
+    """Trains a tokenizer in the process made for it."""
     end_with_parent()
     wanted = json.loads(request)
     try:

@@ -1,4 +1,4 @@
-"""What a process does that parses files for others: it loads the model once, and makes an outcome of each file."""
+"""A process that parses files: it loads the model once, and returns an outcome for each file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import BulkError, Outcome, Shard, remove_half_files
 
 Work = Callable[[Path, ParseOptions], Callable[[Shard], Outcome]]
-"""What a process does at first; it gives what the process does with each file."""
+"""Called once in a process; returns the function that the process calls for each file."""
 
-# Of a process of local_engine.py: what it does with a file, and the file that it is at.
+# In a process of local_engine.py: the function that parses a file, and the file in progress.
 _parse: Callable[[Shard], Outcome]
 _under_way: Shard | None = None
 
 
 def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
-    """A parser of files. Where there can be none, each file is told why: a process that fails here looks like a dead one."""
+    """Return a parser of files. If loading fails, every outcome says why: a process that failed here would count as dead."""
     try:
         return ShardParser(model_folder, options)
     except (ValueError, OSError, MemoryError) as error:
@@ -28,14 +28,14 @@ def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard],
 
 
 def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
-    """What a process of local_engine.py does at first. It ends with the one that started it, which alone hears Ctrl-C."""
+    """Prepares a process of local_engine.py. It ends with the process that started it, and leaves Ctrl-C to that process."""
     global _parse
     work_for_parent(at_end=_remove_half_file)
     _parse = work(model_folder, options)
 
 
 def parse_in_child(shard: Shard) -> Outcome:
-    """What a process of local_engine.py does with each file."""
+    """Parses a file in a process of local_engine.py."""
     global _under_way
     _under_way = shard
     outcome = _parse(shard)
@@ -53,11 +53,11 @@ class ShardParser:
 
     Args:
         model_folder: the model.
-        options: how.
+        options: how to parse.
 
     Raises:
         ModelError, TokenizerError: the model or the tokenizer cannot be loaded.
-        ValueError: the model cannot parse so, see Predictor.
+        ValueError: the model does not support an option; see Predictor.
     """
 
     def __init__(self, model_folder: Path, options: ParseOptions) -> None:
@@ -70,11 +70,11 @@ class ShardParser:
 
     @property
     def tokenizer_path(self) -> Path | None:
-        """The file of the tokenizer, of text."""
+        """The file of the tokenizer; None if the input is not text."""
         return None if self._tokenizer is None else self._tokenizer.path
 
     def warm_up(self) -> None:
-        """Compiles what parsing needs, for other processes, too, or loads it where it has been compiled before."""
+        """Compiles the kernels for parsing, also for other processes, or loads them if they are compiled."""
         from parser.decoding.files.file_parsing import warm_up
 
         warm_up(self._predictor)
@@ -95,8 +95,8 @@ class ShardParser:
                 parsed = parse_file(
                     self._predictor, source, target, shard.source, report=lambda error: found.append(str(error))
                 )
-                if _state(shard.source) != begun:  # its trees would be newer, and so taken for those of what is there now
-                    raise BulkError(f"{shard.source}: it has changed while it was parsed; parse it again")
+                if _state(shard.source) != begun:  # later runs would take the newer trees for up to date
+                    raise BulkError(f"{shard.source}: the file changed while it was parsed; parse it again")
         except (ValueError, OSError) as error:
             return Outcome(shard, error=str(error))
         except MemoryError:
@@ -106,6 +106,6 @@ class ShardParser:
 
 
 def _state(path: str) -> tuple[int, int]:
-    """What differs once a file has been written again: its time, and its size."""
+    """Return the time and the size of a file, which show whether it was written again."""
     status = Path(path).stat()
     return status.st_mtime_ns, status.st_size

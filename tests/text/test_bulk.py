@@ -157,7 +157,7 @@ def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 0
-    said = "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as they have changed since: 1\n"
+    said = "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as the input has changed since: 1 file\n"
     assert capsys.readouterr().err.endswith(said)
     assert target.read_text().count("\n\n") == 1
 
@@ -172,7 +172,7 @@ def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatc
 
     monkeypatch.setattr(file_parsing, "parse_file", slow)
     outcome = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))(shard)
-    assert outcome.error == f"{shard.source}: it has changed while it was parsed; parse it again"
+    assert outcome.error == f"{shard.source}: the file changed while it was parsed; parse it again"
     assert not Path(shard.target).exists()
 
 
@@ -230,7 +230,7 @@ def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch,
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 1  # as it would have been without an interruption
     assert capsys.readouterr().err.endswith(
-        "1 were there already; 0 failed\n1 sentence of files parsed earlier is not CoNLL-U\n"
+        "1 were there already; 0 failed\n1 sentence in files parsed earlier is not CoNLL-U\n"
     )
     source.write_text(WORDS)
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
@@ -309,7 +309,7 @@ def test_linear_models_parse_files(tmp_path):
     [
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
         (["--tokenizer", "nothing.udpipe"], "is not supported with CoNLL-U"),
-        (["--text", "--tags", "keep"], "text has none"),
+        (["--text", "--tags", "keep"], "text has no tags to keep"),
         (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
         (["--lexicon", "lemmas.tsv"], "add --tags=fill"),

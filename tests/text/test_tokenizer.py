@@ -321,7 +321,7 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
     assert [sentence.forms for sentence in sentences] == expected
     start, end = sentences[1].spans[0]
     assert text[start:end] == "10\u00a0000"
-    with pytest.raises(TokenizerError, match="no segmenter"):
+    with pytest.raises(TokenizerError, match="needs a segmenter"):
         parser.parse_text("a b", tokens="space")
     for wrong in ({"tokens": "spaces"}, {"sentences": "lines"}):
         with pytest.raises(InputError, match="known: model, "):
