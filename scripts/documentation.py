@@ -1,6 +1,6 @@
-"""Called by mkdocs.yml while the site is built: makes the tables and pictures of pages from the code and the settings.
+"""Makes tables and pictures of pages from the code and the settings; mkdocs.yml calls it while the site is built.
 
-A page requests one by a line of its own: {{ configuration }}, {{ oracles }}, {{ systems }}, or {{ tree FILE }}, a tree drawn.
+A page requests one by a line: {{ configuration }}, {{ oracles }}, {{ systems }}, or {{ tree FILE }}, a drawn tree.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _PLACE = re.compile(r"^\{\{ (\w+)(?: (\S+))? \}\}$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The text of a page with everything that it asks for."""
+    """Return the text of a page with its tables and pictures."""
     return _PLACE.sub(lambda match: MAKERS[match[1]](*([match[2]] if match[2] else [])), markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """The page with what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
+    """Mark what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
     html = _TABLE.sub(lambda table: _whole(table[0]), html)
     return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
 
@@ -42,23 +42,23 @@ def _whole(table: str) -> str:
 
 
 def _mark(words: str, html: str) -> str:
-    """With each match outside tags within an element that is kept whole."""
+    """Put each match outside tags into an element that is kept in one line."""
     return re.sub(f"<[^>]*>|({words})", lambda found: f'<span class="whole">{found[0]}</span>' if found[1] else found[0], html)
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """The page without the attribute for which the theme's script would ask the repository's host how many stars it has."""
+    """Remove the attribute for which the theme's script would ask the repository's host for its number of stars."""
     return output.replace(' data-md-component="source"', "")
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
-    """The same of the page for what is not found."""
+    """Do the same for the page for addresses that are not found."""
     return on_post_page(output_content)
 
 
 def configuration() -> str:
-    """Tables of all keys: what each is by default, and what it is for."""
-    parts = ["### Choices that set others\n", "| key, value | what it can be |\n|---|---|"]
+    """Return tables of all keys, with their defaults and explanations."""
+    parts = ["### Choices that set other keys\n", "| key, value | what it can be |\n|---|---|"]
     parts += [f"| `{group}` <br> =&nbsp;`{choice}` | {_cell(comment)} |" for group, choice, comment in groups()]
     parts.append("")
     for title, rows in sections():
@@ -71,27 +71,27 @@ def configuration() -> str:
 
 
 def oracle_table() -> str:
-    """The oracles by transition system."""
+    """Return the table of oracles."""
     rows = []
     for name in oracles.all_names():
-        of = oracles.oracle_class(name)
-        trees = "projective" if of.needs_projective_gold else "any"
-        rows.append(f"| `{name}` | `{of.system}` | {trees} | {_cell(of.complexity)} | {_cell(of.source)} |")
+        kind = oracles.oracle_class(name)
+        trees = "projective" if kind.needs_projective_gold else "any"
+        rows.append(f"| `{name}` | `{kind.system}` | {trees} | {_cell(kind.complexity)} | {_cell(kind.source)} |")
     return "\n".join(["| oracle | system | gold trees | time | source |\n|---|---|---|---|---|", *rows])
 
 
 def system_table() -> str:
-    """The transition systems with their oracles."""
+    """Return the table of transition systems and their oracles."""
     rows = []
     for name in transitions.names():
-        of = transitions.system_class(name)
-        trees = "projective" if of.projective else "non-projective, too"
-        rows.append(f"| `{name}` | {trees} | {', '.join(f'`{oracle}`' for oracle in of.oracles)} |")
+        kind = transitions.system_class(name)
+        trees = "projective" if kind.projective else "also non-projective"
+        rows.append(f"| `{name}` | {trees} | {', '.join(f'`{oracle}`' for oracle in kind.oracles)} |")
     return "\n".join(["| system | trees that it makes | oracles, the default first |\n|---|---|---|", *rows])
 
 
 def tree(file: str) -> str:
-    """The first tree of a file of docs/, drawn."""
+    """Return a drawing of the first tree of a file of docs/."""
     drawn = next(read_trees(ROOT / "docs" / file)).tree
     return f'<div style="overflow-x: auto; background: #fff">{as_svg(drawn)}</div>'.replace("\n", "")
 

@@ -309,7 +309,7 @@ def test_every_key_is_explained():
 
 def test_tables_are_those_of_the_code():
     assert documentation.oracle_table().count("\n| `") == len(documentation.oracles.all_names())
-    assert "| `swap` | non-projective, too | `swap_dynamic`" in documentation.system_table()
+    assert "| `swap` | also non-projective | `swap_dynamic`" in documentation.system_table()
     with pytest.raises(KeyError):
         documentation.on_page_markdown("{{ nothing }}")
     assert documentation.on_page_markdown("{{ tree examples/hearing.conllu }}").count("<svg") == 1

@@ -1,8 +1,7 @@
 """Measures this project on this machine: optimal-step benchmark {oracles,parsing,training,serving} [OPTIONS].
 
-It prints JSON, and a table to stderr. Each benchmark is a module of this package with a function ``run``; its name and
---help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, replacing
-those measured before under the same --label.
+It prints JSON to standard output and a table to standard error. Each benchmark has its own --help. With --rows FILE the numbers
+also go to a CSV file, with the command, the machine and the versions; they replace older numbers with the same --label.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
-# Imported when asked for: each brings its own libraries.
+# Each is a module of this package with a function ``run``, imported when it is run, as each needs other libraries.
 BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 
@@ -32,13 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     benchmark.add_arguments(parser)
     parser.add_argument(
-        "--rows", type=Path, metavar="FILE.csv", help="write the numbers there too, such as experiments/speed/hu.csv"
+        "--rows", type=Path, metavar="FILE.csv", help="also write the numbers to this file, such as experiments/speed/hu.csv"
     )
-    parser.add_argument("--label", metavar="TEXT", help="what was measured, as the rows name it, such as recipe=paper")
+    parser.add_argument("--label", metavar="TEXT", help="with --rows: the name of what was measured, such as recipe=paper")
     given = vars(parser.parse_args(words[1:]))
     rows, label = given.pop("rows"), given.pop("label")
     if (rows is None) != (label is None):
-        parser.error("--rows and --label belong together")
+        parser.error("--rows and --label go together; give both, or leave out both")
     try:
         result = benchmark.run(**given)
         print(benchmark.as_table(result), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Measured numbers as CSV, one line each, with the machine and all else that they depend on."""
+"""Measured numbers as CSV, one line each, with the machine, the versions and the command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 
 def machine() -> dict[str, Any]:
-    """The processor, as far as the system tells, and the system."""
+    """Return the processor, as far as the system tells, and the system."""
     processor = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -29,7 +29,7 @@ def machine() -> dict[str, Any]:
 
 
 def cpu_seconds_of_children() -> float:
-    """Processor time of the processes that this one has started and that have ended; NaN on Windows, which does not say."""
+    """Return the processor time of ended child processes; NaN on Windows, which does not tell."""
     if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
@@ -37,7 +37,7 @@ def cpu_seconds_of_children() -> float:
 
 
 def peak_megabytes() -> float:
-    """The highest memory of this process so far, in units of 2^20 bytes; NaN on Windows, which does not say."""
+    """Return the peak memory of this process, in units of 2^20 bytes; NaN on Windows, which does not tell."""
     if sys.platform != "win32":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     return math.nan
@@ -45,17 +45,17 @@ def peak_megabytes() -> float:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A line of such a file.
+    """A line of the file.
 
     Attributes:
         label: what was measured, such as ``recipe=paper``.
         quantity: such as ``decoding, 1 thread``.
-        value: six significant digits.
+        value: with six significant digits.
         unit: of the value.
         processor: of the machine.
         cores: of the machine.
-        versions: of Python, this project and what they build on.
-        command: that measured it.
+        versions: of Python, this project and its libraries.
+        command: the command that measured it.
     """
 
     label: str
@@ -69,14 +69,14 @@ class Measurement:
 
     @classmethod
     def of(cls, label: str, quantity: str, value: float, unit: str, result: dict[str, Any], command: str) -> Measurement:
-        """One of a benchmark's numbers; machine and versions are taken from its result."""
+        """Return one number of a benchmark, with machine and versions from its result."""
         versions = " ".join(f"{name}={version}" for name, version in result["versions"].items())
         machine = result["machine"]
         return cls(label, quantity, f"{value:.6g}", unit, machine["processor"], str(machine["cores"]), versions, command)
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """The lines of the file; none if there is no such file."""
+    """Return the lines of the file; none if there is no such file."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -84,7 +84,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def write_measurements(path: Path, label: str, measurements: Sequence[Measurement]) -> None:
-    """Writes lines into the file, in place of those of the same label; the others stay."""
+    """Writes lines into the file; they replace lines with the same label."""
     others = [measurement for measurement in read_measurements(path) if measurement.label != label]
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:

@@ -1,11 +1,13 @@
 """Speed of the oracles: optimal-step benchmark oracles [FILE.conllu ...] [OPTIONS].
 
-CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
-that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
-configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
-without a file), as they are and projectivized. Also reports whether all oracles give equal scores, and the time to projectivize
-a tree; and the mean over whole random computations of the oracles of other systems, and of context_rows under any strategy, on
-the trees as they are, or projectivized if the oracle needs it.
+It reports CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, for configurations
+with k + m = 10, 20, ..., and as a mean over whole computations. Computations are random and take an optimal step with
+probability 0.9, or with --models they are the explorations of trained parsers. The trees are those of the files, or random
+without a file, original and projectivized.
+
+It also reports whether all oracles give equal scores, the time to projectivize a tree, and the mean time over whole random
+computations of the oracles of other systems, and of context_rows with any strategy, on original trees, or projectivized ones if
+the oracle needs them.
 """
 
 from __future__ import annotations
@@ -34,20 +36,20 @@ from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
-# Computations of which all are timed together; where a treebank has fewer sentences of a size, they are taken several times.
+# Computations that are timed together; if a treebank has fewer sentences of a size, sentences are used several times.
 COMPUTATIONS_PER_SIZE = 200
 
-# For the means over whole computations. The slowest oracles get fewer.
+# Sentences for the means over whole computations; the slowest oracle gets fewer.
 SENTENCES = 2000
 SENTENCES_FROM_NOTHING = 100
 
 FROM_NOTHING = "nederhof_cubic from nothing"
 
-# The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
+# Scores of static are not numbers of arcs; arc_standard_tabular is the reference implementation, written to be read.
 NOT_TIMED = ("static", "arc_standard_tabular")
 
-# Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
-# non-projective trees.
+# Transition system, options and oracle, by name in the tables. With degree 1, attardi_search gives up on a few non-projective
+# trees.
 OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
     "context_rows": ("arc_standard", {}, "context_rows"),
     "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
@@ -75,14 +77,14 @@ class How:
 
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
-    """Name -> how to create the oracle, of those that are exact on such trees."""
+    """Return a function that creates the oracle, for each oracle that is exact on such trees, by name."""
     names = [name for name in oracles.names(any_gold=not projective) if name not in NOT_TIMED]
     cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
     return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
 
 
 def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[Query], repeats: int) -> float:
-    """CPU microseconds per configuration of the batches ``timed``, asked after those ``before``; median of the repetitions."""
+    """Return CPU microseconds per configuration of the batches ``timed``, scored after ``before``; the median of repeats."""
     configurations = sum(map(len, timed))
     results = []
     for _ in range(repeats):
@@ -97,7 +99,7 @@ def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[
 
 
 def growth(by_size: dict[int, float]) -> dict[str, float]:
-    """Least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10), the geometric growth."""
+    """Fit by least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10), the geometric growth."""
     sizes = np.array(list(by_size), float)
     times = np.log(list(by_size.values()))
     exponent = float(np.polyfit(np.log(sizes), times, 1)[0])
@@ -105,16 +107,16 @@ def growth(by_size: dict[int, float]) -> dict[str, float]:
 
 
 def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]) -> dict[str, int]:
-    """How many configurations there are, and in how many of them the two oracles give other scores."""
+    """Count the configurations, and those in which the two oracles give different scores."""
     one, other = oracle.bind(trees), reference.bind(trees)
     found = [(one.score_batch(b) != other.score_batch(b)).any(axis=1).sum() for b in batches]
     return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
 
 
 def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration] | None) -> dict[str, Any]:
-    """All contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
+    """Measure all contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
 
-    ``explored`` are the computations to follow, one for each tree; None: random ones.
+    ``explored``: the computations to follow, one for each tree; None: random computations.
     """
     guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
     rng = np.random.default_rng(how.seed)
@@ -131,7 +133,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         long_enough = np.flatnonzero(trees.lengths >= size)
         subset, batches = computations(np.resize(rng.permutation(long_enough), COMPUTATIONS_PER_SIZE))
         before, at = aligned_at(batches, subset.lengths, size)
-        # What an oracle computes when it first sees a sentence is in the means, not here.
+        # Work that an oracle does when it first sees a sentence counts in the means, not here.
         at_size[size] = subset, batches[:1] + before, at
     some, whole = computations(rng.permutation(len(trees))[:SENTENCES])
     few, fewer = computations(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
@@ -144,7 +146,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
         by_size = {}
         for size, (subset, before, at) in at_size.items():
-            # All but one answer from only the configuration.
+            # Only context_rows needs the earlier configurations.
             by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
         mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
         whole_or_few = (few, fewer) if slow else (some, whole)
@@ -156,7 +158,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
 
 
 def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
-    """By name of OF_SYSTEMS, the mean over whole random computations, and how many configurations they have."""
+    """Return, by name of OF_SYSTEMS, the mean over whole random computations, and their number of configurations."""
     some = trees.select(np.random.default_rng(how.seed).permutation(len(trees))[:SENTENCES])
     found = {}
     for name, (system_name, options, oracle_name) in OF_SYSTEMS.items():
@@ -170,7 +172,7 @@ def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
 
 
 def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
-    """Milliseconds per non-projective tree, all in one call."""
+    """Return milliseconds per non-projective tree, all in one call."""
     sentences = np.flatnonzero(~trees.projective)
     if not len(sentences):
         return {"trees": 0}
@@ -188,7 +190,7 @@ def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
 
 
 def as_table(result: dict[str, Any]) -> str:
-    """For people."""
+    """Return the result as a table."""
     lines = [f"microseconds per configuration, {result['strategy']}"]
     for kind in ("projectivized", "original"):
         sizes = sorted({size for entry in result[kind].values() for size in entry["by_size"]})
@@ -205,7 +207,7 @@ def as_table(result: dict[str, Any]) -> str:
 
 
 def goals(result: dict[str, Any]) -> dict[str, float]:
-    """The numbers that this project promises something about, as far as the trees are long enough."""
+    """Return the numbers that this project makes promises about, if the trees are long enough."""
     projectivized, original = result["projectivized"], result["original"]
     found = {
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
@@ -236,18 +238,18 @@ def run(
     """Measures.
 
     Args:
-        files: CoNLL-U whose trees are used; random ones if there are none.
+        files: CoNLL-U with the trees; without files, trees are random.
         strategy: which computations count as optimal.
         optimal_probability: the probability that a computation takes an optimal step.
         sizes: the values of k + m.
-        repeats: of which the median is taken.
-        random_trees: how many, without files.
+        repeats: repetitions, of which the median is taken.
+        random_trees: their number, without files.
         longest: tokens of the longest random tree.
         seed: of random trees and computations.
-        models: arc-standard models whose predictions are followed, one for each file; none: random computations.
+        models: arc-standard models whose predictions are followed, one for each file; None: random computations.
 
     Raises:
-        ValueError: other numbers of models and files.
+        ValueError: the numbers of models and files differ.
     """
     if models and len(models) != len(files):
         raise ValueError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
@@ -285,12 +287,12 @@ def run(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz (default: random trees)")
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
     parser.add_argument("--optimal-probability", type=float, default=0.9, help="of an optimal step (default: %(default)s)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
     parser.add_argument(
-        "--repeats", type=int, default=3, help="measurements, of which the median is taken (default: %(default)s)"
+        "--repeats", type=int, default=3, help="repetitions, of which the median is taken (default: %(default)s)"
     )
     parser.add_argument(
         "--random-trees", type=int, default=1000, metavar="N", help="number of random trees, if there are no files"
@@ -303,7 +305,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say: microseconds per configuration by oracle and kind of trees, over whole computations and by size."""
+    """Return the values and units of the rows, by oracle and kind of trees, over whole computations and by size."""
     found = {}
     for kind in ("projectivized", "original"):
         for name, entry in result[kind].items():
@@ -319,7 +321,7 @@ Exploration = list[tuple[np.ndarray, int]]
 
 
 def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
-    """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
+    """Return the computation that an arc-standard model predicts for each sentence; the root may have several children."""
     encoded = model.vocabularies.encode(sentences)
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
@@ -335,7 +337,7 @@ def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
 
 
 def batched(chosen: Sequence[Exploration]) -> list[Query]:
-    """The explorations as batches: the i-th holds the i-th configuration of each one that is long enough."""
+    """Return explorations as batches: batch i holds configuration i of each exploration that is long enough."""
     batches = []
     for i in range(max(map(len, chosen), default=0)):
         rows = [row for row, exploration in enumerate(chosen) if i < len(exploration)]

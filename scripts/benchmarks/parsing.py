@@ -1,23 +1,23 @@
 """How fast a model parses: optimal-step benchmark parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
 
-The text is that of all files, each once: people parse new text, and repeated text holds no new words. Measured in
-turn, several times, in one process; medians are reported, of words per second and per second of CPU time:
+The text is that of all files, each once: users parse new text, and repeated text has no new words. All jobs are measured in
+turn, several times, in one process. The report has medians of words per second and per second of CPU time:
 
-* decoding: encoded sentences to trees, the files read before;
+* decoding: encoded sentences to trees; the files are read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
-* reading, and rows of words, where they are worked out before the steps: the parts that can be measured alone
-  (see microseconds_per_word()); the others follow;
+* reading, and rows of words if they are computed before the steps: the parts that can be measured alone
+  (see microseconds_per_word()); the other parts are computed from these;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
-  one trained for this;
-* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, a given pipeline or one trained for this;
-* with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
-* with --beam: decoding with beams of these sizes, for each way to merge their items, one thread; and UDPipe with a
-  beam of 5, which is compared with our beam of 5, end to end;
-* whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe those of a process that uses UDPipe;
+  a model trained for this;
+* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, with a given pipeline or one trained for this;
+* with --over NAME=MODEL_DIR: decoding with that model, and the ratio of the speeds;
+* with --beam: decoding with beams of these sizes, for each way to merge items, one thread; and UDPipe with a beam of 5,
+  compared with our beam of 5, end to end;
+* whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe of a process that uses UDPipe;
 * start-up: seconds of a process that parses one sentence.
 
-Every measurement begins with nothing but the model in memory, as it was loaded: what is computed once per word form, or once
-per value that training never saw, is computed again.
+Every measurement begins with a freshly loaded model, so that values computed once per word form, or once per unseen value, are
+computed again.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 READING = job_name("reading", 1)
 WORD_ROWS = job_name("rows of words", 1)
 OURS = "scripts/parse.py"
-UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # which is a program, too
+UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # also a program
 _PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
 
-# Training of the parsers to compare with is brief: the time to parse does not depend on the number of iterations.
+# Few iterations, as the time to parse does not depend on them.
 _SPACY_ITERATIONS = 5
 
 
 @dataclass(frozen=True)
 class TimedTask:
-    """What is measured: this many words are parsed by a model just loaded; ``model`` is its folder if another's."""
+    """A job: a freshly loaded model parses this many words; ``model``: the folder of another model than the one measured."""
 
     words: int
     do: Callable[[AnyModel], object]
@@ -101,22 +101,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, default=os.cpu_count(), help="number to compare with one thread (default: all, %(default)s)"
     )
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
-    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a model on")
+    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="CoNLL-U to train such a model on")
     parser.add_argument(
         "--udpipe-iterations", type=int, default=2, help="iterations of its training (default %(default)s; 10 are usual)"
     )
-    parser.add_argument("--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy's to compare with")
-    parser.add_argument("--spacy-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a pipeline on, briefly")
+    parser.add_argument("--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy to compare with")
+    parser.add_argument("--spacy-train", type=Path, metavar="FILE", help="CoNLL-U to train such a pipeline on, briefly")
     parser.add_argument(
         "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
     )
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="also measure beams of these sizes")
     arithmetic = parser.add_mutually_exclusive_group()
-    arithmetic.add_argument("--int8", action="store_true", default=None, help="with an encoder: in 8 bits, as parse.py --int8")
+    arithmetic.add_argument("--int8", action="store_true", default=None, help="with an encoder: multiply in 8 bits")
     arithmetic.add_argument(
-        "--float32", dest="int8", action="store_false", default=None, help="in single precision, as parse.py --float32"
+        "--float32", dest="int8", action="store_false", default=None, help="with an encoder: multiply in single precision"
     )
-    parser.add_argument("--times", type=int, default=5, help="how many times each is measured (default %(default)s)")
+    parser.add_argument("--times", type=int, default=5, help="how often each job is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="also parse the text repeated this many times")
 
 
@@ -140,24 +140,24 @@ def run(
     Args:
         model: a model folder.
         files: CoNLL-U with tags.
-        threads: to compare one with.
+        threads: number of threads to compare with one thread.
         udpipe: a model of UDPipe 1 to compare with.
-        udpipe_train: CoNLL-U to train one on, instead.
+        udpipe_train: CoNLL-U to train such a model on, instead.
         udpipe_iterations: of its training.
-        spacy: a folder of a pipeline of spaCy's to compare with.
-        spacy_train: CoNLL-U to train one on, instead.
-        over: models whose decoding is compared, each with the name that its ratio gets.
+        spacy: the folder of a pipeline of spaCy to compare with.
+        spacy_train: CoNLL-U to train such a pipeline on, instead.
+        over: other models whose decoding is compared, with names for the ratios.
         beam: sizes of beams.
         times: how often each job is measured.
-        repeat: how many times over the text is also parsed; 1: only once.
-        int8: whether the models, all of which have an encoder then, multiply in 8 bits; None: as their folders say.
+        repeat: also parse the text repeated this many times; 1: do not.
+        int8: whether the models, which then must have an encoder, multiply in 8 bits; None: as their folders say.
 
     Raises:
-        ValueError: no such model or file, a name twice in ``over``, or UDPipe or spaCy cannot do its part.
+        ValueError: there is no such model or file, ``over`` has a name twice, or UDPipe or spaCy fails.
     """
     names = [name for name, _ in over]
     if len(set(names)) < len(names):
-        raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
+        raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model its own name")
     text = b"".join(map(_read, files))
     parser = models.load(model, int8=int8)
     others = [(name, folder, models.load(folder, int8=int8)) for name, folder in over]
@@ -190,7 +190,7 @@ def run(
     if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
         jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
-    with short_switch_interval():  # as scripts/parse.py has it
+    with short_switch_interval():  # as in scripts/parse.py
         found = _measure(jobs, model, times, int8)
     command = parse_command(model, int8)
     processes = seconds_of_processes(command, text, udpipe, times)
@@ -220,7 +220,7 @@ def run(
 
 
 def _merges_of(model: AnyModel) -> list[Merge]:
-    """How items of a beam may merge with this model."""
+    """Return the ways in which items of a beam can merge with this model."""
     merges = [Merge.NONE, Merge.CONFIGURATION]
     if isinstance(model, Model) and merges_by_signature(model.system):
         merges.append(Merge.SIGNATURE)
@@ -235,7 +235,7 @@ def _read(path: Path) -> bytes:
 
 
 def _sizes(text: str) -> list[int]:
-    """The type of the argument --beam."""
+    """Read the argument --beam."""
     try:
         return [Beam(int(size)).size for size in text.split(",")]
     except ValueError as error:
@@ -243,7 +243,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _named(text: str) -> tuple[str, Path]:
-    """The type of the argument --over."""
+    """Read the argument --over."""
     name, given, folder = text.partition("=")
     if not (name and given and folder):
         raise argparse.ArgumentTypeError(f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model")
@@ -262,11 +262,11 @@ def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = 
 
 
 def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | None = None) -> dict[str, list[Time]]:
-    """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
+    """Return times of each job, measured in turn so that the machine's load is the same; a first round does not count."""
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
-            fresh = models.load(job.model or model, int8=int8)  # which remembers nothing of the round before
+            fresh = models.load(job.model or model, int8=int8)  # without caches of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:
@@ -279,7 +279,7 @@ def _seconds_of_processes(result: dict[str, Any]) -> Iterable[tuple[str, float]]
 
 
 def as_table(result: dict[str, Any]) -> str:
-    """For people."""
+    """Return the result as a table."""
     lines = []
     for name, rate in result["words_per_second"].items():
         lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
@@ -290,7 +290,7 @@ def as_table(result: dict[str, Any]) -> str:
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say: words per second, ratios, seconds of the start."""
+    """Return the values and units of the rows: words per second, ratios, seconds of the start."""
     found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
     found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
     found |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
@@ -300,15 +300,15 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
 
 
 def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udpipe | None:
-    """UDPipe's parser; None if neither a model is given nor a file.
+    """Return UDPipe's parser; None if neither a model nor a file is given.
 
     Args:
         model: its model.
-        train: CoNLL-U to train one on, instead.
+        train: CoNLL-U to train a model on, instead.
         iterations: of the training.
 
     Raises:
-        ValueError: UDPipe is not installed, there is no such file, or it can make nothing of it.
+        ValueError: UDPipe is not installed, there is no such file, or UDPipe refuses it.
     """
     if model is not None:
         return Udpipe(model)
@@ -322,11 +322,11 @@ def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udp
 
 
 def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
-    """spaCy's parser; None if neither a pipeline is given nor a file.
+    """Return spaCy's parser; None if neither a pipeline nor a file is given.
 
     Args:
         pipeline: its folder.
-        train: CoNLL-U to train one on, instead.
+        train: CoNLL-U to train a pipeline on, instead.
 
     Raises:
         ValueError: spaCy is not installed, or there is no such pipeline or file.
@@ -349,7 +349,7 @@ def _training_text(path: Path, name: str) -> str:
 
 
 def read(model: AnyModel, text: bytes) -> None:
-    """From bytes to numbers, as parse_file() reads them."""
+    """Reads bytes into integers, as parse_file() does."""
     cache = WordCache(model.vocabularies)
     for chunk in read_chunks(io.BytesIO(text)):
         if (words := find_words(chunk)) is not None:
@@ -359,12 +359,12 @@ def read(model: AnyModel, text: bytes) -> None:
 
 
 def has_word_rows(model: AnyModel) -> bool:
-    """Whether what words contribute to the hidden layer is worked out before the steps."""
+    """Return whether the contributions of words to the hidden layer are computed before the steps."""
     return isinstance(parser_of(model), CompiledParser)
 
 
 def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
-    """What decoding works out before the first step: rows for each token signature, or each word that an encoder has read."""
+    """Computes the rows that decoding needs before its first step, for each token signature, or with an encoder each word."""
     parser = parser_of(model)
     assert isinstance(parser, CompiledParser)
     for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
@@ -372,11 +372,11 @@ def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
 
 
 def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
-    """Where the time goes of parsing a file with one thread.
+    """Divide the time of parsing a file with one thread into parts.
 
     Args:
-        rates: words per second, by job: "end to end, 1 thread", "decoding, 1 thread", READING, and WORD_ROWS where they are
-            worked out before.
+        rates: words per second by job: "end to end, 1 thread", "decoding, 1 thread", READING, and WORD_ROWS if they are
+            computed before the steps.
     """
     whole, decoding, reading = (1e6 / rates[job] for job in (job_name("end to end", 1), job_name("decoding", 1), READING))
     rows = 1e6 / rates[WORD_ROWS] if WORD_ROWS in rates else 0.0
@@ -385,17 +385,17 @@ def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
 
 
 def parse_command(model: Path, int8: bool | None = None) -> list[str]:
-    """The command that parses its standard input by a model: what scripts/parse.py runs, as a module."""
+    """Return the command that parses its standard input with a model, as scripts/parse.py does."""
     return [*_PARSE, str(model), *([] if int8 is None else ["--int8"] if int8 else ["--float32"])]
 
 
 def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
-    """CPU seconds of processes that parse the text, ``times`` of them for each parser; NaN where the system does not say.
+    """Return CPU seconds of processes that parse the text; NaN where the system does not tell.
 
     Args:
         ours: the command of parse_command().
-        text: what they read.
-        udpipe: a model of UDPipe 1, if it is to be measured as well.
+        text: their input.
+        udpipe: a model of UDPipe 1, to measure it too.
         times: how often each is measured.
     """
     commands = {OURS: ours}
@@ -411,7 +411,7 @@ def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times
 
 
 def start_up(command: list[str], text: bytes) -> float:
-    """Seconds of a process that parses the first sentence of the text."""
+    """Return the seconds of a process that parses the first sentence of the text."""
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
     subprocess.run(command, input=text[:end], capture_output=True, check=True)

@@ -1,8 +1,8 @@
 """Random computations, optimal to a given degree, and random trees for them, for the benchmarks.
 
-A computation is a sequence of configurations. Those of many sentences are made as a batch, as in training: the
-i-th batch holds the i-th configurations of all sentences that are not final yet. A shift leaves k + m as it is and a reduction
-makes it smaller by one, so a computation over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
+A computation is a sequence of configurations. Computations of many sentences are made in batches, as in training: batch i holds
+configuration i of each sentence whose computation is that long. A shift keeps k + m, and a reduction lowers it by one, so a
+computation over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parser.transitions.system import TransitionSystem
 
 
 def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: float, seed: int) -> list[Query]:
-    """All sentences as a batch; each takes a random optimal step with ``optimal_probability``, else a random one."""
+    """Return batches of all sentences; each takes a random optimal step with ``optimal_probability``, else any random step."""
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
     count = len(trees)
@@ -47,7 +47,7 @@ def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: 
 def computations_of(
     trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
 ) -> Iterator[tuple[np.ndarray, Configurations]]:
-    """The same for any system: at each step, the sentences that go on, and their configurations."""
+    """Yields the same for any system: at each step, the unfinished sentences and their configurations."""
     rng = np.random.default_rng(seed)
     now = system.initial(trees.lengths)
     while len(rows := system.unfinished(now)):
@@ -63,7 +63,7 @@ def computations_of(
 
 
 def _select(now: Query, rows: np.ndarray) -> Query:
-    """The configurations of these rows, the stacks no wider than they need to be."""
+    """Return the configurations of these rows, with stacks as narrow as possible."""
     width = int(now.stack_sizes[rows].max(initial=1))
     stacks = np.ascontiguousarray(now.stacks[rows, :width])
     return Query(now.sentences[rows], stacks, now.stack_sizes[rows], now.buffer_fronts[rows])
@@ -81,10 +81,10 @@ def _apply(now: Query, rows: np.ndarray, steps: np.ndarray) -> None:
 
 
 def aligned_at(batches: list[Query], lengths: np.ndarray, size: int) -> tuple[list[Query], list[Query]]:
-    """The computations of sentences of at least ``size`` tokens, aligned so that all reach k + m = size together.
+    """Align the computations of sentences of at least ``size`` tokens, so that all reach k + m = size together.
 
     Returns:
-        The batches before that, and the batches with k + m = size: the first holds one configuration of each computation.
+        The batches before that, and the batches with k + m = size, the first of which has a configuration of every computation.
     """
     paths: dict[int, list[tuple[int, int]]] = {int(s): [] for s in np.flatnonzero(lengths >= size)}
     for t, batch in enumerate(batches):
@@ -113,7 +113,7 @@ def _batched(batches: list[Query], paths: dict[int, list[tuple[int, int]]]) -> I
 
 
 def random_trees(count: int, longest: int, seed: int) -> Trees:
-    """Trees like those of treebanks: mostly short dependencies, a tenth of the words with a random head anywhere."""
+    """Return trees like those of treebanks: mostly short dependencies, and some words with a random head anywhere."""
     rng = random.Random(seed)
     return Trees.from_heads(_random_tree(rng, rng.randint(2, longest)) for _ in range(count))
 
@@ -122,9 +122,9 @@ def _random_tree(rng: random.Random, n: int) -> list[int]:
     heads = [0] * (n + 1)
 
     def span(first: int, last: int, head: int) -> None:
-        """Hangs the tokens first..last below ``head``, which lies beside them."""
+        """Attaches the tokens first..last below ``head``, which is next to them."""
         while first <= last:
-            # A child of the head with its own tokens, the nearest to the head first.
+            # A child of the head with the tokens below it, those nearest to the head first.
             width = min(last - first + 1, 1 + int(rng.expovariate(0.2)))
             begin = first if head < first else last - width + 1
             child = rng.randint(begin, begin + width - 1)

@@ -1,6 +1,6 @@
-"""What the benchmark of parsing calls its measurements, and the ratios that follow from them.
+"""Names of the measurements of the parsing benchmark, and their ratios.
 
-All jobs are measured in turn, once per round. A ratio is that of two jobs in the same round; the median over rounds is given.
+All jobs are measured in turn, once per round. A ratio compares two jobs of the same round; the median over rounds is given.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from parser.beam_settings import Beam
 
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
-# UDPipe's own choice for its models.
+# The beam of UDPipe's own models.
 UDPIPE_BEAM = 5
 UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
 OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
@@ -22,41 +22,41 @@ SPACY = "spaCy, end to end, 1 thread"
 
 @dataclass(frozen=True)
 class Time:
-    """What a job took, in seconds: by the clock, and of all processors."""
+    """The seconds of a job: by the clock, and of processor time."""
 
     wall: float
     cpu: float
 
 
 def job_name(job: str, threads: int) -> str:
-    """What a job with this many threads is called."""
+    """Return the name of a job with this many threads."""
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
 
 
 def beam_job_name(job: str, beam: Beam) -> str:
-    """What a job with such a beam is called."""
+    """Return the name of a job with such a beam."""
     return f"{job}, beam {beam.size}, merge {beam.merge}"
 
 
 def decoding_of(name: str) -> str:
-    """What decoding with a model of --over is called."""
+    """Return the name of decoding with a model of --over."""
     return f"decoding by {name}, 1 thread"
 
 
 def repeated(times: int) -> str:
-    """What parsing the text this many times over is called."""
+    """Return the name of parsing the text this many times over."""
     return f"end to end, {times} times over"
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """Of parsing with one thread over UDPipe's and spaCy's, by CPU time for a word; and of ``threads`` over one, by the clock.
+    """Return the speed of one thread over UDPipe and spaCy, by CPU time a word, and of ``threads`` over one, by the clock.
 
-    Over UDPipe's also with the text repeated ``repeat`` times, and of decoding alone.
+    Over UDPipe also the speed on the text repeated ``repeat`` times, and of decoding alone.
     """
     ratios = {}
     if UDPIPE in times and repeat > 1:
-        of_all = repeat * _median_ratio(times, UDPIPE, job_name(repeated(repeat), 1))
-        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = of_all
+        whole = repeat * _median_ratio(times, UDPIPE, job_name(repeated(repeat), 1))
+        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = whole
     if SPACY in times:
         ratios["end to end, 1 thread, over spaCy, CPU time"] = _median_ratio(times, SPACY, job_name("end to end", 1))
     for job in ("decoding", "end to end"):
@@ -69,23 +69,23 @@ def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> di
 
 
 def _median_ratio(times: dict[str, list[Time]], dividend: str, divisor: str, clock: str = "cpu") -> float:
-    """Of the times of two jobs in the same round."""
+    """Return the median over rounds of the ratio of two jobs' times in a round."""
     pairs = zip(times[dividend], times[divisor], strict=True)
     return statistics.median(getattr(one, clock) / getattr(other, clock) for one, other in pairs)
 
 
 def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:
-    """By CPU time, how many times as fast this model decodes as each of the others."""
+    """Return how many times as fast this model decodes as each other model, by CPU time."""
     return {decoding_over(name): _median_ratio(times, decoding_of(name), job_name("decoding", 1)) for name in names}
 
 
 def decoding_over(name: str) -> str:
-    """What the ratio to a model of --over is called."""
+    """Return the name of the ratio to a model of --over."""
     return f"decoding, 1 thread, over {name}, CPU time"
 
 
 def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
-    """By CPU time: words/s of a beam, times its size, over those of greedy parsing; and our beam of 5 over UDPipe's."""
+    """Return, by CPU time, words/s of a beam times its size over words/s of greedy parsing, and our beam of 5 over UDPipe's."""
     ratios = {
         f"{name}, words/s x size over greedy": beam.size * _median_ratio(times, job_name("decoding", 1), name)
         for name, beam in beams.items()

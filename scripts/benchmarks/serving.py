@@ -1,9 +1,9 @@
 """How a server performs under load: optimal-step benchmark serving MODEL_DIR FILE [--clients 50] [--seconds 120].
 
-A server of its own is started (scripts/serve.py, on a free port of this machine). That many clients at a time send documents of
-a few sentences of FILE, one after the other, and compare each answer with what parse.py makes of the same document. It reports
-wrong answers and errors (there should be none), words per second, the time of an answer, and the memory of the server after
-the first quarter of the time and at the end. Clients and server share this machine's processors.
+It starts a server (scripts/serve.py) on a free port of this machine. Each client sends documents of a few sentences of FILE,
+one after the other, and compares each answer with the output of parse.py. The report has wrong answers and errors (there should
+be none), words per second, the time of an answer, and the memory of the server after a quarter of the time and at the end.
+Clients and server share this machine's processors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from parser.model.loading import AnyModel
 from parser.storage import versions
 from scripts.benchmarks.measurements import machine
 
-# Sentences of a document, at most.
+# Most sentences of a document.
 _SENTENCES = 5
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -42,7 +42,7 @@ _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @dataclass(frozen=True)
 class Document:
-    """A request's body, the answer that is right, and how many words it has."""
+    """The body of a request, the right answer, and its number of words."""
 
     body: str
     answer: str
@@ -51,7 +51,7 @@ class Document:
 
 @dataclass
 class Answers:
-    """What a client saw: words of right answers, seconds of each answer, and what was wrong."""
+    """The answers to a client: words of right answers, seconds of each answer, and wrong answers and errors."""
 
     words: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with the tags that the model reads")
-    parser.add_argument("--clients", type=number_of_threads, default=50, help="number at a time (default: %(default)s)")
+    parser.add_argument("--clients", type=number_of_threads, default=50, help="clients at a time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=120.0, help="default: %(default)s")
 
 
@@ -71,9 +71,9 @@ def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> d
 
     Args:
         model: the folder of a model.
-        file: what documents are taken from.
-        clients: how many send at a time.
-        seconds: how long.
+        file: CoNLL-U that documents are taken from.
+        clients: number of clients at a time.
+        seconds: duration.
 
     Raises:
         ValueError: the file has no sentences, or the server does not start.
@@ -95,16 +95,16 @@ def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> d
             thread.join()
         took = time.monotonic() - start
         late = resident_megabytes(process.pid)
-    of_answers = sorted(second for one in seen for second in one.seconds)
+    waits = sorted(second for one in seen for second in one.seconds)
     wrong = [line for one in seen for line in one.wrong]
     return {
         "clients": clients,
-        "answers": len(of_answers),
+        "answers": len(waits),
         "wrong": len(wrong),
         "examples_of_wrong": wrong[:3],
         "words_per_second": sum(one.words for one in seen) / took,
-        "median_milliseconds": 1000 * statistics.median(of_answers or [0.0]),
-        "p99_milliseconds": 1000 * of_answers[int(0.99 * (len(of_answers) - 1))] if of_answers else 0.0,
+        "median_milliseconds": 1000 * statistics.median(waits or [0.0]),
+        "p99_milliseconds": 1000 * waits[int(0.99 * (len(waits) - 1))] if waits else 0.0,
         "megabytes_at_first": early,
         "megabytes_at_the_end": late,
         "machine": machine(),
@@ -113,7 +113,7 @@ def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> d
 
 
 def make_documents(model: AnyModel, file: Path) -> list[Document]:
-    """Documents of 1 to _SENTENCES sentences of a file, with their answers.
+    """Return documents of 1 to _SENTENCES sentences of a file, with their answers.
 
     Raises:
         ValueError: the file has no sentences.
@@ -134,7 +134,7 @@ def make_documents(model: AnyModel, file: Path) -> list[Document]:
 
 @contextmanager
 def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server, and its address as HOST:PORT; it ends at the end."""
+    """Yields a server and its address, HOST:PORT; it ends with the ``with`` block."""
     command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
         assert process.stderr is not None
@@ -150,7 +150,7 @@ def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def resident_megabytes(pid: int) -> float:
-    """The memory that a process has in use (Linux); 0 where the system does not say."""
+    """Return the memory that a process uses (Linux); 0 where the system does not tell."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return 0.0
@@ -183,12 +183,12 @@ def _ask(address: str, documents: Sequence[Document], deadline: float, rng: rand
 
 
 def as_table(result: dict[str, Any]) -> str:
-    """For people."""
+    """Return the result as a table."""
     return "\n".join(f"{name:24} {value:12,.1f} {unit}" for name, (value, unit) in quantities(result).items())
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say."""
+    """Return the values and units of the rows."""
     units = {
         "answers": "answers",
         "wrong": "answers",

@@ -1,6 +1,6 @@
-"""spaCy's parser, for comparison: training on a treebank, and parsing words with the tags that are there; extra ``spacy``.
+"""spaCy's parser for comparison: training on a treebank, and parsing with the tags of the input; extra ``spacy``.
 
-Its own transition-based parser over its own token vectors, which read norm, affixes, shape, part of speech and morphology.
+It is spaCy's transition-based parser over spaCy's token vectors of norm, affixes, shape, part of speech and morphology.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from parser.conllu.checks import DEPREL, FEATS, FORM, HEAD, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 
-# What a vector of spaCy reads of a token, and the rows of its tables: as in its own configurations, POS and MORPH besides.
+# The attributes that a token vector of spaCy reads, and the rows of their tables: spaCy's defaults, with POS and MORPH added.
 _READ = {"NORM": 5000, "PREFIX": 1000, "SUFFIX": 2500, "SHAPE": 2500, "POS": 100, "MORPH": 2500}
 _WIDTH, _DEPTH = 96, 4
 _BATCH_WORDS, _DROPOUT = 1000, 0.1
 
 
 class Spacy:
-    """A pipeline of spaCy's that ends with a parser.
+    """A pipeline of spaCy that ends with a parser.
 
     Raises:
         ValueError: spaCy is not installed, or there is no such pipeline.
@@ -33,10 +33,10 @@ class Spacy:
         try:
             self._pipeline = spacy.load(path)
         except OSError as error:
-            raise ValueError(f"{path}: spaCy cannot load this ({error}); name a folder of its nlp.to_disk()") from error
+            raise ValueError(f"{path}: spaCy cannot load this ({error}); name a folder written by nlp.to_disk()") from error
 
     def parse(self, text: str) -> str:
-        """CoNLL-U with the trees that the parser makes of the tags that are there."""
+        """Return CoNLL-U parsed with the tags of the input."""
         sentences = list(read_raw_sentences(BytesIO(text.encode())))
         docs = self._pipeline.pipe(_doc(self._pipeline.vocab, sentence) for sentence in sentences if len(sentence))
         parts = []
@@ -55,9 +55,9 @@ def train(text: str, target: Path, iterations: int, seed: int = 1) -> None:
 
     Args:
         text: CoNLL-U to train on.
-        target: the folder that it goes into.
-        iterations: how often it sees the sentences.
-        seed: of spaCy's generators.
+        target: the folder of the pipeline.
+        iterations: over the sentences.
+        seed: of spaCy's random numbers.
 
     Raises:
         ValueError: spaCy is not installed.
@@ -111,11 +111,11 @@ def _vectors() -> dict[str, Any]:
 
 
 def _doc(vocabulary: Any, sentence: RawSentence, **trees: Any) -> Any:
-    """The words of a sentence, with their tags."""
+    """Return the words of a sentence, with their tags."""
     from spacy.parts_of_speech import IDS
     from spacy.tokens import Doc
 
-    pos = [tag if tag in IDS else "X" for tag in sentence.column(UPOS)]  # it takes no others
+    pos = [tag if tag in IDS else "X" for tag in sentence.column(UPOS)]  # spaCy refuses other tags
     columns: dict[str, Any] = {"words": sentence.column(FORM), "pos": pos}
     columns["morphs"] = ["" if value == "_" else value for value in sentence.column(FEATS)]
     if not trees:
@@ -133,7 +133,7 @@ def _example(vocabulary: Any, sentence: RawSentence) -> Any:
 
 
 def _batches(examples: Sequence[Any]) -> Iterator[list[Any]]:
-    """Examples in their order, of about _BATCH_WORDS words together."""
+    """Yields batches of examples, in order, of about _BATCH_WORDS words."""
     batch: list[Any] = []
     words = 0
     for example in examples:

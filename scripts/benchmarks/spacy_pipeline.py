@@ -1,10 +1,10 @@
-"""A whole pipeline of spaCy's, for comparison: CoNLL-U with tags and trees from words without them, or from text.
+"""A whole pipeline of spaCy for comparison: CoNLL-U with tags and trees, from words without tags or from text.
 
     python scripts/benchmarks/spacy_pipeline.py MODEL INPUT OUTPUT
 
-It needs spaCy, and nothing of this project. INPUT is text, paragraphs with a blank line between them, if its name ends with
-.txt: then words and sentences are spaCy's own. Else it is CoNLL-U, whose sentences are kept whole. As a sentence of CoNLL-U has
-one root, further ones become ``parataxis`` of the first; standard error says how many these are.
+It needs spaCy, and nothing of this project. If the name of INPUT ends with .txt, it is text, paragraphs with a blank line
+between them, and spaCy finds words and sentences. Else it is CoNLL-U, whose sentences are kept. A sentence of CoNLL-U has one
+root, so further roots become ``parataxis`` of the first root; standard error says how many.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def parse(model: str, source: Path, target: Path) -> int:
 
 
 def rows(tokens: list[Any], first: int) -> Iterator[list[str]]:
-    """The columns of the words of a sentence whose root is the one with this index."""
+    """Yields the columns of the words of a sentence; ``first``: the index of its root."""
     for i, token in enumerate(tokens):
         head, deprel = token.head.i - tokens[0].i + 1, token.dep_
         if i == first:
@@ -60,7 +60,7 @@ def rows(tokens: list[Any], first: int) -> Iterator[list[str]]:
 
 
 def _sentence(vocabulary: Any, block: str) -> Any:
-    """The words of a block of CoNLL-U, which are one sentence."""
+    """Return the words of a block of CoNLL-U, as one sentence."""
     from spacy.tokens import Doc
 
     lines = (line.split("\t") for line in block.split("\n") if not line.startswith("#"))
@@ -69,7 +69,7 @@ def _sentence(vocabulary: Any, block: str) -> Any:
 
 
 def _multiwords(block: str) -> dict[str, str]:
-    """The lines of the multiword tokens of a block of CoNLL-U, by the number of the first word."""
+    """Return the lines of the multiword tokens of a block of CoNLL-U, by the number of the first word."""
     lines = (line for line in block.split("\n") if "-" in line.partition("\t")[0])
     return {line.partition("-")[0]: f"{line}\n" for line in lines}
 

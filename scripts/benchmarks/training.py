@@ -1,20 +1,20 @@
 """How fast training is: optimal-step benchmark training [KEY=VALUE ...] [--treebank-file FILE].
 
-The settings are those of scripts/train.py. Trains for some epochs of both passes, and measures in one process, one after the
-other, as many times as there are epochs:
+The settings are those of scripts/train.py. It trains for some epochs of both passes, and measures in one process, in turn, once
+an epoch:
 
-* an epoch of updates, from the examples on;
-* the matrix products of these updates alone, by the same library, and by torch.mm: for an MLP with the vectors of all slots
-  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/embedded_layer.py), so that an
-  epoch may take less time than they would;
-* an exploration of the second pass, oracle included. Its share is that of the training (explorations and epochs, no
-  evaluation) of a second pass as long as the settings say.
+* an epoch of updates, without making the examples;
+* only the matrix products of these updates, by the same library and by torch.mm, for an MLP with the vectors of all slots side
+  by side. An MLP whose vectors are trained needs a fifth of these products (parser/training/compiled/embedded_layer.py), so an
+  epoch may take less time than they do;
+* an exploration of the second pass, with the oracle; and its share of the time of a second pass (explorations and epochs,
+  without evaluation) of the length that the settings say.
 
-The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
+The start-up time of scripts/train.py is measured from the start of a new process to the end of its first update. Medians are
 reported; compiled kernels are in their caches.
 
-With --words N, the treebank is repeated until it has that many words: this shows the memory that a big one needs, and whether
-the time of an epoch grows no faster than the words (seconds per epoch for a million words, with different N).
+With --words N, the treebank is repeated until it has N words. This shows the memory that a large treebank needs, and, with
+different N, whether the time of an epoch grows no faster than the words (seconds per epoch for a million words).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
 from scripts.benchmarks.measurements import machine, peak_megabytes
 
-# Its exit status tells a run that came to its first update from one that ended otherwise.
+# Its exit status says whether the run came to its first update.
 _FIRST_UPDATE = "scripts.benchmarks.first_update"
 
 Product = Callable[[Tensor, Tensor], Tensor]
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
     parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has this many words")
     parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
-    parser.add_argument("--starts", type=int, default=3, help="how many times start-up is measured (default 3; 0 for none)")
+    parser.add_argument("--starts", type=int, default=3, help="how often start-up is measured (default 3)")
 
 
 def run(
@@ -77,23 +77,23 @@ def run(
         overrides: settings of scripts/train.py.
         treebank_file: CoNLL-U to train on, in place of the settings' treebank.
         times: epochs of each pass that are measured.
-        starts: processes that are started.
-        words: the treebank is repeated until it has this many; None: as it is.
+        starts: how often start-up is measured.
+        words: the treebank is repeated until it has this many words; None: it is not.
 
     Raises:
-        ValueError: settings that no run can have, or a process that did not come to its first update.
+        ValueError: invalid settings, or a process that did not come to its first update.
     """
     if words is not None:
         source = Path(treebank_file or str(training_settings(overrides).treebank.train))
         with tempfile.TemporaryDirectory() as folder:
             longer = Path(folder) / source.name
             n_words = write_repeated(source, words, longer)
-            of_longer = run(overrides, str(longer), times, starts)
-        seconds_of_a_million = of_longer["median_seconds"]["epoch"] / n_words * 1e6
-        return of_longer | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
+            found = run(overrides, str(longer), times, starts)
+        seconds_of_a_million = found["median_seconds"]["epoch"] / n_words * 1e6
+        return found | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
     alone = ["treebank.dev=null", "treebank.test=null"]
-    of_file = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
-    whole = [*overrides, *of_file]
+    own = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
+    whole = [*overrides, *own]
     seconds = measure(whole, times)
     seconds["start_up"] = [start_up(whole) for _ in range(starts)]
     medians = {name: statistics.median(found) for name, found in seconds.items() if found}
@@ -130,12 +130,12 @@ def write_repeated(source: Path, words: int, target: Path) -> int:
 
 
 def as_table(result: dict[str, Any]) -> str:
-    """For people."""
+    """Return the result as a table."""
     return "\n".join(f"{name:36} {value:10.4f}" for name, (value, _) in quantities(result).items())
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say: median seconds, and ratios."""
+    """Return the values and units of the rows: median seconds, and ratios."""
     found = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
     units = {name: _unit(name) for name, value in result.items() if isinstance(value, float)}
     return found | {name: (result[name], unit) for name, unit in units.items()}
@@ -148,7 +148,7 @@ def _unit(name: str) -> str:
 
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
-    """Seconds of epochs, of their products, and of explorations; the first of each does not count."""
+    """Return seconds of epochs, of their products, and of explorations; the first of each does not count."""
     shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
     settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
@@ -158,7 +158,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
 
 
 class _Measurements(Observer):
-    """Notes the seconds of epochs and explorations, and multiplies the matrices of each epoch again right after it."""
+    """Notes the seconds of epochs and explorations, and repeats the matrix products of each epoch right after it."""
 
     def __init__(self, seconds: dict[str, list[float]]) -> None:
         self._seconds = seconds
@@ -188,7 +188,7 @@ class _Measurements(Observer):
 
 @torch.no_grad()
 def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, multiply: Product) -> float:
-    """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
+    """Return the time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
     output, embedded = classifier.output.weight, classifier.embedded
     weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
     trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
@@ -211,10 +211,10 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
 
 @torch.no_grad()
 def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
-    """The same for a classifier with an encoder; see products_of().
+    """Return the same for a classifier with an encoder; see products_of().
 
     Args:
-        classifier, examples, batch_size, multiply: as there.
+        classifier, examples, batch_size, multiply: as in seconds_of_products().
         lengths: int[sentences], words of the sentences.
     """
     batches = list(batches_of(lengths, examples, batch_size))
@@ -228,22 +228,22 @@ def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: in
 
 
 def ratio(dividends: list[float], divisors: list[float]) -> float:
-    """The median ratio of measurements made one right after the other."""
+    """Return the median ratio of measurements that were made in turn."""
     return statistics.median(a / b for a, b in zip(dividends, divisors, strict=True))
 
 
 def exploration_percent(exploration: float, epoch: float, settings: Settings) -> float:
-    """Percentage of a second pass's explorations and epochs that is explorations, given the seconds of one each."""
+    """Return the percentage of explorations in the time of a second pass, from the seconds of one exploration and one epoch."""
     epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
     explorations = math.ceil(epochs / every) * exploration if every else exploration
     return 100 * explorations / (explorations + epochs * epoch)
 
 
 def start_up(overrides: list[str]) -> float:
-    """Seconds from the start of a process to the end of its first update.
+    """Return the seconds from the start of a process to the end of its first update.
 
     Raises:
-        ValueError: it ended otherwise; the message is what it said.
+        ValueError: the process ended otherwise; the message has its output.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, override("hydra.run.dir", folder)]
@@ -256,35 +256,35 @@ def start_up(overrides: list[str]) -> float:
 
 
 Shape = tuple[int, int, int]
-"""Of a product: float32[m, k] times float32[k, n]."""
+"""The shape (m, k, n) of a product: float32[m, k] times float32[k, n]."""
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as in SentenceObjective, without its noise: the tokens of their sentences, roots counted, and their examples.
+    """Yields batches as in SentenceObjective, without its noise: tokens of each sentence, with the root, and the examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.
-        examples: of an epoch; each word has as many.
-        batch_size: examples that a batch has about.
+        examples: of an epoch, the same number for each word.
+        batch_size: approximate number of examples of a batch.
     """
     ordered = np.sort(lengths)
     ends = np.cumsum(ordered) * (examples / ordered.sum())
     numbers = (np.ceil(ends).astype(np.int64) - 1) // batch_size
-    for of_batch in np.split(ordered, np.flatnonzero(np.diff(numbers)) + 1):
-        yield of_batch + 1, round(float(of_batch.sum()) * examples / ordered.sum())
+    for batch in np.split(ordered, np.flatnonzero(np.diff(numbers)) + 1):
+        yield batch + 1, round(float(batch.sum()) * examples / ordered.sum())
 
 
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
-    """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
+    """Yields the matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
-    A batch holds whole sentences of similar lengths, like those of a SentenceObjective. In each layer and direction, inputs
-    are multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect
-    to inputs and weights. Characters and tags are not counted, so that they appear as overhead.
+    A batch holds whole sentences of similar lengths, as in SentenceObjective. In each layer and direction, inputs are
+    multiplied by their weights for all tokens at once, and states step by step; the backward pass has the derivatives with
+    respect to inputs and weights. Products for characters and tags are left out, so they appear as overhead.
 
     Args:
         classifier: with an encoder.
-        lengths: int[sentences], tokens of each sentence, the root counted.
-        examples: of all of them.
+        lengths: int[sentences], tokens of each sentence, with the root.
+        examples: of all sentences.
     """
     tokens = classifier.tokens
     assert isinstance(tokens, BiLSTM)
@@ -303,5 +303,5 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
 
 
 def _both_ways(m: int, k: int, n: int) -> Iterable[Shape]:
-    """A product, and what its derivatives take."""
+    """Return a product and the products of its derivatives."""
     return (m, k, n), (m, n, k), (n, m, k)

@@ -1,7 +1,7 @@
-"""UDPipe 1, for comparison (Straka and Strakova 2017): training on a treebank, tagging, parsing; needs the package ufal.udpipe.
+"""UDPipe 1 (Straka and Strakova 2017) for comparison: training, tagging, parsing; needs the package ufal.udpipe.
 
-Training is repeatable: UDPipe fixes its seeds itself. ``python -m scripts.benchmarks.udpipe MODEL``
-parses standard input: a whole process to compare with.
+Training is reproducible, as UDPipe fixes its seeds. ``python -m scripts.benchmarks.udpipe MODEL`` parses standard input, as a
+whole process to compare with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from parser.storage import replacing
 from parser.text import udpipe
 from parser.text.udpipe import Options
 
-# As in its manual's examples for UD: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
+# The examples for UD of its manual: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
 PARSER = {
     "iterations": 10,
     "transition_system": "projective",
@@ -32,8 +32,8 @@ PARSER = {
     "use_gold_tags": 1,
 }
 
-# One model for tags and lemmas, as by default. With two, as in the manual's examples, lemmas are 1.1 better on hu, and FEATS
-# 1.0 worse, which costs the parser 1.4 LAS.
+# One model for tags and lemmas, the default. With two models, as in the manual's examples, lemmas are 1.1 better on hu, but
+# FEATS 1.0 worse, which costs the parser 1.4 LAS.
 TAGGER = {"models": 1, "iterations_1": 10}
 
 
@@ -49,11 +49,11 @@ class Udpipe:
         self._model = udpipe.load(Path(path))
 
     def parse(self, text: str, beam: int = 1) -> str:
-        """CoNLL-U with the trees that the parser makes of the tags that are there; greedily with beam 1."""
+        """Return CoNLL-U parsed with the tags of the input; greedily with beam 1."""
         return self._process(text, self._udpipe.Pipeline.NONE, f"beam_search={beam}")
 
     def tag(self, text: str) -> str:
-        """CoNLL-U with the tags and features of the tagger; trees stay."""
+        """Return CoNLL-U with the tags and features of the tagger; trees stay."""
         return self._process(text, self._udpipe.Pipeline.DEFAULT, self._udpipe.Pipeline.NONE)
 
     def _process(self, text: str, tagger: str, parser: str) -> str:
@@ -69,10 +69,10 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
 
     Args:
         text: CoNLL-U to train on.
-        name: what errors call it.
-        target: where the model goes.
-        tagger: options of the tagger; None for none.
-        parser: options of the parser; None for none.
+        name: of the text, in errors.
+        target: the file of the model.
+        tagger: options of the tagger; None: train no tagger.
+        parser: options of the parser; None: train no parser.
 
     Returns:
         The CPU seconds that the training took.

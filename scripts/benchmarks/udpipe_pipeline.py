@@ -1,10 +1,11 @@
-"""A whole pipeline of UDPipe 1, for comparison: CoNLL-U with tags and trees from words without them, or from text.
+"""A whole pipeline of UDPipe 1 for comparison: CoNLL-U with tags and trees, from words without tags or from text.
 
     python scripts/benchmarks/udpipe_pipeline.py train OPTIONS TRAIN.conllu MODEL
     python scripts/benchmarks/udpipe_pipeline.py parse OPTIONS MODEL INPUT OUTPUT
 
-It needs ufal.udpipe, and nothing of this project. OPTIONS is a file of JSON: those of UDPipe's ``tokenizer``, ``tagger`` and
-``parser``, and the ``beam`` to parse with. INPUT is text if its name ends with .txt: then words and sentences are UDPipe's own.
+It needs ufal.udpipe, and nothing of this project. OPTIONS is a JSON file with the options of UDPipe's ``tokenizer``, ``tagger``
+and ``parser``, and the ``beam`` for parsing. If the name of INPUT ends with .txt, it is text, and UDPipe finds words and
+sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 
 def train(options: dict[str, Any], source: Path, target: Path) -> None:
-    """Trains the three parts on CoNLL-U, one model of them."""
+    """Trains the three parts on CoNLL-U, as one model."""
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     reader, error = InputFormat.newConlluInputFormat(), ProcessingError()
@@ -37,10 +38,10 @@ def parse(options: dict[str, Any], model: Path, source: Path, target: Path) -> N
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     if (loaded := Model.load(str(model))) is None:
-        sys.exit(f"{model}: this is no model of UDPipe 1")
+        sys.exit(f"{model}: this is not a model of UDPipe 1")
     reads = "tokenize" if source.suffix == ".txt" else "conllu"
     error = ProcessingError()
-    # The pipeline does not hold the model: the variable does.
+    # ``loaded`` must stay: the pipeline holds no reference to the model.
     pipeline = Pipeline(loaded, reads, Pipeline.DEFAULT, f"beam_search={options['beam']}", "conllu")
     parsed = pipeline.process(source.read_text(encoding="utf-8"), error)
     if error.occurred():
