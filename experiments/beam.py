@@ -1,12 +1,12 @@
-"""Accuracy against the size of a beam, of parsers trained for greedy parsing and of globally trained ones; test metrics.
+"""Accuracy against the size of the beam, of parsers trained for greedy parsing and of globally trained parsers, on test.
 
     python experiments/beam.py systems=[accurate] paths.treebanks=../shared/ud-v2.2
 
-A system whose settings have beam=global is trained once, with the beam that they name, and decoded with all of them. Rows
-of exact search were measured at commit f3f2ff4a or before.
+A system whose settings have beam=global is trained once, with that beam, and decoded with all beams. Rows of exact search were
+measured at commit f3f2ff4a or before.
 
-table.md and SYSTEM.svg show LAS, and how probable the parser finds its trees, or how high it scores them if it is globally
-trained: two searches with the same score are equally good. Speed is measured by ``scripts/benchmark.py parsing --beam``.
+table.md and SYSTEM.svg show LAS and the log probability of the trees found, or for a globally trained parser their score: two
+searches with the same value are equally good. ``scripts/benchmark.py parsing --beam`` measures speed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 
 _COLOURS = (BLUE, ORANGE, GREEN, RED)
-_EXACT = "exact"  # how rows call exact search, which has left
+_EXACT = "exact"  # in old rows: exact search, which was removed
 _STYLES = {"none": "--", "configuration": "-", "signature": ":"}
 
 
 @dataclass
 class BeamExperiment(Trainings):
-    """What to compare; configs/experiments/beam.yaml says what each key is for."""
+    """What to compare; configs/experiments/beam.yaml explains the keys."""
 
     systems: list[str]
     sizes: list[int]
@@ -62,7 +62,7 @@ def cells(wanted: BeamExperiment) -> list[Cell]:
 
 
 def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains a parser, or takes the one that is there, and parses with the beams."""
+    """Trains a parser, unless that is done, and parses with the beams."""
     system, language, seed, *_ = group[0].key
     training = Training.of(wanted, language, seed, wanted.all_systems[system])
     folder = folder_of(wanted.runs, system, training)
@@ -81,7 +81,7 @@ def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, di
 
 
 def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
-    """The trees of all sentences side by side."""
+    """Return the trees of all sentences side by side."""
     heads, relations = np.full((2, offsets[-1]), -1, np.int32)
     for start, tree in zip(offsets[:-1], trees, strict=True):
         inside = slice(start + 1, start + 1 + len(tree.heads))
@@ -90,7 +90,7 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
 
 
 def page(rows: list[Row], wanted: BeamExperiment) -> str:
-    """Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
+    """Return Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
     parts = []
     for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
         found = chosen(rows, system=system, merge=merge)
@@ -108,17 +108,17 @@ def _cell(rows: list[Row]) -> str:
 def draw(rows: list[Row], wanted: BeamExperiment, folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each system."""
     for system in names_of(rows, "system"):
-        of_system = chosen(rows, system=system)
+        own = chosen(rows, system=system)
         figure, (plot,) = panels(width=7)
-        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(of_system, "treebank"))):
+        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(own, "treebank"))):
             look = {"color": _COLOURS[number % len(_COLOURS)], "label": f"{treebank}, merge={merge}"}
-            plot_las(plot, chosen(of_system, treebank=treebank, merge=merge), style, **look)
+            plot_las(plot, chosen(own, treebank=treebank, merge=merge), style, **look)
         label_beam_sizes(plot)
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
 
-# Percentages on the test part, all words, full relations. ``log_probability`` is that of the trees found, in nats per word; of
-# a globally trained parser, their score.
+# Percentages on the test part, all words, full relations. ``log_probability`` is of the trees found, in nats per word; for a
+# globally trained parser, it is their score.
 KEY = ("system", "treebank", "seed", "merge", "size")
 EXPERIMENT = Experiment("beam", BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw)
 

@@ -23,7 +23,7 @@ from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, plain_table
 from experiments.trainings import Training, formatted, is_gone, run_training
 
-# Settings that decide the outcome of the first pass.
+# Settings that change the result of the first pass.
 _FIRST_PASS = (
     *("classifier.", "column=", "features.", "first_pass.", "keep=", "optimizer.", "projectivization="),
     *("second_pass.trees=null", "single_root=", "vectors.", "vocabulary_from="),
@@ -40,7 +40,7 @@ class Study:
 
 @dataclass
 class OpenChoices(Trainings):
-    """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
+    """Which studies to make; configs/experiments/choices.yaml explains the keys."""
 
     studies: list[str]
     part: str
@@ -48,7 +48,7 @@ class OpenChoices(Trainings):
 
 
 def cells(wanted: OpenChoices) -> list[Cell]:
-    """Those of the studies, by seed and treebank; what several studies have in common, once.
+    """Return the cells of the studies, by seed and treebank; a variant of several studies has one cell.
 
     Variants of one treebank and seed that share a first pass are measured together.
     """
@@ -70,14 +70,14 @@ def cells(wanted: OpenChoices) -> list[Cell]:
 
 
 def shares_first_pass(training: Training) -> bool:
-    """Whether its first pass is that of the default."""
-    # A schedule over the run knows of the second pass, so its first pass is nobody else's.
+    """Return whether its first pass is the same as the default's."""
+    # With a schedule over the run, the first pass depends on the second.
     in_passes = training.settings().optimizer.schedule_over == "pass"
     return in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides)
 
 
 def measure(wanted: OpenChoices, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains variants of one treebank and seed, with one first pass for those that share it."""
+    """Trains variants of one treebank and seed; variants that share a first pass train it once."""
     for number, cell in enumerate(group):
         recipe, treebank, seed, settings = cell.key
         training = Training.of(wanted, treebank, seed, settings.split())
@@ -94,7 +94,7 @@ def measure(wanted: OpenChoices, group: list[Cell]) -> Iterator[tuple[Key, dict[
 
 
 def page(rows: list[Row], wanted: OpenChoices) -> str:
-    """Markdown: a table for each study that was asked for or that there are rows of."""
+    """Return Markdown: a table for each study that is asked for or has rows."""
     rows = chosen(rows, recipe=wanted.recipe)
     languages = names_of(rows, "treebank", wanted.languages)
     seeds = range(1, max([int(row["seed"]) for row in rows], default=0) + 1)
@@ -107,15 +107,15 @@ def page(rows: list[Row], wanted: OpenChoices) -> str:
         default, lines = None, []
         for variant, settings in variants.items():
             scores = np.array([[las.get((t, s, settings), np.nan) for s in seeds] for t in languages])
-            lines.append([variant, *map(_of_seeds, scores), "" if default is None else _gain((scores - default).ravel())])
+            lines.append([variant, *map(_over_seeds, scores), "" if default is None else _gain((scores - default).ravel())])
             default = scores if default is None else default
         parts.append(f"## {name}\n\n{study.question}\n\n{plain_table(['', *languages, 'difference'], lines)}")
-    # Whoever writes {} in the text means how many seeds there are.
+    # {} in the text is the number of seeds.
     return wanted.head().format(seeds.stop - 1) + "\n".join(parts)
 
 
-def _of_seeds(scores: np.ndarray) -> str:
-    """Of those seeds that there are rows of, and how many these are if some are missing; NaN is a missing one."""
+def _over_seeds(scores: np.ndarray) -> str:
+    """Return mean and deviation over seeds, and the number of seeds if some are missing; NaN is a missing seed."""
     there = scores[~np.isnan(scores)]
     if not len(there):
         return NOT_RUN
@@ -124,7 +124,7 @@ def _of_seeds(scores: np.ndarray) -> str:
 
 
 def _gain(differences: np.ndarray) -> str:
-    """The mean, and its standard error, of the pairs that are there."""
+    """Return the mean and its standard error over pairs without a missing seed."""
     there = differences[~np.isnan(differences)]
     if not len(there):
         return NOT_RUN
@@ -132,7 +132,7 @@ def _gain(differences: np.ndarray) -> str:
     return f"{there.mean():+.2f} ± {error:.2f}"
 
 
-# Scores on the part that is asked for, percentages, all words, full relations.
+# Percentages on the chosen part, all words, full relations.
 KEY, MEASURED = ("recipe", "treebank", "seed", "settings"), ("las", "uas", "seconds")
 EXPERIMENT = Experiment("choices", OpenChoices, KEY, MEASURED, cells, measure, page, "{recipe}.md")
 

@@ -1,17 +1,17 @@
 """Trainings of the columns of Table 7: rows, counts by sentence, and differences between columns with their intervals.
 
 The difference of the LAS of two columns is estimated per treebank and over several, with intervals from a paired bootstrap:
-sentences of the test part and seeds are drawn with replacement, the same ones for both columns (which share the first pass of
-a seed where Table 7 lets them), 2,000 times; the interval holds the middle 95% of the differences. What it is computed from is
-in RECIPE_counts.csv beside the rows: how many words of each sentence a parser gets right. It has one line per training and
-measure, with a number for each sentence of the test part, in its order, separated by spaces:
+sentences of the test part and seeds are drawn with replacement, the same for both columns (which share the first pass of a seed
+where Table 7 allows it), 2,000 times; the interval holds the middle 95% of the differences. It is computed from
+RECIPE_counts.csv beside the rows: how many words of each sentence a parser gets right. The file has one line per training and
+measure, with a number for each sentence of the test part, in order, separated by spaces:
 
     treebank,column,seed,measure,counts
     hu,,,words,21 18 9 ...
     hu,1,1,las,12 11 6 ...
     hu,1,1,uas,14 15 6 ...
 
-``words`` is how many words the sentences have, ``uas`` how many of them have the right head, ``las`` the right relation, too.
+``words``: words of the sentences; ``uas``: words with the right head; ``las``: words with the right head and relation.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ MEASURED = ("las", "uas", "las_first_pass", "uas_first_pass", "seconds", "versio
 
 _COLUMNS = ("treebank", "column", "seed", "measure", "counts")
 _MEASURES = ("las", "uas")
-_VERSIONS = ("torch", "numpy", "gensim")  # of what the numbers depend on
+_VERSIONS = ("torch", "numpy", "gensim")  # the numbers depend on these
 _DRAWS = 2000
 
 
 def run_folder(runs: str | Path, key: Sequence[str]) -> Path:
-    """The run folder of a row."""
+    """Return the run folder of a row."""
     treebank, recipe, column, seed = key
     return Path(runs) / recipe / f"{treebank}-column{column}-seed{seed}"
 
 
 def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains columns that share a first pass, the first of which trains it; rows by key, and counts beside their columns."""
+    """Trains columns that share a first pass, trained by the first column; yields rows by key, with counts added."""
     first = next(iter(family))
     for key, training in family.items():
         folder = run_folder(runs, key)
@@ -62,7 +62,7 @@ def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> It
 
 @dataclass(frozen=True, eq=False)
 class SentenceCounts:
-    """Of one training.
+    """Counts of one training by sentence of the test part.
 
     Attributes:
         words: int64[sentences].
@@ -74,8 +74,8 @@ class SentenceCounts:
     uas: np.ndarray
     las: np.ndarray
 
-    def is_of(self, row: Row) -> bool:
-        """Whether a row has the same scores."""
+    def fits(self, row: Row) -> bool:
+        """Return whether a row has the same scores."""
         return all(abs(100 * getattr(self, name).sum() / self.words.sum() - float(row[name])) < 1e-4 for name in _MEASURES)
 
 
@@ -84,7 +84,7 @@ AllCounts = dict[tuple[str, int, int], SentenceCounts]
 
 
 def _count(training: Training, folder: Path) -> SentenceCounts:
-    """Words that the model of a run folder has right, by sentence of the test part."""
+    """Count the words that the model of a run folder has right, by sentence of the test part."""
     model = models.load(folder / "model")
     gold = GoldPart.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
     single_root = training.settings().single_root
@@ -115,12 +115,12 @@ def keep(wanted: Trainings, found: Found) -> None:
 
 
 def counts_file(recipe: str) -> str:
-    """The name of the file of the counts of a recipe's trainings."""
+    """Return the name of the file of a recipe's counts."""
     return f"{recipe}_counts.csv"
 
 
 def read_counts(path: Path) -> AllCounts:
-    """The counts of a file; none if there is no such file."""
+    """Return the counts of a file; none if there is no such file."""
     found = {key: _numbers(row["counts"]) for key, row in read_rows(path, _COLUMNS, 4).items()}
     return {
         (treebank, int(column), int(seed)): SentenceCounts(
@@ -132,39 +132,39 @@ def read_counts(path: Path) -> AllCounts:
 
 
 def write_counts(path: Path, counts: AllCounts) -> None:
-    """Writes them, sorted, atomically.
+    """Writes counts, sorted, atomically.
 
     Raises:
-        ValueError: the sentences of a treebank are not the same ones throughout.
+        ValueError: the sentences of a treebank differ between trainings.
     """
     rows: dict[Key, Row] = {}
-    for (treebank, column, seed), of_one in sorted(counts.items()):
-        lines = {("", "", "words"): of_one.words, **{(f"{column}", f"{seed}", m): getattr(of_one, m) for m in _MEASURES}}
+    for (treebank, column, seed), own in sorted(counts.items()):
+        lines = {("", "", "words"): own.words, **{(f"{column}", f"{seed}", m): getattr(own, m) for m in _MEASURES}}
         for key, numbers in lines.items():
             row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
             if rows.setdefault((treebank, *key), row) != row:
                 raise ValueError(
                     f"{path}: the test part of {treebank} has other sentences in column {column}, seed {seed}; give another "
-                    "results=FOLDER to what was trained on other files"
+                    "results=FOLDER for trainings on other files"
                 )
     write_rows(path, _COLUMNS, rows)
 
 
 def counted(counts: AllCounts, rows: Iterable[Row], recipe: str) -> AllCounts:
-    """The counts of rows of a recipe that are there, with the same scores."""
+    """Return the counts that belong to rows of a recipe, and have the same scores."""
     found = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in chosen(rows, recipe=recipe)}
-    return {key: of_one for key, of_one in counts.items() if key in found and of_one.is_of(found[key])}
+    return {key: own for key, own in counts.items() if key in found and own.fits(found[key])}
 
 
 def counts_of(wanted: Trainings, rows: Sequence[Row]) -> AllCounts:
-    """The counts of these rows, published or your own."""
+    """Return the counts of these rows, published or your own."""
     folders = [ROOT / folder for folder in (wanted.published, Path(wanted.results).absolute()) if folder is not None]
     files = [folder / counts_file(wanted.recipe) for folder in folders]
-    return {key: of_one for file in files for key, of_one in counted(read_counts(file), rows, wanted.recipe).items()}
+    return {key: own for file in files for key, own in counted(read_counts(file), rows, wanted.recipe).items()}
 
 
 def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Interval | None:
-    """LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
+    """Return LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
     gains, words = [], []
     for language in languages:
         seeds = sorted(s for t, c, s in counts if t == language and c == better and (language, worse, s) in counts)
@@ -172,16 +172,16 @@ def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: 
             return None
         words.append(counts[language, better, seeds[0]].words)
         gains.append(np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds]))
-    means = [100 * gain.sum(axis=1).mean() / of_one.sum() for gain, of_one in zip(gains, words, strict=True)]
+    means = [100 * gain.sum(axis=1).mean() / own.sum() for gain, own in zip(gains, words, strict=True)]
     samples = _samples(tuple(gain.shape for gain in gains), _DRAWS)
-    draws = [_draws(gain, of_one, *drawn) for gain, of_one, drawn in zip(gains, words, samples, strict=True)]
+    draws = [_draws(gain, own, *drawn) for gain, own, drawn in zip(gains, words, samples, strict=True)]
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])
     return Interval(float(np.mean(means)), float(low), float(high))
 
 
 @cache
 def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What is drawn with replacement from this many seeds and sentences, of each treebank; the same for all pairs of columns.
+    """Draw seeds and sentences of each treebank with replacement, the same for all pairs of columns.
 
     Returns:
         int64[draws, seeds], the seeds, and int16[draws, sentences], how often each sentence was drawn.
@@ -198,6 +198,6 @@ def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.n
 
 
 def _draws(gain: np.ndarray, words: np.ndarray, seeds: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """float64[draws], the differences in points of what was drawn; ``gain`` is int64[seeds, sentences]."""
+    """Return float64[draws], the difference of each draw in points; ``gain``: int64[seeds, sentences]."""
     shares = np.stack([np.bincount(drawn, minlength=len(gain)) for drawn in seeds]) / seeds.shape[1]
     return 100 * ((times @ gain.T) * shares).sum(axis=1) / (times @ words)

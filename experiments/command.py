@@ -1,4 +1,4 @@
-"""The command line of an experiment: a typed configuration of configs/experiments, KEY=VALUE on top; an error is one line."""
+"""The command line of an experiment: a typed configuration of configs/experiments, KEY=VALUE on top, errors in one line."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FOLDER = CONFIGS / "experiments"
 S = TypeVar("S")
 
 
-# The metadata of fields that name paths: what is written, a run's or a model's folder, and several of these by name.
+# Metadata of fields that name paths: an output, the folder of a run or a model, and a dictionary of such folders.
 OUTPUT, MODEL = {"path": PathSetting(PathKind.OUTPUT)}, {"path": PathSetting(PathKind.MODEL)}
 MODELS = {"path": PathSetting(PathKind.MODEL, inside=True)}
 
 
 @dataclass
 class Pictures:
-    """What all experiments have in common that measure and draw; configs/experiments/pictures.yaml says what keys are for."""
+    """Settings of all experiments that measure and draw; configs/experiments/pictures.yaml explains the keys."""
 
     published: str = field(metadata=OUTPUT)
     output: str = field(metadata=OUTPUT)
@@ -43,18 +43,18 @@ class Pictures:
 
     @property
     def stem(self) -> str:
-        """Of the files' names, where a folder holds several of a kind."""
+        """The stem of file names, if a folder holds several files of a kind."""
         return ""
 
     @property
     def folder(self) -> Path:
-        """Where the files go."""
+        """The folder that files are written to."""
         return ROOT / self.published if self.publish else Path(self.output)
 
 
 @dataclass
 class Trainings:
-    """What all experiments have in common that train; configs/experiments/trainings.yaml says what the keys are for."""
+    """Settings of all experiments that train; configs/experiments/trainings.yaml explains the keys."""
 
     languages: list[str]
     seeds: int
@@ -70,7 +70,7 @@ class Trainings:
     paths: Paths
 
     def head(self, more: str = "") -> str:
-        """Of a page: its title, and what it shows."""
+        """Return the head of a page: its title, and what it shows."""
         return f"# {self.title}\n\n{self.about}{more}\n\n"
 
 
@@ -104,10 +104,10 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
 
 
 def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
-    """The settings of a file of configs/experiments with overrides, as the dataclass ``kind``, which declares their types.
+    """Return the settings of a file of configs/experiments with overrides, as the dataclass ``kind``.
 
     Raises:
-        ValueError: no such file or key, a file of another experiment, or a value of another type; in one line.
+        ValueError: there is no such file or key, the file is for another experiment, or a value has the wrong type.
     """
     given = list(overrides)
     if wrong := [override for override in given if "=" not in override]:
@@ -115,10 +115,10 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
     for key, _, value in (override.partition("=") for override in given):
         if key in lists and not value.startswith("[") and value != "null":
-            raise ValueError(f"{key}={value} is no list; write {shell_command([f'{key}=[{value}]'])}")
+            raise ValueError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
-        raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; there are {known}")
+        raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; the files are {known}")
     try:
         paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
         found = composed(config, for_hydra(map(with_quotes, given), paths, sweep=None), FOLDER)
@@ -130,7 +130,7 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What hydra or OmegaConf says, and what made it say so; the first line of each."""
+    """Return the message of an error of hydra or OmegaConf, and of its cause; the first line of each."""
     if isinstance(error, OverrideParseException):
         return str(refused(error, ()))
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
@@ -142,7 +142,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def with_quotes(override: str) -> str:
-    """A list of settings as hydra's grammar needs it: KEY=[A=1,B=[x,y]] becomes KEY=["A=1","B=[x,y]"]."""
+    """Quote the elements of a list of settings for hydra: KEY=[A=1,B=[x,y]] becomes KEY=["A=1","B=[x,y]"]."""
     key, _, value = override.partition("=")
     inside = value[1:-1]
     if not (value.startswith("[") and value.endswith("]") and "=" in inside):
@@ -152,7 +152,7 @@ def with_quotes(override: str) -> str:
 
 
 def explained(config: str) -> str:
-    """The text of a file of configs/experiments, and of those that it builds on."""
+    """Return the text of a file of configs/experiments, and of the files that it builds on."""
     text = (FOLDER / f"{config}.yaml").read_text(encoding="utf-8")
     parsed = OmegaConf.create(text)
     defaults = parsed.get("defaults", []) if isinstance(parsed, DictConfig) else []
@@ -161,20 +161,20 @@ def explained(config: str) -> str:
 
 
 def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None:
-    """Refuses values that are not known.
+    """Refuse unknown values.
 
     Raises:
-        ValueError: with the unknown ones, and the known ones, quoted, as names may hold commas.
+        ValueError: the message lists the unknown and the known values, quoted, as names may have commas.
     """
     if unknown := [value for value in values if value not in known]:
-        raise ValueError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
+        raise ValueError(f"{key} has the unknown {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
 
 
 def check_at_least(key: str, value: int, least: int) -> None:
-    """Refuses a number that is too small.
+    """Refuse a number below ``least``.
 
     Raises:
-        ValueError: it is below ``least``.
+        ValueError: the number is too small.
     """
     if value < least:
         raise ValueError(f"{key}={value} is too small; it must be at least {least}")

@@ -1,14 +1,13 @@
-"""Variants of a training compared on test parts: rows, tables and claims. What is compared is in configs/experiments alone.
+"""Compares variants of a training on test parts: rows, tables and claims. Files of configs/experiments say what is compared.
 
     python experiments/comparison.py --config-name=accurate paths.treebanks=../shared/ud-v2.2
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
 
-NAME.yaml of --config-name says what is compared: accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained,
-online.
-UDPipe's lines need the extra ``compare``; without it, name the others. A claim is the sum of the LAS of some variants minus
-that of others, positive if it holds. It is estimated from pairs, trainings on the same treebank with the same seed; the
-interval is Student's, 95%, over the pairs of a treebank, and over those of all treebanks together. A claim is open if its
-interval holds 0, or if there is only one pair.
+--config-name is one of accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained, online. UDPipe's lines
+need the extra ``compare``; without it, name the variants to run. A claim is the sum of the LAS of some variants minus the sum
+of other variants; it holds if this is positive. It is estimated from pairs of trainings on the same treebank with the same
+seed, with Student's 95% interval over the pairs of a treebank, and over all pairs. A claim is open if its interval contains 0,
+or if there is only one pair.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 
-# Counts of edges that are not projective, whatever their relations. The parser's edges, and how many have the gold head; the
-# gold edges, and how many the parser found; all trees, and how many predicted and gold trees have such an edge.
+# Counts of non-projective arcs, without relations: the parser's arcs, and how many have the gold head; gold arcs, and how many
+# the parser found; all trees, and how many predicted and gold trees have such an arc.
 _EDGES = ("predicted", "predicted_right", "gold", "gold_found", "trees", "predicted_trees", "gold_trees")
 
 
 @dataclass
 class Claim:
-    """What is claimed: the LAS of ``better`` is more than that of ``worse``, sums over the variants named.
+    """A claim: the sum of the LAS of ``better`` is above that of ``worse``.
 
     Attributes:
-        papers: what the papers found, for the page.
+        papers: the finding of the papers, for the page.
     """
 
     better: list[str]
@@ -55,7 +54,7 @@ class Claim:
 
 @dataclass
 class VariantComparison(Trainings):
-    """What to compare; configs/experiments/comparison.yaml says what each key is for."""
+    """What to compare; configs/experiments/comparison.yaml explains the keys."""
 
     sections: list[str]
     variants: list[str]
@@ -69,29 +68,29 @@ class VariantComparison(Trainings):
 
     @property
     def names(self) -> list[str]:
-        """Of all variants, ours first."""
+        """The names of all variants, ours first."""
         return [*self.all_variants, *self.all_udpipe]
 
     def part(self, treebank: str) -> str:
-        """The part that is trained on: ``dev`` where there is no other."""
+        """Return the part to train on: ``dev`` if the treebank has no training part."""
         return "dev" if treebank in self.dev_alone else self.train_on
 
     def training(self, variant: str, treebank: str, seed: int | str) -> Training:
-        """The training of a variant; on the dev part only, where the treebank has no other."""
+        """Return the training of a variant; on the dev part if the treebank has no training part."""
         made = Training.of(self, treebank, seed, self.all_variants.get(variant, []))
         return made.on_dev() if self.part(treebank) == "dev" else made
 
     def settings_of(self, variant: str) -> str:
-        """What a row says of its training; of one of UDPipe nothing."""
+        """Return the settings in a row of a variant; empty for UDPipe."""
         if variant in self.all_udpipe:
             return ""
         return Training.of(self, "", 1, self.all_variants[variant]).described
 
 
 def cells(wanted: VariantComparison) -> list[Cell]:
-    """Those of the variants that are asked for; UDPipe fixes its seeds itself, so that one is enough.
+    """Return the cells of the chosen variants; UDPipe fixes its seeds, so it has one cell.
 
-    ``UDPipe`` alone stands for all variants of it.
+    The name ``UDPipe`` stands for all of its variants.
     """
     able = [name for name in wanted.names if not is_gone(wanted.all_variants.get(name, []))]
     named = wanted.variants or able
@@ -141,7 +140,7 @@ def _measure_ours(wanted: VariantComparison, key: Key) -> dict[str, str]:
 
 
 def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains UDPipe's parser on the same file, and parses the test part with the beam of each variant, greedily with none."""
+    """Trains UDPipe's parser on the same file, and parses the test part with the beam of each variant, if any."""
     _, language, trained_on, _ = keys[0]
     treebank = wanted.training(keys[0][0], language, 1).settings().treebank
     options = {name: value for name, value in wanted.all_udpipe[keys[0][0]].items() if name != "beam"}
@@ -169,12 +168,12 @@ def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tupl
 
 
 def _model_name(options: dict[str, Any]) -> str:
-    """Names the model of some options, on top of those of scripts/benchmarks/udpipe.py."""
+    """Return the name of the model with these options on top of those of scripts/benchmarks/udpipe.py."""
     return " ".join([UDPIPE, *(str(value) for name, value in options.items() if name != "beam")])
 
 
 def count_edges(gold: Sequence[Sequence[int]], parsed: Sequence[Sequence[int]]) -> dict[str, int]:
-    """Count what _EDGES names over sentences, each a list of heads [h_1, ..., h_n]."""
+    """Return the counts of _EDGES over sentences, each a list of heads [h_1, ..., h_n]."""
     counts = dict.fromkeys(_EDGES, 0) | {"trees": len(gold)}
     for theirs, ours in zip(gold, parsed, strict=True):
         for edges, right, heads in (("predicted", "predicted_right", ours), ("gold", "gold_found", theirs)):
@@ -190,7 +189,7 @@ def _edges(gold: list[list[int]], parsed: list[list[int]]) -> dict[str, str]:
 
 
 def student(differences: Sequence[float]) -> Interval:
-    """Student's interval of the mean; infinite with one difference."""
+    """Return Student's interval of the mean; infinite for one difference."""
     mean, n = float(np.mean(differences)), len(differences)
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
@@ -199,13 +198,13 @@ def student(differences: Sequence[float]) -> Interval:
 
 
 def shown(differences: Sequence[float]) -> str:
-    """The mean, its interval, and what it says."""
+    """Return the mean, its interval, and the verdict."""
     found = student(differences)
     return f"{found}, {found.verdict}" if len(differences) > 1 else f"{found.mean:+.2f}, one pair"
 
 
 def differences(rows: list[Row], claim: Claim, treebank: str) -> list[float]:
-    """The claim's sum in the trainings of each seed that has a row of every variant, in points of LAS."""
+    """Return the claim's sum for each seed that has a row of every variant, in points of LAS."""
     las = {(row["variant"], row["seed"]): float(row["las"]) for row in rows if row["treebank"] == treebank}
     return [
         sum(las[name, seed] for name in claim.better) - sum(las[name, seed] for name in claim.worse)
@@ -215,7 +214,7 @@ def differences(rows: list[Row], claim: Claim, treebank: str) -> list[float]:
 
 
 def page(rows: list[Row], wanted: VariantComparison) -> str:
-    """Markdown: the sections that are asked for, as far as there are rows."""
+    """Return Markdown: the chosen sections that have rows."""
     rows = [row for row in rows if row["trained_on"] == wanted.part(row["treebank"])]
     languages = names_of(rows, "treebank", wanted.languages)
     if "summary" not in wanted.sections:
@@ -240,10 +239,10 @@ def _summary(found: list[Row]) -> str:
 
 
 def _edges_of(found: list[Row]) -> str:
-    predicted, right, gold, there, trees, *of_trees = (sum(int(row[name]) for row in found) for name in _EDGES)
+    predicted, right, gold, there, trees, *nonprojective = (sum(int(row[name]) for row in found) for name in _EDGES)
     precision, recall = (100 * n / total if total else 0.0 for n, total in ((right, predicted), (there, gold)))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    ours, theirs = (100 * n / max(1, trees) for n in of_trees)
+    ours, theirs = (100 * n / max(1, trees) for n in nonprojective)
     return f"{f'{precision:.1f} / {recall:.1f} / {f1:.1f}' if predicted else 'none'}; {ours:.1f} of {theirs:.1f}"
 
 
@@ -267,7 +266,7 @@ def _times(rows: list[Row], languages: list[str], wanted: VariantComparison) -> 
     return ["", *languages], lines
 
 
-# The sections of a page: what a cell of a variant and a treebank shows, or the head and the lines of another table.
+# The sections of a page: a function that shows the rows of a variant and a treebank, or one that makes another table.
 _CELLS: dict[str, Callable[[list[Row]], str]] = {
     "summary": _summary,
     "scores": lambda found: score(found, "las", "uas"),

@@ -4,11 +4,11 @@
     python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
     python experiments/compression.py --config-name=front "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
 
-The parser with the pretrained encoder parses new sentences, which scripts/recombine.py makes of the treebank's, and parsers
-without it learn from the treebank and from these (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); those without
-any encoder learn its distributions besides (parser/training/examples/teacher.py). Every system is a command line of
-``optimal-step parse``: what it writes is evaluated, and the processor time of its processes is measured, all systems by turns.
-The plot also has the parsers of others that experiments/peers has rows of, but for those whose training was stopped.
+scripts/recombine.py makes new sentences from the treebank, and the parser with the pretrained encoder parses them. Parsers
+without it learn from the treebank and from these trees (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); parsers
+without any encoder also learn its distributions (parser/training/examples/teacher.py). Every system is a command line of
+``optimal-step parse``: its output is evaluated, and the processor time of its processes is measured, all systems in turn.
+The plot also shows the parsers in the rows of experiments/peers, except those whose training was stopped.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class System:
     Attributes:
         training: settings on top of the recipe.
         parsing: options of ``optimal-step parse``.
-        copies: how many new sentences for each of the treebank it learns from, too.
-        distributions: whether it learns the teacher's distributions, too.
+        copies: how many new sentences per sentence of the treebank it also learns from.
+        distributions: whether it also learns the teacher's distributions.
     """
 
     training: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class System:
 
 @dataclass
 class Compression(Trainings):
-    """What to measure; configs/experiments/compression.yaml says what each key is for."""
+    """What to measure; configs/experiments/compression.yaml explains the keys."""
 
     systems: list[str]
     all_systems: dict[str, System]
@@ -72,20 +72,20 @@ class Compression(Trainings):
     peers: str = field(metadata=OUTPUT)
 
     def training(self, name: str, treebank: str, seed: int | str) -> Training:
-        """That of a system, without the files that it learns from."""
+        """Return the training of a system, without the files that it learns from."""
         return Training.of(self, treebank, seed, self.all_systems[name].training)
 
     def folder(self, training: Training) -> Path:
-        """The run folder, which systems of the same training share."""
+        """Return the run folder, which systems with the same training share."""
         return (Path(self.runs) / f"{training.treebank}-seed{training.seed}-{training.folder}").absolute()
 
     def command(self, name: str, folder: Path) -> list[str]:
-        """The command that parses its standard input by the model of a run folder as a system does."""
+        """Return the command of a system that parses its standard input with the model of a run folder."""
         return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
 
 
 def cells(wanted: Compression) -> list[Cell]:
-    """One for each system; those of a treebank and seed share a job, in which their speed is measured by turns."""
+    """Return a cell for each system; those of a treebank and seed share a job, which measures their speed in turn."""
     known = [*wanted.all_systems]
     check_known("systems", wanted.systems, known)
     check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].copies])
@@ -94,8 +94,8 @@ def cells(wanted: Compression) -> list[Cell]:
     found = []
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
         system = wanted.all_systems[name]
-        of_teacher = [f"copies={system.copies}", f"teacher={wanted.teacher}"] if system.copies else []
-        settings = " ".join([wanted.training(name, language, seed).described, *of_teacher, *system.parsing])
+        taught = [f"copies={system.copies}", f"teacher={wanted.teacher}"] if system.copies else []
+        settings = " ".join([wanted.training(name, language, seed).described, *taught, *system.parsing])
         found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
     return found
 
@@ -132,11 +132,11 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
 
 
 def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> tuple[str, ...]:
-    """Trains the teacher, lets it parse new sentences, unless that is done, and says where these are."""
+    """Trains the teacher and lets it parse new sentences, unless that is done; returns settings that name their files."""
     training = wanted.training(wanted.teacher, treebank, seed)
     teacher, train = wanted.folder(training), str(training.part("train"))
     run_training(training, teacher)
-    # Trees of another teacher are not taken for those of this one.
+    # The file name tells trees of different teachers apart.
     known = repr((sha256_of(teacher / "model" / TENSORS), wanted.all_systems[wanted.teacher].parsing))
     digest = hashlib.sha256(known.encode()).hexdigest()[:8]
     stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}-{digest}"
@@ -150,20 +150,20 @@ def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> 
 
 
 def output(command: list[str], content: bytes) -> bytes:
-    """What a command writes of its input."""
+    """Return the output of a command for an input."""
     done = subprocess.run(command, input=content, stdout=subprocess.PIPE)
     if done.returncode:
-        raise ValueError(f"{shlex.join(command)} ended with {done.returncode}; it says above why")
+        raise ValueError(f"{shlex.join(command)} ended with {done.returncode}; its message is above")
     return done.stdout
 
 
 def by_turns(
     commands: Mapping[str, list[str]], contents: Sequence[bytes], rounds: int
 ) -> tuple[dict[str, list[bytes]], dict[str, float]]:
-    """What the commands make of some files, all at once, and how many words a second of the processor time of a whole process.
+    """Return the output of each command for some files, parsed at once, and words per second of processor time of a process.
 
     Args:
-        commands: of each parser; they take turns, and of the speeds of ``rounds`` the median counts.
+        commands: of each parser, run in turn; the median of ``rounds`` is the speed.
         contents: CoNLL-U.
     """
     everything = b"".join(contents)
@@ -180,14 +180,15 @@ def by_turns(
 
 
 def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
-    """Parts of CoNLL-U of some numbers of sentences."""
+    """Split CoNLL-U into parts of these numbers of sentences."""
     sentences = iter(content.split(_END))
     return [b"".join(sentence + _END for sentence in islice(sentences, size)) for size in sizes]
 
 
 def page(rows: list[Row], wanted: Compression) -> str:
-    """The page about the treebanks that there are rows of."""
-    head = ["treebank", "parser", "LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second", "training, CPU seconds"]
+    """Return the page about the treebanks that have rows."""
+    head = ["treebank", "parser", "LAS (official) / UAS", "LAS (official) on dev", "LAS (official) from text"]
+    head += ["words per CPU second", "training, CPU seconds"]
 
     def cells_of(found: list[Row]) -> list[str]:
         speed, seconds = (f"{np.mean(numbers(found, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
@@ -201,7 +202,7 @@ def _treebanks(rows: list[Row], wanted: Compression) -> list[str]:
     return [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
 
 
-# By family of systems, whose names go on with what is different: what the plot calls it, and its colour.
+# Label and colour of each family of systems, by the beginning of their names.
 _FAMILIES = {
     "mlp": ("MLP", GREEN),
     "fast": ("recipe=fast", RED),
@@ -213,7 +214,7 @@ _TAUGHT, _RERANKED = "taught", "reranked"
 
 
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
-    """LAS against words per second, a panel for each treebank that there are rows of."""
+    """Plots LAS against words per second, a panel for each treebank that has rows."""
     treebanks = _treebanks(rows, wanted)
     figure, plots = panels(len(treebanks), width=6.4, height=4.2, share_y=False)
     path = ROOT / wanted.peers
@@ -236,11 +237,11 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
 
 
 def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
-    """By the names in a column, words per second and LAS, means over seeds."""
+    """Return words per second and LAS, means over seeds, by the names in a column."""
     found = {}
     for name in names_of(rows, column):
-        of_name = chosen(rows, **{column: name})
-        found[name] = float(np.mean(numbers(of_name, "words_per_second"))), float(np.mean(numbers(of_name, "las")))
+        own = chosen(rows, **{column: name})
+        found[name] = float(np.mean(numbers(own, "words_per_second"))), float(np.mean(numbers(own, "las")))
     return found
 
 
@@ -271,13 +272,13 @@ def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dic
 
 
 def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, left: bool = False) -> None:
-    """Beside a point, below the line to what is slower and better."""
+    """Labels a point, below the line to the slower and better system."""
     shift, where = (-7, "right") if left else (7, "left")
     plot.annotate(text, point, (shift, -4), textcoords="offset points", color=colour, ha=where, va="top")
 
 
-# Official LAS of CoNLL 2018 in percent, no tags of the input: on the words of test, with UAS, of dev, and from the raw text of
-# test; words of all three by the processor time of whole processes; processor time of the training.
+# LAS (official) in percent, without tags of the input: on the words of test, with UAS, on the words of dev, and from the raw
+# text of test; words of all three per second of processor time of whole processes; processor time of the training.
 MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
 KEY = ("system", "treebank", "seed")
 EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page, draw=draw)

@@ -1,12 +1,12 @@
-"""One engine for all experiments that train: cells that are asked for, rows that are there, jobs for the others, the page.
+"""The engine of all experiments that train: it takes rows that exist, trains and measures the missing cells, writes the page.
 
-A row is known by its key, the settings of its training that differ from the defaults, and the commit that made it: rows of
-other settings do not count, and whether what has changed since a commit matters is for people to judge (``fresh=true`` measures
-anew). Of rows that were there before rows had commits, it is the commit that published them first.
+A row is identified by its key, by the settings of its training that differ from the defaults, and by the commit that made it.
+Rows with other settings do not count. Users judge whether changes since a commit matter (``fresh=true`` measures anew). Old
+rows, from before commits were recorded, have the commit that published them first.
 
-Published rows lie in the experiment's folder under experiments/ and are committed; your own are written under runs/, as
-trainings end. A cell that has a row of either kind is not measured again. ``publish`` copies your own rows over the published
-ones, at the end.
+Published rows are committed in the experiment's folder under experiments/; your own rows are written under runs/ as trainings
+end. A cell with a row of either kind is not measured again. ``publish`` copies your own rows over the published rows at the
+end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ S = TypeVar("S", bound=Trainings)
 
 @dataclass(frozen=True)
 class Job(Generic[Result]):
-    """Work for a process: a function that can be pickled, under a name for the progress bar, such as ``hu column 3 seed 1``."""
+    """Work for a process: a function that can be pickled, and its name in the progress bar, such as ``hu column 3 seed 1``."""
 
     label: str
     work: Callable[[], Result]
@@ -53,8 +53,8 @@ class Cell:
 
     Attributes:
         key: of the row.
-        settings: of its training, those that differ from the defaults and are not in the key.
-        group: cells of one group are measured by one job, which it names.
+        settings: settings of its training that differ from the defaults and are not in the key.
+        group: the name of the job that measures all cells of the group.
     """
 
     key: Key
@@ -62,20 +62,20 @@ class Cell:
     group: str
 
 
-# What is measured of some cells: by key, numbers by column.
+# Measurements of some cells: by key, numbers by column.
 Found = list[tuple[Key, dict[str, str]]]
 
 
 @dataclass
 class Results:
-    """Rows by key: the published ones and your own.
+    """Rows by key: published rows, and your own.
 
     Attributes:
         columns: of the files.
         n_keys: how many of them are the key.
-        published_folder: where the published ones are; None: there are none.
-        own_folder: where your own go.
-        fresh: whether no row counts as there.
+        published_folder: of the published rows; None: there are none.
+        own_folder: of your own rows.
+        fresh: whether to measure all cells anew.
     """
 
     columns: tuple[str, ...]
@@ -92,10 +92,10 @@ class Results:
         return read_rows(folder / FILE, self.columns, self.n_keys)
 
     def missing(self, asked: Iterable[Cell]) -> list[Cell]:
-        """The cells that are to be measured, and says so."""
+        """Return the cells that must be measured, and print how many."""
         asked = list(asked)
         if self.fresh:
-            print(f"fresh=true: no row is taken, {len(asked)} to train", flush=True)
+            print(f"fresh=true: existing rows are ignored, {len(asked)} to train", flush=True)
             return asked
         own = [cell for cell in asked if _made(self.own, cell)]
         published = [cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)]
@@ -107,14 +107,14 @@ class Results:
         return missing
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Takes new rows of your own, and writes them beside those that other processes have written since."""
+        """Takes new rows of your own, and writes them together with rows that other processes have written since."""
         new = {tuple(row[name] for name in self.columns[: self.n_keys]): row for row in rows}
         with _held(self.own_folder):
             self.own = dict(sorted((self.own | self._read(self.own_folder) | new).items()))
             write_rows(self.own_folder / FILE, self.columns, self.own)
 
     def shown(self, asked: Iterable[Cell]) -> list[Row]:
-        """The rows of a table: the published ones, or your own that have the settings that were asked for, or else the same."""
+        """Return the rows of a table: published rows, replaced by your own rows with the settings of the cell or the row."""
         theirs = self.published
         wanted = {key: row["settings"] for key, row in theirs.items()} | {cell.key: cell.settings for cell in asked}
         mine = {key: row for key, row in self.own.items() if row["settings"] == wanted.get(key, row["settings"])}
@@ -133,22 +133,22 @@ class Results:
 
 @dataclass(frozen=True)
 class Experiment(Generic[S]):
-    """What is to be measured, and what is written of it.
+    """An experiment: what is measured, and what is written.
 
     Attributes:
         name: of its file in configs/experiments.
         kind: the dataclass of the settings.
-        key: the columns that a row is known by.
-        measured: the other columns of results.csv, but for ``settings`` and ``commit``.
-        cells: those that the settings ask for; raises ValueError if they cannot be asked for.
-        measure: trains and measures the missing cells of a group, in a process of its own.
-        page: Markdown from the rows.
-        page_name: the file's; {recipe} is filled in.
-        draw: writes what else is made of rows into a folder, pictures above all.
-        prepare: jobs that the missing cells need to be done first.
-        complete: adds to the missing cells what cannot be measured without.
-        keep: takes what ``measure`` found of a group, in the process that writes the rows, if more than rows is to be written.
-        own_page: Markdown of the published rows and your own, if it is not ``page`` of those that are shown.
+        key: the columns that identify a row.
+        measured: the other columns of results.csv, except ``settings`` and ``commit``.
+        cells: returns the cells that the settings ask for; raises ValueError if the settings are wrong.
+        measure: trains and measures the missing cells of a group, in its own process.
+        page: returns Markdown of the rows.
+        page_name: the file of the page; {recipe} is filled in.
+        draw: writes pictures and other files of the rows into a folder.
+        prepare: returns jobs that must be done before the missing cells are measured.
+        complete: adds cells without which the missing cells cannot be measured.
+        keep: writes more than rows of the results of a group, in the process that writes the rows.
+        own_page: returns Markdown of published rows and your own, if this differs from ``page`` of the shown rows.
     """
 
     name: str
@@ -167,26 +167,26 @@ class Experiment(Generic[S]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of results.csv."""
+        """The columns of results.csv."""
         return (*self.key, *self.measured, *(name for name in ("settings", "commit") if name not in self.key))
 
     def run(self, doc: str | None) -> NoReturn:
-        """The command line; see command.run()."""
+        """Runs the command line; see command.run()."""
         command.run(self.main, self.kind, self.name, doc)
 
     def results(self, wanted: Trainings) -> Results:
-        """The rows that are there.
+        """Return the existing rows.
 
         Raises:
-            ValueError: settings that cannot be together, or a file with other columns.
+            ValueError: settings exclude one another, or a file has other columns.
         """
         folder = None if wanted.published is None else ROOT / wanted.published
         if wanted.publish and folder is None:
-            raise ValueError("publish=true has nowhere to publish to, with published=null; leave one of them out")
+            raise ValueError("publish=true needs a folder to publish to, but published=null; leave out one of them")
         return Results(self.columns, len(self.key), folder, Path(wanted.results), wanted.fresh)
 
     def main(self, wanted: S) -> None:
-        """Measures what is not there yet, then writes the pages."""
+        """Measures the missing cells, then writes the pages."""
         cells = self.cells(wanted)
         results = self.results(wanted)
         self.fill(wanted, results, results.missing(cells))
@@ -217,12 +217,12 @@ class Experiment(Generic[S]):
                 self.keep(wanted, made)
 
     def row(self, key: Key, settings: str, values: dict[str, str]) -> Row:
-        """A row as it is written."""
+        """Return a row as it is written."""
         known = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
         return {name: known.get(name, "") for name in self.columns}
 
     def write(self, wanted: S, rows: list[Row], folder: Path, text: str | None = None) -> str:
-        """Writes the page, that of the rows unless another is given, and the pictures; returns the page."""
+        """Writes the page (of the rows, unless ``text`` is given) and the pictures; returns the page."""
         text = self.page(rows, wanted) if text is None else text
         write_page(folder / self.page_name.format(recipe=wanted.recipe), text)
         if self.draw is not None:
@@ -237,7 +237,7 @@ def _measured(measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, s
 
 @cache
 def commit() -> str:
-    """The commit of this code, with a + if files have changed since; empty where there is no repository."""
+    """Return the commit of this code, with a + if files have changed since; empty if there is no repository."""
     git = ["git", "-C", str(ROOT)]
     try:
         found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, encoding="utf-8", check=True)
@@ -256,10 +256,10 @@ def _cells(number: int) -> str:
 
 
 def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | None = None) -> None:
-    """Refuses numbers that are too small, unknown treebanks, and treebanks that lack one of the parts.
+    """Refuse numbers that are too small, unknown treebanks, and treebanks that lack one of the parts.
 
     Raises:
-        ValueError: what is wrong.
+        ValueError: the message names the fault.
     """
     check_at_least("seeds", wanted.seeds, 1)
     check_at_least("workers", wanted.workers, 1)
@@ -277,19 +277,19 @@ def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | 
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Lets one process at a time read the rows of a folder and write them again."""
+    """Locks a folder, so that one process at a time reads its rows and writes them again."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / _LOCK, wait=True):
         yield
 
 
 def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
-    """Runs the jobs, ``workers`` at a time; what each returns, in the order in which they end.
+    """Run jobs, ``workers`` at a time, and yield their results in the order in which they end.
 
-    The progress bar names the jobs that are running.
+    The progress bar names the running jobs.
 
     Raises:
-        whatever a job raises; the others are stopped.
+        whatever a job raises; all other jobs are stopped.
     """
     if not jobs:
         return
@@ -307,7 +307,7 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
                 bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
                 bar.update()
                 yield ended.result()
-        except BaseException:  # a signal, too: else the pool would do all the others first, and nobody take their results
+        except BaseException:  # also on a signal: the pool would otherwise finish all jobs, and drop their results
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
                 worker.terminate()
@@ -317,12 +317,12 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
 class _NoTerminal(io.TextIOWrapper):
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream.buffer, encoding=stream.encoding, line_buffering=True)
-        self._stream = stream  # which would close what both write to if nobody held it any more
+        self._stream = stream  # keeps it alive: closing it would close the shared buffer
 
     def isatty(self) -> bool:
         return False
 
 
 def _without_bars() -> None:
-    """Bars of the trainings, several at a time, would overwrite each other and the one that names them."""
+    """Hides the progress bars of trainings, which would overwrite one another and the bar of the jobs."""
     sys.stderr = _NoTerminal(sys.stderr)

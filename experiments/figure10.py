@@ -1,17 +1,16 @@
-"""Figure 10 of Nederhof (2019): how many nodes are left when the non-critical ones are removed from the buffer.
+"""Figure 10 of Nederhof (2019): how many nodes remain when non-critical nodes are removed from the buffer.
 
     python experiments/figure10.py paths.treebanks=../shared/ud-v2.2
 
-Mean k + m' against k + m, where m is the number of buffer nodes and m' that of the critical ones. A node of the buffer B is
-critical if at least one of its gold descendants is not in B or its gold parent is not in B (Section 5 of the paper). A second
-curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element,
-and the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost
-whatever is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random
-computations that take an optimal step with probability ``optimal_probability``, else any step. Writes results.csv and
-figure10.svg.
+It plots mean k + m' against k + m, where m is the number of buffer nodes and m' the number of critical ones. A node of the
+buffer B is critical if a gold descendant or its gold parent is not in B (Section 5 of the paper). A second curve counts the
+nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold arc to a stack element, and the ancestors in
+B of such nodes. The paper's other critical nodes are connected only with nodes already removed, whose arcs are lost anyway.
+Trees are projectivized, as no node may be removed otherwise. Configurations are from random computations that take an optimal
+step with probability ``optimal_probability``, else any step. Writes results.csv and figure10.svg.
 
-In results.csv, ``kept`` is the mean k + m' by the paper's definition, and the percentiles are of the same; ``kept_here`` is the
-mean with the set that critical_nodes.py keeps.
+In results.csv, ``kept`` is the mean k + m' by the paper's definition, with percentiles; ``kept_here`` is the mean with the set
+that critical_nodes.py keeps.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", 
 
 @dataclass
 class Figure10(Pictures):
-    """Which computations to count; configs/experiments/figure10.yaml says what each key is for."""
+    """Which computations to count; configs/experiments/figure10.yaml explains the keys."""
 
     treebanks: list[str]
     strategy: str
@@ -48,7 +47,7 @@ class Figure10(Pictures):
 
 
 def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
-    """int[configurations, 5], of projective trees: sentence, k, m, and the critical nodes by the paper and as kept here."""
+    """Return int[configurations, 5] for projective trees: sentence, k, m, and the critical nodes of the paper and of ours."""
     facts = GoldChildren.of(trees)
     counted = [_count(trees.heads, trees.offsets, facts, *batch.arrays) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
@@ -74,7 +73,7 @@ def _count(all_heads, offsets, facts, sentences, stacks, stack_sizes, fronts):
 
 @njit(cache=True)
 def _critical_by_the_paper(heads, front):
-    """The number of nodes of the buffer front..n that have a gold descendant or their gold parent outside of it."""
+    """Return the number of nodes of the buffer front..n with a gold descendant or the gold parent outside of it."""
     critical = np.zeros(len(heads), np.bool_)
     for outside in range(1, front):
         node = heads[outside]
@@ -88,7 +87,7 @@ def _critical_by_the_paper(heads, front):
 
 
 def by_size(counted: np.ndarray) -> list[tuple[int | float, ...]]:
-    """The means over the configurations of each size k + m > 0; rows of COLUMNS."""
+    """Return the means over the configurations of each size k + m > 0, rows of COLUMNS."""
     sentences, k, m, kept, kept_here = counted.T
     rows: list[tuple[int | float, ...]] = []
     for size in np.unique((k + m)[k + m > 0]):
@@ -101,7 +100,7 @@ def by_size(counted: np.ndarray) -> list[tuple[int | float, ...]]:
 
 
 def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
-    """Both means, what the configurations spread over, and what would be without removing anything."""
+    """Plots both means, the spread, and the line of configurations from which nothing is removed."""
     shown = [row for row in tables["results"] if int(row["sentences"]) >= settings.min_sentences]
     size, _, _, kept, kept_here, k, tenth, ninetieth = (numbers(shown, column) for column in COLUMNS)
     figure, (axes,) = panels()
@@ -111,7 +110,7 @@ def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
     axes.plot(size, kept_here, "--", color=GREEN, label="$k+m'$, nodes kept here, mean")
     axes.plot(size, k, color=GREY, linewidth=0.9, label="$k$, mean")
     axes.plot([0, max(size)], [0, max(size)], ":", color=BLACK, linewidth=1, label="$k+m$: nothing removed")
-    axes.set(xlim=(0, max(size)), ylim=(0, 2.5 * max(kept)))  # a square plot would squeeze what it is about into a line
+    axes.set(xlim=(0, max(size)), ylim=(0, 2.5 * max(kept)))  # in a square plot, the curves would be flat
     axes.set(xlabel="$k+m$ (stack elements and buffer nodes)", ylabel="$k+m'$ (non-critical nodes removed)")
     axes.legend(loc="upper right")
     save(figure, folder / f"figure10.{settings.format}")

@@ -2,15 +2,15 @@
 
     python experiments/figure8.py paths.treebanks=../shared/ud-v2.2
 
-The geometric mean, by sentence length, of the number of projective trees that have the most gold edges, exactly counted
-(oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they
-do not, as a projective tree has only itself: the mean is over the non-projective trees of all parts that are there. Writes
-trees.csv (how many ``trees`` of a ``length`` have so many ``optimal`` trees), and from it results.csv, by bins of lengths,
-figure8.svg, and table.md; low and high are the ends of the 95% interval of the mean logarithm, 1.96 standard errors away.
+It plots, by sentence length, the geometric mean of the number of projective trees with the most gold arcs, counted exactly
+(oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they do
+not, as a projective tree has only itself: the mean is over the non-projective trees of all available parts. Writes trees.csv
+(how many ``trees`` of a ``length`` have this number of ``optimal`` trees), and from it results.csv by bins of lengths,
+figure8.svg and table.md; low and high are the ends of the 95% interval of the mean logarithm, 1.96 standard errors away.
 
-The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests it: the growth in
-ten words, by least squares over the trees (not the bins), and how much of the variance of the logarithm of the number a line
-through the length explains (exponential growth), and a line through the logarithm of the length (a power of the length).
+The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests this: it has the
+growth in ten words, by least squares over the trees (not the bins), and the share of the variance of the logarithm of the
+number that is explained by the length (exponential growth) and by the logarithm of the length (a power of the length).
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from oracles import Trees
 POOLED = "all"
 COLUMNS = ("treebank", "length", "optimal", "trees")
 
-# Of the trees of one treebank, or of all of them, whose lengths lie in first_length..last_length.
+# A row is about the trees of one treebank, or of all, with lengths first_length..last_length.
 BIN_COLUMNS = ("treebank", "first_length", "last_length", "trees", "mean_length", "geometric_mean", "low", "high", "most")
 
 _COLOURS = [
     *(figures.ORANGE, figures.SKY, figures.GREEN, figures.BLUE, figures.RED, figures.PINK, figures.YELLOW, figures.GREY),
 ]
 
-# Of a tree: its length, and the natural logarithm of the number of its optimal trees, an integer that may exceed any float.
+# The length of a tree, and the natural logarithm of the number of its optimal trees, an integer that may exceed any float.
 Pair = tuple[int, float]
 
 
 @dataclass
 class Figure8(Pictures):
-    """Which trees to count; configs/experiments/figure8.yaml says what each key is for."""
+    """Which trees to count; configs/experiments/figure8.yaml explains the keys."""
 
     treebanks: list[str]
     bin_width: int
@@ -57,7 +57,7 @@ class Figure8(Pictures):
 
 
 def counts(trees: Trees) -> Counter[tuple[int, int]]:
-    """How many non-projective trees there are of each length and number of optimal projective trees."""
+    """Count non-projective trees by length and number of optimal projective trees."""
     numbers = np.flatnonzero(~trees.projective).tolist()
     return Counter((int(trees.lengths[s]), oracles.count_projectivizations(trees[s])[1]) for s in numbers)
 
@@ -74,7 +74,7 @@ def measure(settings: Figure8) -> Measured:
 
 
 def by_treebank(rows: Iterable[Row]) -> dict[str, list[Pair]]:
-    """The trees of each treebank, and of all of them together."""
+    """Return the trees of each treebank, and of all together."""
     found: dict[str, list[Pair]] = defaultdict(list)
     for row in rows:
         found[row["treebank"]] += [(int(row["length"]), math.log(int(row["optimal"])))] * int(row["trees"])
@@ -82,7 +82,7 @@ def by_treebank(rows: Iterable[Row]) -> dict[str, list[Pair]]:
 
 
 def bins(treebank: str, found: Iterable[Pair], width: int) -> list[tuple[Any, ...]]:
-    """Trees by length, lines of BIN_COLUMNS; bins begin at 1, 1 + width, ..."""
+    """Return trees by length, lines of BIN_COLUMNS; bins begin at 1, 1 + width, ..."""
     by_bin: dict[int, list[Pair]] = defaultdict(list)
     for pair in found:
         by_bin[(pair[0] - 1) // width].append(pair)
@@ -98,11 +98,11 @@ def bins(treebank: str, found: Iterable[Pair], width: int) -> list[tuple[Any, ..
 
 
 def growth(found: Iterable[Pair]) -> tuple[float, float, float, float, float]:
-    """How the number grows with the length, over three trees of different lengths or more.
+    """Estimate how the number grows with the length, from three trees of different lengths or more.
 
     Returns:
-        The factor in ten words, both ends of its 95% interval, and the share of variance that exponential growth explains, and
-        a power of the length: R^2.
+        The factor in ten words, both ends of its 95% interval, and the shares of variance (R^2) that exponential growth and a
+        power of the length explain.
     """
     lengths, logs = np.array(list(found)).T
     spread = lengths - lengths.mean()
@@ -115,7 +115,7 @@ def growth(found: Iterable[Pair]) -> tuple[float, float, float, float, float]:
 
 
 def page(tables: Tables, settings: Figure8) -> str:
-    """For people: the growth in each treebank, and in all of them."""
+    """Return the page: the growth in each treebank, and in all together."""
     lines = []
     for name, found in by_treebank(tables["trees"]).items():
         if len({length for length, _ in found}) >= 3:
@@ -127,7 +127,7 @@ def page(tables: Tables, settings: Figure8) -> str:
 
 
 def draw(tables: Tables, settings: Figure8, folder: Path) -> None:
-    """The bins, as CSV; one thin line for each treebank, a thick one with its interval for all of them."""
+    """Writes the bins as CSV, and plots a thin line for each treebank, and a thick line with its interval for all."""
     found = by_treebank(tables["trees"]).items()
     lines = [line for name, pairs in found for line in bins(name, pairs, settings.bin_width)]
     write_csv(folder / "results.csv", tables.head, BIN_COLUMNS, lines)

@@ -3,17 +3,15 @@
     python experiments/figure9.py paths.treebanks=../shared/ud-v2.2
     python experiments/figure9.py "+models={el: RUN_FOLDER/model}" paths.treebanks=../shared/ud-v2.2
 
-The time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original trees. The
-paper measured on the steps that its own classifier took. So does the second command: each treebank's training part is
-explored by the model named for it, which follows its own predictions as in the second pass of training. The first command
-needs no model: its computations take an optimal step with probability ``optimal_probability``, else any step. Both measure with
-``scripts/benchmark.py oracles`` (see there what is timed), at more sizes. Times are CPU time; still, little else should run
-on the machine meanwhile.
+It measures the time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original
+trees. The paper measured on the steps of its own classifier. So does the second command: a model explores the training part of
+its treebank, following its own predictions as in the second pass of training. The first command needs no model: its
+computations take an optimal step with probability ``optimal_probability``, else any step. Both measure as
+``scripts/benchmark.py oracles`` does, at more sizes. Times are CPU time; still, little else should run on the machine.
 
-The paper's cubic algorithm has the non-critical nodes removed on projectivized trees, as nederhof_cubic here; the one from
-nothing is not in the paper. Writes results.csv, whole.csv (of whole computations: microseconds, in how many configurations
-scores were compared with those of the cubic oracle, and in how many they differ), figure9.svg and table.md, with models
-explorations.csv and so on.
+Like nederhof_cubic here, the paper's cubic algorithm removes non-critical nodes on projectivized trees; "from nothing" is not
+in the paper. Writes results.csv, whole.csv (for whole computations: microseconds, in how many configurations scores were
+compared with the cubic oracle, and in how many they differ), figure9.svg and table.md; with models, explorations.csv and so on.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ COLUMNS = ("trees", "oracle", "k_plus_m", "microseconds")
 WHOLE_COLUMNS = ("trees", "oracle", "sentences", "microseconds", "configurations", "differing")
 KINDS = ("projectivized", "original")
 
-# Label, colour and marker of each line; the order is that of the legend.
+# Label, colour and marker of each line, in the order of the legend.
 LINES = {
     FROM_NOTHING: ("cubic, each configuration from nothing", BLACK, "o"),
     "nederhof_cubic": ("cubic (critical nodes; shared chart)", RED, "s"),
@@ -42,13 +40,13 @@ LINES = {
     "nederhof_linear": ("linear", BLUE, "P"),
 }
 
-# The ratio that the paper names (Section 8.2): its cubic algorithm against its linear one, on projectivized trees.
+# The ratio in the paper (Section 8.2): its cubic algorithm against its linear one, on projectivized trees.
 PAPER_SIZE, PAPER_RATIO = 80, 65
 
 
 @dataclass
 class Figure9(Pictures):
-    """What to measure; configs/experiments/figure9.yaml says what each key is for."""
+    """What to measure; configs/experiments/figure9.yaml explains the keys."""
 
     treebanks: list[str]
     models: dict[str, str] = field(metadata=MODELS)
@@ -60,12 +58,12 @@ class Figure9(Pictures):
 
     @property
     def stem(self) -> str:
-        """Of the files along explorations, which lie beside the others."""
+        """The stem of files about explorations, which are in the same folder."""
         return "explorations" if self.models else ""
 
 
 def measure(settings: Figure9) -> Measured:
-    """Measures, along explorations if there are models."""
+    """Measures along explorations if models are given, else along random computations."""
     folder = settings.paths.treebanks
     chosen = [treebanks.read_train_or_rest(name, folder) for name in list(settings.models) or settings.treebanks]
     result = benchmark.run(
@@ -78,7 +76,7 @@ def measure(settings: Figure9) -> Measured:
         models=[Path(settings.models[one.name]) for one in chosen for _ in one.parts] if settings.models else [],
     )
     if unknown := {name for kind in KINDS for name in result[kind]} - set(LINES):
-        raise ValueError(f"there are oracles that this figure has no line for: {', '.join(sorted(unknown))}; add them to LINES")
+        raise ValueError(f"this figure has no line for the oracles {', '.join(sorted(unknown))}; add them to LINES")
     found = [(kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]]
     lines = [(kind, name, *timed) for kind, name, entry in found for timed in entry["by_size"].items()]
     whole = [
@@ -95,7 +93,7 @@ def measure(settings: Figure9) -> Measured:
 
 
 def draw(tables: Tables, settings: Figure9, folder: Path) -> None:
-    """Both kinds of trees side by side."""
+    """Plots both kinds of trees side by side."""
     figure, axes_of = panels(len(KINDS), width=3.9)
     for kind, axes in zip(KINDS, axes_of, strict=True):
         for name, (label, colour, marker) in LINES.items():
@@ -112,7 +110,7 @@ def draw(tables: Tables, settings: Figure9, folder: Path) -> None:
 
 
 def page(tables: Tables, settings: Figure9) -> str:
-    """For people: microseconds at the sizes, the ratio that the paper names, and whether the oracles agree."""
+    """Return the page: microseconds by size, the ratio in the paper, and whether the oracles agree."""
     rows, whole = tables["results"], tables["whole"]
     text = [f"Microseconds per step; see experiments/figure9.py. {int(whole[0]['sentences']):,} sentences.\n"]
     for kind in KINDS:
@@ -133,7 +131,7 @@ def page(tables: Tables, settings: Figure9) -> str:
 
 
 def _agreement(whole: list[Row]) -> list[str]:
-    """One sentence on whether the oracles give the same scores, if that was counted."""
+    """Return a sentence that says whether the oracles give the same scores, if that was counted."""
     if not (compared := numbers(whole, "configurations")):
         return []
     most, differing = f"{max(compared):,.0f}", sum(numbers(whole, "differing"))

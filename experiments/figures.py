@@ -1,4 +1,4 @@
-"""What the experiments that measure and draw share: numbers as CSV, where they come from, the look of a plot."""
+"""Shared by experiments that measure and draw: numbers as CSV with their provenance, and the look of plots."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ P = TypeVar("P", bound=Pictures)
 
 
 class Tables(dict[str, list[Row]]):
-    """Rows by the name of their CSV file; ``head``: what they depend on, the lines at the head of the files."""
+    """Rows by the name of their CSV file; ``head``: the comment lines at the head of the files."""
 
     head: list[str]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """Measured numbers.
 
     Attributes:
         lines: of each CSV file, by its name.
         trees: a line about each treebank.
-        more: what else the numbers depend on, such as seeds.
+        more: further lines about what the numbers depend on, such as seeds.
     """
 
     lines: dict[str, list[tuple[Any, ...]]]
@@ -71,7 +71,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class FigureExperiment(Generic[P]):
-    """What is measured at once, without trainings, and what is written of it: CSV files, a page, pictures.
+    """An experiment that measures without training, and writes CSV files, a page and pictures.
 
     Attributes:
         name: of its file in configs/experiments, and of its module.
@@ -92,7 +92,7 @@ class FigureExperiment(Generic[P]):
     timed: bool = False
 
     def run(self, doc: str | None) -> NoReturn:
-        """The command line; see command.run()."""
+        """Runs the command line; see command.run()."""
         command.run(self.main, self.kind, self.name, doc)
 
     def main(self, settings: P) -> None:
@@ -104,12 +104,12 @@ class FigureExperiment(Generic[P]):
         self.write(self.read(settings, settings.folder), settings, settings.folder)
 
     def file(self, settings: P, folder: Path, name: str) -> Path:
-        """A CSV file in a folder."""
+        """Return the path of a CSV file in a folder."""
         stem = settings.stem
         return folder / f"{name if not stem else stem if name == 'results' else f'{stem}_{name}'}.csv"
 
     def read(self, settings: P, folder: Path) -> Tables:
-        """What is there."""
+        """Return the rows of the CSV files in a folder."""
         files = {name: self.file(settings, folder, name) for name in self.columns}
         tables = Tables({name: read_csv(file) for name, file in files.items()})
         with next(iter(files.values())).open(encoding="utf-8") as file:
@@ -117,7 +117,7 @@ class FigureExperiment(Generic[P]):
         return tables
 
     def write(self, tables: Tables, settings: P, folder: Path) -> None:
-        """The page, which is printed, too, and the pictures."""
+        """Writes the page, which is also printed, and the pictures."""
         if self.draw is not None:
             self.draw(tables, settings, folder)
         if self.page is not None:
@@ -127,7 +127,7 @@ class FigureExperiment(Generic[P]):
 
 
 def provenance(command: str, trees: Iterable[str], more: Iterable[str] = (), timed: bool = False) -> list[str]:
-    """What numbers depend on, for the head of a CSV file: how they are measured (see FigureExperiment), and the versions."""
+    """Return the lines at the head of a CSV file: the command, the trees, the machine if times are measured, the versions."""
     used = versions()
     lines = [command, "trees: " + "; ".join(trees), *more]
     if timed:
@@ -136,7 +136,7 @@ def provenance(command: str, trees: Iterable[str], more: Iterable[str] = (), tim
 
 
 def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Comma-separated values under comment lines with # at their beginning; floats with six significant digits."""
+    """Writes comma-separated values below comment lines that begin with #; floats have six significant digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {line}\n" for line in head)
@@ -146,13 +146,13 @@ def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Ite
 
 
 def read_csv(path: Path) -> list[Row]:
-    """The rows of such a file."""
+    """Return the rows of such a file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True) -> tuple[Figure, list[Any]]:
-    """A figure of some plots side by side that may share their y axis; sizes in inches, of one plot."""
+    """Return a figure of plots side by side, which may share their y axis; ``width`` and ``height``: of a plot, in inches."""
     plt.rcParams.update(_STYLE)
     size = (width * count, height)
     figure, axes = plt.subplots(1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained")

@@ -1,15 +1,15 @@
-"""Word lattices: the words of a sentence found along with its tree, against a given gold path and a pipeline; F1 on test.
+"""Word lattices: parsers that find the words of a sentence with its tree, against a gold path and a pipeline; F1 on test.
 
     python experiments/lattices.py "languages=[tr]" paths.treebanks=../shared/ud-v2.2 lattices=../shared/lattices
 
-Systems: (a) ``gold path``, the right path is given; (b) ``lattices``, trained to choose; (c) ``gold paths alone``, trained on
-the right paths but parsing lattices; (d) ``UDPipe``, its tokenizer and tagger, and our parser after them.
-Treebanks without lattices get some from a lexicon of their training part, jackknifed ones for training; their unknown tokens
-have the most frequent tags of open classes, and (e) in ``lattices by suffixes`` those of the forms that end like them.
+Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c) ``gold paths alone``: trained on
+the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer and tagger, followed by our parser. Treebanks without
+lattices get them from a lexicon of their training part, jackknifed for training. Unknown tokens have the most frequent tags of
+open classes, or (e) in ``lattices by suffixes`` the tags of forms with their ending.
 
-Beside the table, TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock; the rows whose items
-were compared by their steps (``clock`` is false) were measured at 1d239c4 or before, and there is no such setting any more.
-De la Clergerie (2013) reports TedEval on closed data, which is another metric: its figures are not comparable with these.
+TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock. Rows with ``clock`` false, whose items
+were compared by their steps, were measured at 1d239c4 or before; this setting was removed. De la Clergerie (2013) reports
+TedEval on closed data, a metric that cannot be compared with these numbers.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _CHOOSING = (LATTICES, SUFFIXES)  # trained to choose
 _METRICS = {"las": "las_universal", "uas": "uas", "words": "words", "upos": "upos"}  # by column of a row
 PARTS = ("train", "dev", "test")
 
-# Analysers give lemmas, which tell analyses of a word apart that have the same tags. They are read wherever forms are.
+# Lemmas of analysers distinguish analyses of a word with the same tags. They are read at the positions of forms.
 _LEMMAS = ["+features.lemma=${features.form}", "+embeddings.lemma=32"]
 
 
 @dataclass
 class LatticeExperiment(Trainings):
-    """What to compare; configs/experiments/lattices.yaml says what each key is for."""
+    """What to compare; configs/experiments/lattices.yaml explains the keys."""
 
     systems: list[str]
     sizes: list[int]
@@ -71,7 +71,7 @@ class LatticeExperiment(Trainings):
     overrides: list[str]
 
     def training(self, key: Key) -> Training:
-        """The training of a cell; (a) and (c) have the same."""
+        """Return the training of a cell; (a) and (c) share it."""
         system, treebank, seed, lookahead, lemmas, *_ = key
         files = [override(f"treebank.{part}", file) for part, file in self.trees.get(treebank, {}).items()]
         settings = []
@@ -82,22 +82,22 @@ class LatticeExperiment(Trainings):
         return replace(Training.of(self, treebank, seed, [*settings, *self.overrides]), files=tuple(files))
 
     def lattice_files(self, system: str, treebank: str) -> dict[str, str]:
-        """The files of lattices by part: given ones, or those that make_lattices() makes."""
+        """Return the files of lattices by part: given files, or files that make_lattices() makes."""
         if treebank in self.files:
             return self.files[treebank]
         return {part: str(Path(self.runs) / "made" / f"{treebank}{_guess(system)}-{part}.conllul.xz") for part in PARTS}
 
 
 def _guess(system: str) -> str:
-    """What tells files of this system from those of others."""
+    """Return the part of file names that distinguishes this system."""
     return "-suffixes" if system == SUFFIXES else ""
 
 
 def cells(wanted: LatticeExperiment) -> list[Cell]:
-    """Those that are asked for; a pipeline knows no lookahead and no lemmas. Those of one training share a job."""
+    """Return the cells asked for; a pipeline has no lookahead and no lemmas. Cells of one training share a job."""
     check_known("systems", wanted.systems, SYSTEMS)
     if SUFFIXES in wanted.systems and (own := [language for language in wanted.languages if language in wanted.files]):
-        raise ValueError(f"{', '.join(own)}: lattices are given, so that nothing is guessed; leave out '{SUFFIXES}'")
+        raise ValueError(f"{', '.join(own)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'")
     check(wanted, PARTS, [] if all(language in wanted.trees for language in wanted.languages) else None)
     found = []
     asked = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or SYSTEMS, wanted.sizes)
@@ -113,7 +113,7 @@ def cells(wanted: LatticeExperiment) -> list[Cell]:
 
 
 def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None:
-    """Makes the lattices of a treebank that has none with a lexicon of its training part."""
+    """Makes lattices with a lexicon of the training part, for a treebank without lattices."""
     files = {part: Path(file) for part, file in wanted.lattice_files(system, treebank).items()}
     if treebank in wanted.files or all(file.exists() for file in files.values()):
         return
@@ -124,14 +124,14 @@ def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None
     for part, file in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         if part == "train":
-            of_part = jackknife(train, guess=guess)
+            lattices = jackknife(train, guess=guess)
         else:
-            of_part = map(lexicon.lattice, read_trees(getattr(settings.treebank, part)))
-        write(file, "".join(map(text_of, of_part)))
+            lattices = map(lexicon.lattice, read_trees(getattr(settings.treebank, part)))
+        write(file, "".join(map(text_of, lattices)))
 
 
 def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains a parser, or takes the one that is there, and parses test with every beam."""
+    """Trains a parser, unless that is done, and parses test with every beam."""
     system, treebank, seed, *_ = group[0].key
     training = wanted.training(group[0].key)
     make_lattices(wanted, system, treebank)
@@ -158,13 +158,13 @@ def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key,
 
 
 def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
-    """The lattice with only the arcs of a path."""
+    """Return the lattice with only the arcs of a path."""
     every = lattice.arcs
     return Lattice.of([every[number] for number in arcs], lattice.tokens, lattice.comments, lattice.where, lattice.sent_id)
 
 
 def pipeline(training: Training, runs: Path, model: Model, beam: Beam, parsed: Path) -> None:
-    """The raw text of test, split and tagged by UDPipe, parsed by a model that was trained on gold tags."""
+    """Parses the raw text of test, split and tagged by UDPipe, with a model that was trained on gold tags."""
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():
         file = plan(training.settings()).files.train.paths[0]
@@ -182,7 +182,7 @@ def write(path: Path, text: str) -> None:
 
 
 def page(rows: list[Row], wanted: LatticeExperiment) -> str:
-    """Markdown: a table for each treebank, lookahead, clock, and whether lemmas are read; the pipeline is in all of them."""
+    """Return Markdown: a table for each treebank, lookahead, use of lemmas and clock; every table has the pipeline."""
     parts = []
     pipelines = chosen(rows, system=PIPELINE)
     others = [row for row in rows if row["system"] != PIPELINE]
@@ -219,7 +219,7 @@ def draw(rows: list[Row], wanted: LatticeExperiment, folder: Path) -> None:
         save(figure, folder / f"{treebank}.svg")
 
 
-# Official F1 on test in percent, over aligned words; relations without subtypes. ``lemmas``: whether those of arcs were read.
+# F1 on test in percent, over aligned words; LAS (official). ``lemmas``: whether lemmas of arcs were read.
 KEY = ("system", "treebank", "seed", "lookahead", "lemmas", "clock", "size")
 EXPERIMENT = Experiment("lattices", LatticeExperiment, KEY, (*_METRICS,), cells, measure, page, draw=draw)
 

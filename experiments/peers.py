@@ -1,14 +1,14 @@
-"""Other parsers, trained on the same files with their own defaults and no pretrained input: accuracy, time, size.
+"""Other parsers, trained on the same files with their defaults and without pretrained input: accuracy, time, size.
 
     python experiments/peers.py "peers=[spaCy]" "languages=[hu]" paths.treebanks=../shared/ud-v2.2
 
-A peer runs in a Python of its own, as a command line: it learns on the training part with the dev part, reads the words of the
-test part without their tags and, where it can, its raw text. configs/experiments/peers.yaml has their commands, and
-experiments/peers.md says how their Pythons are made. One thread.
+A peer runs as a command line in its own Python, with one thread: it is trained on the training part with the dev part, and
+reads the words of the test part without tags and, if it can, the raw text. configs/experiments/peers.yaml has the commands, and
+experiments/peers.md says how the Pythons are made.
 
-What has been trained stays in the run folders: a command that has ended is not repeated there; one that was interrupted with
-the experiment is started again, and its CPU time so far is not counted (fresh=true removes the folder). A training that ends by
-its limit, or because somebody ends its process with SIGTERM, counts as stopped: its best model so far is measured.
+Trained models stay in the run folders. A finished command is not repeated; a command that was interrupted with the experiment
+is started again, and its earlier CPU time is not counted (fresh=true removes the folder). A training that reaches its time
+limit, or whose process gets SIGTERM, counts as stopped: its best model so far is measured.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from parser.evaluation import evaluate_files
 from parser.storage import write_json
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 
-# How a training ends that was stopped.
+# Exit statuses of a stopped training.
 _STOPPED: tuple[int, ...] = ()
 if sys.platform != "win32":
     import resource
@@ -53,19 +53,19 @@ _RAW_METRICS = {"raw_las": "las_universal", "raw_sentences": "sentences", "raw_w
 
 @dataclass
 class Peer:
-    """A parser of others.
+    """Another parser.
 
     Attributes:
         python: the Python that it is installed in.
         package: its name on PyPI.
-        names: what it calls the treebanks' languages, where that is another name: {language} in its commands.
-        config: what is written into config.yaml in the run folder; nothing: no such file.
-        minutes: of CPU time after which each command of a training is stopped.
-        train: the arguments of its Python, command by command, in the run folder, where train.conllu and dev.conllu are.
-        parse: the same, from {input} to {output}; {scripts} is scripts/benchmarks.
+        names: its names of languages, {language} in its commands, if they differ from those of the treebanks.
+        config: the content of config.yaml in the run folder; empty: no such file.
+        minutes: CPU time after which each command of a training is stopped.
+        train: the arguments of its Python, command by command, in the run folder, which has train.conllu and dev.conllu.
+        parse: commands that parse {input} to {output}; {scripts} is scripts/benchmarks.
         reads_text: whether {input} may be text.
-        model: the files and folders that parsing needs, in the run folder.
-        lacks: of ``upos`` and ``ufeats``, what it does not predict.
+        model: the files and folders in the run folder that parsing needs.
+        lacks: those of ``upos`` and ``ufeats`` that it does not predict.
     """
 
     python: str
@@ -82,18 +82,18 @@ class Peer:
 
 @dataclass
 class Peers(Trainings):
-    """What to compare; configs/experiments/peers.yaml says what each key is for."""
+    """What to compare; configs/experiments/peers.yaml explains the keys."""
 
     peers: list[str]
     all_peers: dict[str, Peer]
 
 
 def cells(wanted: Peers) -> list[Cell]:
-    """One for each peer and treebank; the seed is that of their defaults."""
+    """Return a cell for each peer and treebank; peers have their default seeds."""
     check_known("peers", wanted.peers, wanted.all_peers)
     check(wanted, ("train", "dev", "test"))
     if wanted.seeds != 1:
-        raise ValueError(f"seeds={wanted.seeds}: the peers are trained with the seeds of their defaults, so that there is one")
+        raise ValueError(f"seeds={wanted.seeds}: peers are trained once, with their default seeds; give seeds=1")
     return [
         Cell((name, language, "1"), " && ".join(wanted.all_peers[name].train), f"{language} {name}")
         for language, name in product(wanted.languages, wanted.peers or wanted.all_peers)
@@ -131,7 +131,7 @@ _NO_COLUMNS = "\t_" * 8 + "\n"
 
 
 def words_alone(path: Path) -> str:
-    """The words and multiword tokens of a file of CoNLL-U, without what is to be predicted and without comments."""
+    """Return the words and multiword tokens of a CoNLL-U file, without comments and without columns to predict."""
     found = []
     for sentence in read_sentences(path):
         for columns, words in sentence.surface_tokens():
@@ -143,19 +143,19 @@ def words_alone(path: Path) -> str:
 
 
 def size(path: Path) -> int:
-    """Bytes of a file, or of the files in a folder."""
+    """Return the bytes of a file, or of the files in a folder."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files)
 
 
 @dataclass(frozen=True)
 class PeerRun:
-    """A peer in a folder of its own.
+    """A peer in its run folder.
 
     Attributes:
-        peer: whose commands are run.
-        folder: where.
-        language: what it is told.
+        peer: the parser.
+        folder: the run folder.
+        language: {language} in its commands.
     """
 
     peer: Peer
@@ -163,19 +163,19 @@ class PeerRun:
     language: str
 
     def arguments(self, command: str, **places: str) -> list[str]:
-        """A command as it is run."""
+        """Return the arguments of a command."""
         known = {"language": self.language, "scripts": str(ROOT / "scripts" / "benchmarks"), **places}
-        # A link is not followed: a virtual environment is known by where it is.
+        # Links are not followed: Python finds its virtual environment by the path it is started with.
         return [os.path.abspath(self.peer.python), *(word.format(**known) for word in shlex.split(command))]
 
     def train(self) -> list[dict[str, Any]]:
-        """The commands of the training that have ended, with their CPU seconds; first those that have not are run."""
+        """Runs the commands of the training that are not done, and returns all of them with their CPU seconds."""
         log, config = self.folder / "trained.json", self.folder / "config.yaml"
         done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
         text = json.dumps(dict(self.peer.config), indent=2) if self.peer.config else ""  # JSON is YAML
         before = config.read_text(encoding="utf-8") if config.exists() else ""
         if before != text or [one["command"] for one in done] != [*self.peer.train[: len(done)]]:
-            done = []  # what other commands than today's have trained, or with another configuration, does not count
+            done = []  # trainings with other commands or another configuration do not count
         if text:
             config.write_text(text, encoding="utf-8", newline="\n")
         for command in self.peer.train[len(done) :]:
@@ -185,21 +185,21 @@ class PeerRun:
         return done
 
     def parse(self, name: str, content: str) -> tuple[Path, float]:
-        """Has some content parsed; the file of trees, and the CPU seconds of the whole processes."""
+        """Parses some content, and returns the file of trees and the CPU seconds of the whole processes."""
         (self.folder / name).write_text(content, encoding="utf-8", newline="\n")
         output = f"{name}.parsed.conllu"
         seconds = sum(self._run(self.arguments(one, input=name, output=output))[0] for one in self.peer.parse)
         return self.folder / output, seconds
 
     def version(self) -> str:
-        """The version that is installed."""
+        """Return the installed version."""
         code = f"from importlib.metadata import version; print(version('{self.peer.package}'))"
         return subprocess.run([*self.arguments("-c"), code], check=True, capture_output=True, encoding="utf-8").stdout.strip()
 
     def _run(self, arguments: list[str], limit: int | None = None) -> tuple[float, bool]:
-        """The CPU seconds of a process, and whether it was stopped; what it says goes to log.txt in the run folder."""
+        """Runs a process that logs to log.txt in the run folder; returns its CPU seconds, and whether it was stopped."""
         begun = cpu_seconds_of_children()
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # where ours may be
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # may point to our modules
         environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         with (self.folder / "log.txt").open("a", encoding="utf-8", newline="\n") as log:
             code = subprocess.run(
@@ -222,8 +222,8 @@ def _limit(seconds: int) -> None:
 
 
 def page(rows: list[Row], wanted: Peers) -> str:
-    """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    head = ["", "version", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "sentences", "words"]
+    """Return Markdown: a table for each treebank that is asked for or has rows."""
+    head = ["", "version", "LAS (official)", "UAS", "UPOS", "FEATS", "LAS (official) from text", "sentences", "words"]
     head += ["training, CPU minutes", "words/s", "MB"]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
@@ -245,8 +245,8 @@ def _cells(rows: list[Row]) -> Iterator[str]:
     yield f"{float(row['megabytes']):.1f}"
 
 
-# Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``cpu_minutes``:
-# of the training. ``stopped``: whether before its end. ``words_per_second``: of CPU time, whole processes, all parts.
+# F1 on test in percent, LAS (official), on gold words and from raw text. ``cpu_minutes``: of the training. ``stopped``: whether
+# it was stopped. ``words_per_second``: of CPU time, whole processes, all parts.
 MEASURED = ("version", *_METRICS, *_RAW_METRICS, "cpu_minutes", "stopped", "words_per_second", "megabytes")
 KEY = ("peer", "treebank", "seed")
 EXPERIMENT = Experiment("peers", Peers, KEY, MEASURED, cells, measure, page)

@@ -4,27 +4,27 @@
     python experiments/speed.py what=systems
     python experiments/speed.py what=beams
 
-All are made of rows in experiments/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing else runs;
-tests compare the pages with them. Each line of the first table is a label in parsing.csv (UDPipe was trained by comparison.py
---config-name=accurate):
+They are made from rows in experiments/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing else
+runs; tests compare the pages with the rows. Each line of the first table is a label in parsing.csv (comparison.py
+--config-name=accurate trains UDPipe):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
         --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\
         --spacy-train ud-v2.2/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu \\
         --rows experiments/speed/parsing.csv --label recipe=accurate
 
-and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. Of the second, what a system can
-build is written in speed.yaml. LAS comes from comparison.py --config-name=systems, the
-mean of its seeds. Decoding, how many times as fast as arc_standard (above 1: faster), comes from systems.csv, with models of
-that experiment. The labels are those of speed.yaml but arc_standard; what has no row is shown as a dash:
+and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with --int8. In the second table, the
+trees of a system are written in speed.yaml. LAS is the mean over seeds of comparison.py --config-name=systems. Decoding is the
+speed relative to arc_standard (above 1: faster), from systems.csv, with models of that experiment. The labels are those of
+speed.yaml except arc_standard; a cell without row has a dash:
 
     python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
         --rows experiments/speed/systems.csv --label lr_spine
 
-Of the plot, each panel is a label in beams.csv (without --udpipe its points are left out). Lines are of decoding alone, one for
-each way to merge items; the dotted one is greedy parsing's speed divided by the number of items. Points are of CoNLL-U to
-CoNLL-U, which is all that can be measured of UDPipe:
+Each panel of the plot is a label in beams.csv (without --udpipe its points are left out). Lines show only decoding, one for
+each way to merge items; the dotted line is the greedy speed divided by the number of items. Points show CoNLL-U to CoNLL-U, the
+only speed of UDPipe that can be measured:
 
     python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam 1,2,4,8,16,32 --threads 1 \\
         --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/speed/beams.csv --label recipe=accurate
@@ -54,7 +54,7 @@ BASELINE = "arc_standard"
 NOT_MEASURED = "\N{EN DASH}"
 
 _AS_HELP_SAYS = "measure as python experiments/speed.py --help says"
-_BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # as beam_job_name() has it
+_BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # names of beam_job_name()
 _LINES = {Merge.NONE: ("none merged", BLUE), Merge.CONFIGURATION: ("equal configurations merged", ORANGE)} | {
     Merge.SIGNATURE: ("merged by signature", GREEN)
 }
@@ -66,7 +66,7 @@ _POINTS = {
 
 @dataclass
 class SpeedColumn:
-    """How a cell shows some quantities."""
+    """The format string of a cell, and its quantities."""
 
     form: str
     quantities: list[str]
@@ -74,7 +74,7 @@ class SpeedColumn:
 
 @dataclass
 class Speed:
-    """What to show; configs/experiments/speed.yaml says what each key is for."""
+    """What to show; configs/experiments/speed.yaml explains the keys."""
 
     what: str
     output: str
@@ -84,10 +84,10 @@ class Speed:
 
 
 def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]:
-    """The cells of the table of speed, the head first; a line for each label that was measured.
+    """Return the cells of the table of speed, the head first, with a line for each measured label.
 
     Raises:
-        ValueError: a quantity of a label is missing; the message says how it is measured.
+        ValueError: a quantity of a label is missing; the message says how to measure it.
     """
     values = {(row.label, row.quantity): float(row.value) for row in measured}
     lines = [["", *settings.columns]]
@@ -103,40 +103,40 @@ def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]
 
 
 def systems(rows: Sequence[Row], measured: Sequence[Measurement], costs: Sequence[Row], settings: Speed) -> list[list[str]]:
-    """The cells of the table of systems, the head first; LAS for each treebank, those with a training part first."""
+    """Return the cells of the table of systems, the head first; LAS by treebank, those with a training part first."""
     treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
     ratios = {row.label: f"{float(row.value):.2f}" for row in measured if row.quantity == decoding_over(BASELINE)}
     microseconds = {row["oracle"]: f"{float(row['mean']):.1f}" for row in costs}
     lines = [["`system=`", "trees", "decoding", "oracle, µs", *(f"LAS, {name}" for name in treebanks)]]
     for label, (system, variant, trees, oracle) in settings.systems.items():
         found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
-        las = [f"{fmean(of_one):.2f}" if of_one else NOT_MEASURED for of_one in found]
+        las = [f"{fmean(own):.2f}" if own else NOT_MEASURED for own in found]
         speeds = (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), microseconds.get(oracle, NOT_MEASURED)
         lines.append([f"`{system}`", trees, *speeds, *las])
     return lines
 
 
 def speeds(measured: Sequence[Measurement], label: str) -> dict[str, float]:
-    """What was measured under a label: by job, words per second of CPU time.
+    """Return the words per second of CPU time under a label, by job.
 
     Raises:
-        ValueError: greedy decoding was not, which all else is compared with.
+        ValueError: there is no greedy decoding, with which all jobs are compared.
     """
-    end, of_label = ", CPU time", [row for row in measured if row.label == label]
-    found = {row.quantity.removesuffix(end): float(row.value) for row in of_label if row.quantity.endswith(end)}
+    end, own = ", CPU time", [row for row in measured if row.label == label]
+    found = {row.quantity.removesuffix(end): float(row.value) for row in own if row.quantity.endswith(end)}
     if job_name("decoding", 1) not in found:
         raise ValueError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
     return found
 
 
 def line_of(found: dict[str, float], merge: Merge) -> dict[int, float]:
-    """By size of the beam, words per second; none if items were not merged in this way."""
+    """Return words per second by size of the beam; empty if items were not merged in this way."""
     beams = [(match, speed) for job, speed in found.items() if (match := _BEAM.fullmatch(job))]
     return dict(sorted((int(match[1]), speed) for match, speed in beams if match[2] == merge))
 
 
 def draw(measured: Sequence[Measurement], path: Path) -> None:
-    """A panel for each label.
+    """Draws a panel for each label.
 
     Raises:
         ValueError: see speeds(), or there are no rows.
@@ -155,7 +155,7 @@ def draw(measured: Sequence[Measurement], path: Path) -> None:
 
 
 def _draw_model(plot: Axes, found: dict[str, float]) -> None:
-    """The lines and points of one model."""
+    """Draws the lines and points of one model."""
     greedy = found[job_name("decoding", 1)]
     lines = {merge: line for merge in _LINES if (line := line_of(found, merge))}
     sizes = sorted({1, *(size for line in lines.values() for size in line)})
@@ -172,12 +172,12 @@ def _draw_model(plot: Axes, found: dict[str, float]) -> None:
 
 
 def table_of(settings: Speed) -> list[list[str]]:
-    """A table of the committed rows."""
+    """Return a table of the committed rows."""
     measured = read_measurements(FOLDER / f"{settings.what}.csv")
     if settings.what == "parsing":
         return parsing(measured, settings)
-    of_systems = comparison.EXPERIMENT
-    rows = read_rows(ROOT / "experiments" / "systems" / "results.csv", of_systems.columns, len(of_systems.key))
+    compared = comparison.EXPERIMENT
+    rows = read_rows(ROOT / "experiments" / "systems" / "results.csv", compared.columns, len(compared.key))
     costs = read_csv(ROOT / "experiments" / "system_oracles" / "results.csv")
     return systems([*rows.values()], measured, costs, settings)
 

@@ -1,19 +1,19 @@
-"""What the exact oracles of the other transition systems cost, and how the table of LR-spine's tabular oracle grows.
+"""The time of the exact oracles of transition systems other than arc-standard, and the table size of LR-spine's tabular oracle.
 
     python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
 
 Random computations over the training parts take an optimal transition with probability ``optimal_probability``, else any
-transition. Along them, CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all
-sentences, a step at a time); and with a call for each configuration, the overhead of the call included, the mean, the 99.9th
-percentile, and the median by k + m (elements of the stack without the root, and tokens in the buffer). Where an oracle takes
-only projective gold trees, the trees are projectivized.
+transition. It measures CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all
+sentences, a step at a time); and with a call for each configuration, with the overhead of the call, the mean, the 99.9th
+percentile, and the median by k + m (elements of the stack without the root, and tokens in the buffer). Trees are projectivized
+if an oracle takes only projective gold trees.
 
-Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of
-i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first ``table_sentences``
-trees of each treebank, projectivized. Little else should run on the machine meanwhile.
+It also makes Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment
+of i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first
+``table_sentences`` trees of each treebank, projectivized. Little else should run on the machine.
 
-Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in the rows of |T[i,j]|
-the mean by i + j - 1, and the ``greatest``), table.md, and two pictures, times and table_sizes.
+Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in rows of |T[i,j]| the
+mean by i + j - 1, and the ``greatest``), table.md, and two pictures, times and table_sizes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
 SIZE_COLUMNS = ("oracle", "size", "configurations", "value", "greatest")
 TABLE = "|T[i,j]|"
 
-# Of the oracles whose times are drawn.
+# Colours of the oracles whose times are drawn.
 _COLOURS = {
     "attardi_search, degree 2": BLUE,
     "attardi_search, degree 3": GREEN,
@@ -57,7 +57,7 @@ _COLOURS = {
 
 @dataclass
 class SystemOracles(Pictures):
-    """Which computations to measure; configs/experiments/system_oracles.yaml says what each key is for."""
+    """Which computations to measure; configs/experiments/system_oracles.yaml explains the keys."""
 
     treebanks: list[str]
     optimal_probability: float
@@ -68,11 +68,11 @@ class SystemOracles(Pictures):
 
 @dataclass(frozen=True)
 class Cost:
-    """What an oracle takes, in CPU microseconds for a configuration.
+    """The time of an oracle, in CPU microseconds per configuration.
 
     Attributes:
-        mean: where all sentences are scored together, a step at a time.
-        calls: float64[configurations], each in a call of its own.
+        mean: with all sentences in a batch, a step at a time.
+        calls: float64[configurations], with a call for each configuration.
         sizes: int64[configurations], their k + m.
     """
 
@@ -80,20 +80,20 @@ class Cost:
     calls: np.ndarray
     sizes: np.ndarray
 
-    def of_calls(self) -> tuple[float, float]:
-        """The mean and the 99.9th percentile of the calls."""
+    def summary(self) -> tuple[float, float]:
+        """Return the mean and the 99.9th percentile of the calls."""
         return float(self.calls.mean()), float(np.percentile(self.calls, 99.9))
 
 
 def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost:
-    """Measures one of OF_SYSTEMS."""
+    """Measures an oracle of OF_SYSTEMS."""
     system_name, options, oracle_name = OF_SYSTEMS[name]
     system = transitions.create(system_name, 1, None, **options)
     oracle = oracles.create(oracle_name, "any", **options)
     if oracle.needs_projective_gold:
         trees = oracles.projectivize_trees(trees)
     steps = list(computations_of(trees, system, oracle.bind(trees), optimal_probability, seed))
-    in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
+    in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # each has its own caches
     first.score_batch(query(*steps[0]))  # compiled code is loaded
     start = time.process_time_ns()
     for rows, now in steps:
@@ -111,7 +111,7 @@ def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost
 
 
 def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int, list[int]]:
-    """By i + j - 1, the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine."""
+    """Return the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine, by i + j - 1."""
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     found: defaultdict[int, list[int]] = defaultdict(list)
@@ -133,7 +133,7 @@ def measure(settings: SystemOracles) -> Measured:
         first = oracles.projectivize_trees(Trees.from_heads(treebank.heads[: settings.table_sentences]))
         for size, found in table_sizes(first, settings.optimal_probability, settings.seed).items():
             spines[size] += found
-    lines: list[tuple[Any, ...]] = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]
+    lines: list[tuple[Any, ...]] = [(name, len(one.calls), one.mean, *one.summary()) for name, one in costs.items()]
     by_size: list[tuple[Any, ...]] = []
     for name, one in costs.items():
         for size in np.unique(one.sizes).tolist():
@@ -148,20 +148,20 @@ def measure(settings: SystemOracles) -> Measured:
 
 
 def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
-    """Times against k + m, and spines against i + j - 1, where there are enough of a size."""
+    """Plots times against k + m, and spines against i + j - 1, for sizes with enough configurations."""
     shown = [row for row in tables["sizes"] if int(row["configurations"]) >= settings.min_configurations]
-    of_times = [(chosen(shown, oracle=name), "value", {"color": colour, "label": name}) for name, colour in _COLOURS.items()]
-    _draw(of_times, "$k+m$", "CPU microseconds, median (a call each)", folder / f"times.{settings.format}")
+    lines = [(chosen(shown, oracle=name), "value", {"color": colour, "label": name}) for name, colour in _COLOURS.items()]
+    _draw(lines, "$k+m$", "CPU microseconds, median (a call each)", folder / f"times.{settings.format}")
     spines = chosen(shown, oracle=TABLE)
-    of_spines = [
+    lines = [
         (spines, "greatest", {"linestyle": "--", "color": ORANGE, "label": "greatest"}),
         (spines, "value", {"color": BLUE, "label": "mean"}),
     ]
-    _draw(of_spines, "$i+j-1$ (elements in the fragment)", "$|T[i,j]|$", folder / f"table_sizes.{settings.format}")
+    _draw(lines, "$i+j-1$ (elements in the fragment)", "$|T[i,j]|$", folder / f"table_sizes.{settings.format}")
 
 
 def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path) -> None:
-    """Lines: rows, the column that is drawn against their sizes, and the look."""
+    """Draws ``lines``: rows, the column that is drawn against their sizes, and the look."""
     figure, (axes,) = panels()
     for rows, column, look in lines:
         axes.plot(numbers(rows, "size"), numbers(rows, column), **look)
@@ -171,7 +171,7 @@ def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_la
 
 
 def page(tables: Tables, settings: SystemOracles) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown."""
     forms = {"mean": "{:.1f} us", "in_calls": "{:.1f} us", "percentile_999": "{:.0f} us"}
     cells = [
         [

@@ -1,13 +1,13 @@
-"""Table 6 of Nederhof (2019): how many edges projectivization keeps, optimal against lifting.
+"""Table 6 of Nederhof (2019): how many arcs projectivization keeps, optimal against lifting.
 
     python experiments/table6.py paths.treebanks=../shared/ud-v2.2
 
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
-pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py); the paper used MaltParser 1.9.0 for that. Percentage of the
-edges of all trees, projective ones included. The training part where it is available, dev and test elsewhere; the paper does
-not name the part, but from the context it is the training part. Writes table.md and results.csv.
+pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py), for which the paper used MaltParser 1.9.0. Percentages are of
+the arcs of all trees, also projective ones, in the training part if it is available, else in dev and test. The paper does not
+name the part; its context suggests the training part. Writes table.md and results.csv.
 
-Times are of all trees of a treebank in one call, the test whether a tree is projective included, the median of ``repeats``.
+Times are for all trees of a treebank in one call, with the test for projectivity, the median of ``repeats``.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ COLUMNS = (
 
 @dataclass
 class Table6(Pictures):
-    """Which treebanks to measure; configs/experiments/table6.yaml says what each key is for."""
+    """Which treebanks to measure; configs/experiments/table6.yaml explains the keys."""
 
     treebanks: list[str]
     repeats: int
 
 
 def kept(gold: Trees, trees: Trees) -> int:
-    """How many edges of the gold trees the others have."""
+    """Count the arcs of the gold trees that the other trees have."""
     tokens = gold.heads >= 0  # the artificial roots have no head
     return int((gold.heads == trees.heads)[tokens].sum())
 
 
 def milliseconds(work: Callable[[Trees], Trees], trees: Trees, repeats: int) -> float:
-    """Median, of all trees together."""
-    work(trees)  # compiles, or loads what was compiled
+    """Return the median time for all trees together."""
+    work(trees)  # compiles kernels, or loads them
     times = []
     for _ in range(repeats):
-        fresh = Trees(trees.heads, trees.offsets)  # remembers nothing: not which of its trees are projective
+        fresh = Trees(trees.heads, trees.offsets)  # has no cache of which trees are projective
         start = time.perf_counter()
         work(fresh)
         times.append(time.perf_counter() - start)
@@ -75,7 +75,7 @@ def milliseconds(work: Callable[[Trees], Trees], trees: Trees, repeats: int) -> 
 
 
 def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
-    """One of COLUMNS: projectivizes the trees in both ways."""
+    """Projectivize trees in both ways, and return a row of COLUMNS."""
     nonprojective, words = int((~trees.projective).sum()), int(trees.lengths.sum())
     found: list[Any] = [name, parts, len(trees), words, nonprojective, 100 * nonprojective / len(trees)]
     for projectivized in (oracles.lift_trees(trees), oracles.projectivize_trees(trees)):
@@ -87,7 +87,7 @@ def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
 
 
 def measure(settings: Table6) -> Measured:
-    """A line for each treebank, and one for all of them."""
+    """Measures a line for each treebank, and one for all together."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     lines = [line(one.name, "+".join(one.parts), treebanks.trees([one]), settings.repeats) for one in chosen]
     lines.append(line("all of these", "", treebanks.trees(chosen), settings.repeats))
@@ -95,7 +95,7 @@ def measure(settings: Table6) -> Measured:
 
 
 def page(tables: Tables, settings: Table6) -> str:
-    """For people: the paper's numbers beside ours."""
+    """Return the page: the paper's numbers beside ours."""
     columns = ["treebank", "part", "trees", "non-projective %", "paper", "lifting %", "optimal %", "lost edges saved %"]
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []

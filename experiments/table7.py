@@ -2,16 +2,16 @@
 
     python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=../shared/ud-v2.2
 
-The rows of experiments/table7/results.csv are published with this project, and count as done: the command says how many cells
-they are, and trains the others. With fresh=true it trains all of them. Rows go to runs/table7/results.csv as trainings end, and
-the command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells, the
-published rows and yours side by side, and the paper's claims tested (see columns.py). With publish=true the rows that were
-asked for are published.
+The rows of experiments/table7/results.csv are published with this project, and count as done: the command prints how many cells
+they fill, and trains the missing cells; with fresh=true it trains all. Rows go to runs/table7/results.csv as trainings end; the
+same command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells,
+the published rows and yours side by side, and tests of the paper's claims (see columns.py). publish=true publishes the rows
+asked for.
 
-The first pass is trained once per language, seed and kind of trees: columns 1 and 3 share theirs, and so do 2, 4, 5 and 6.
-Section 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over
-3; and that using the original trees is slightly better in a few cases: 5 over 4, which an open difference does not
-contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question, not a claim of the paper.
+The first pass is trained once per language, seed and kind of trees: columns 1 and 3 share it, and so do 2, 4, 5 and 6. Section
+8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over 3; and that
+the original trees are slightly better in a few cases: 5 over 4, which an open difference does not contradict. Whether a second
+pass helps, 3 over 1 and 4 over 2, is our question, not a claim of the paper.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from experiments.tables import Interval, Key, Row, chosen, markdown, names_of, p
 from experiments.trainings import Training
 from experiments.treebanks import has_parts, paths
 
-# The treebanks of the paper's table; hu, el, cu and got first, whose training parts were available.
+# The treebanks of the paper's table; first hu, el, cu and got, whose training parts were available.
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 COLUMNS = range(1, 7)  # the sixth is ours
 
-# Columns that share a first pass, the one that trains it first.
+# Columns that share a first pass; the first column trains it.
 FAMILIES = ((1, 3), (2, 4, 5, 6))
 
-# (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees; then, "in a few cases" only,
-# original trees.
+# (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees, and "in a few cases" from original
+# trees.
 CLAIMS = ((2, 1), (4, 3), (5, 3), (5, 4))
 
-# Our question, which the paper claims nothing about: whether a second pass helps.
+# Our question, not a claim of the paper: whether a second pass helps.
 SECOND_PASS = ((3, 1), (4, 2))
 
 PRINTED = Path(__file__).resolve().parent / "table7" / "paper.csv"
 CLAIM_COLUMNS = ("recipe", "treebanks", "better", "worse", "mean", "low", "high")
 
-# By recipe, treebanks, better and worse column: a line of claims.csv.
+# Lines of claims.csv by recipe, treebanks, better and worse column.
 Claims = dict[Key, Row]
 
 
 @dataclass
 class Table7(Trainings):
-    """Which cells to fill; configs/experiments/table7.yaml says what each key is for."""
+    """Which cells to fill; configs/experiments/table7.yaml explains the keys."""
 
     columns: list[int]
     overrides: list[str]
@@ -62,16 +62,16 @@ class Table7(Trainings):
 
     @property
     def treebanks(self) -> list[str]:
-        """Those that are asked for."""
+        """The treebanks asked for."""
         return ALL if self.languages == ["all"] else self.languages
 
     def training(self, key: Key) -> Training:
-        """The training of a cell."""
+        """Return the training of a cell."""
         treebank, recipe, column, seed = key
         return Training(treebank, recipe, int(column), int(seed), self.paths.treebanks, tuple(self.overrides))
 
     def cell(self, treebank: str, column: int, seed: int) -> Cell:
-        """A cell; those that share a first pass share a job."""
+        """Return a cell; cells that share a first pass share a job."""
         label = f"{treebank} columns {', '.join(map(str, family_of(column)))} seed {seed}"
         key = treebank, self.recipe, str(column), str(seed)
         self.training(key).check()
@@ -79,39 +79,41 @@ class Table7(Trainings):
 
 
 def family_of(column: int) -> tuple[int, ...]:
-    """The columns that share a first pass with this one."""
+    """Return the columns that share a first pass with this one."""
     return next(columns for columns in FAMILIES if column in columns)
 
 
 def cells(wanted: Table7) -> list[Cell]:
-    """Those of the treebanks that are there.
+    """Return the cells of the available treebanks.
 
     Raises:
-        ValueError: what cannot be asked for.
+        ValueError: the settings are wrong, or no treebank is available.
     """
     check(wanted, (), [])
     check_known("columns", wanted.columns, COLUMNS)
     if wanted.publish and wanted.overrides:
-        raise ValueError("publish=true with overrides=: published rows are those of the recipe as it stands; leave one out")
+        raise ValueError(
+            "publish=true and overrides= exclude one another: published rows have the recipe's settings; leave out one"
+        )
     there = [name for name in wanted.treebanks if has_parts(name, wanted.paths.treebanks, ("train", "test"))]
     absent = [str(paths(name, wanted.paths.treebanks)["train"]) for name in wanted.treebanks if name not in there]
     if not there:
-        raise ValueError(f"nothing to train on: {', '.join(absent)} not there, or no test part beside; set paths.treebanks=DIR")
+        raise ValueError(f"nothing to train on: no {', '.join(absent)}, or no test part beside; set paths.treebanks=DIR")
     for path in absent:
-        print(f"{path} is not there, or no test part beside: its cells stay as they are", file=sys.stderr)
+        print(f"{path} does not exist, or has no test part beside it: its cells stay unchanged", file=sys.stderr)
     asked = product(range(1, wanted.seeds + 1), there, wanted.columns)
     return [wanted.cell(treebank, column, seed) for seed, treebank, column in asked]
 
 
 def complete(wanted: Table7, missing: list[Cell]) -> list[Cell]:
-    """The missing cells, and those whose first pass they share, even if their rows are there; these come first."""
+    """Add the cells whose first pass the missing cells share, even if they have rows; these come first."""
     found: dict[Key, Cell] = {}
     for cell in missing:
         treebank, _, column, seed = cell.key
         first = wanted.cell(treebank, family_of(int(column))[0], int(seed))
         found |= {first.key: first, cell.key: cell}
     if more := len(found) - len(missing):
-        print(f"{more} more to train, for the first pass that they share with these", flush=True)
+        print(f"{more} more to train, as they share a first pass with these", flush=True)
     return [*found.values()]
 
 
@@ -131,12 +133,12 @@ def draw(rows: list[Row], wanted: Table7, folder: Path) -> None:
 
 
 def read_claims(folder: Path) -> Claims:
-    """What was found when claims were tested."""
+    """Return the results of earlier tests of claims."""
     return read_rows(folder / "claims.csv", CLAIM_COLUMNS, 4)
 
 
 def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before: Claims) -> Claims:
-    """The claims of each treebank, in the order of the table, and of all together; what came out ``before`` of others stays."""
+    """Test the claims for each treebank, in the order of the table, and for all together; other claims ``before`` stay."""
     claims = {key: claim for key, claim in before.items() if key[0] == recipe}
     trained = [treebank for treebank in treebanks if any(key[0] == treebank for key in counts)]
     for names, pair in product(dict.fromkeys([*((name,) for name in trained), tuple(trained)]), (*CLAIMS, *SECOND_PASS)):
@@ -148,22 +150,22 @@ def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before
 
 
 def interval_of(claim: Row) -> Interval:
-    """What was found of a claim."""
+    """Return the interval of a claim."""
     return Interval(*(float(claim[name]) for name in ("mean", "low", "high")))
 
 
 def read_printed() -> dict[Key, Row]:
-    """The paper's own table, by treebank and column."""
+    """Return the paper's table, by treebank and column."""
     return read_rows(PRINTED, ("treebank", "column", "las", "uas"), 2)
 
 
 def treebanks_of(rows: Iterable[Row], wanted: Table7) -> list[str]:
-    """Those of the paper's table, those with rows, and those asked for."""
+    """Return the treebanks of the paper's table, with rows, and asked for."""
     return list(dict.fromkeys([*names_of(chosen(rows, recipe=wanted.recipe), "treebank", ALL), *wanted.treebanks]))
 
 
 def page(rows: list[Row], wanted: Table7) -> str:
-    """Markdown: the paper's cells and the published rows, and the claims tested on these."""
+    """Return Markdown: the paper's cells, the published rows, and the claims tested on these rows."""
     treebanks, lines = treebanks_of(rows, wanted), []
     for treebank, column, printed in _cells(treebanks):
         found = chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column)
@@ -177,7 +179,7 @@ def page(rows: list[Row], wanted: Table7) -> str:
 
 
 def own_page(wanted: Table7, results: Results) -> str:
-    """Markdown: the paper's cells, the published rows and your own of the asked seeds and settings, and the claims of both."""
+    """Return Markdown: the paper's cells, published rows, your own rows of these seeds and settings, and both rows' claims."""
     theirs, settings = [*results.published.values()], " ".join(wanted.overrides)
     mine = [row for row in chosen(results.own.values(), settings=settings) if int(row["seed"]) <= wanted.seeds]
     treebanks, lines = treebanks_of([*theirs, *mine], wanted), []
@@ -195,7 +197,7 @@ def own_page(wanted: Table7, results: Results) -> str:
 
 
 def _cells(treebanks: Sequence[str]) -> Iterator[tuple[str, str, list[Row]]]:
-    """Treebank and column of each cell, and what the paper has."""
+    """Yields treebank and column of each cell, and the paper's row."""
     printed = read_printed()
     for key in product(treebanks, map(str, COLUMNS)):
         yield *key, [printed[key]] if key in printed else []
@@ -206,15 +208,15 @@ def _pair(cell: list[Row]) -> str:
 
 
 def _over(rows: list[Row], others: list[Row]) -> str:
-    """The difference of the means."""
+    """Return the difference of the means."""
     if not rows or not others:
         return ""
-    means = ([np.mean([float(row[name]) for row in of]) for of in (rows, others)] for name in ("las", "uas"))
+    means = ([np.mean([float(row[name]) for row in some]) for some in (rows, others)] for name in ("las", "uas"))
     return " / ".join(f"{mean - other:+.2f}" for mean, other in means)
 
 
 def _page(wanted: Table7, which: str, table: str, claims: dict[str, Claims], treebanks: list[str]) -> str:
-    """The page, and two tables of claims, by what is put after the treebanks' names."""
+    """Return the page with two tables of claims; ``claims``: by the text after the names of treebanks."""
     parts = [wanted.head(wanted.told[which]) + table]
     for name, pairs in (("claims", CLAIMS), ("second_pass", SECOND_PASS)):
         lines = [line for label, found in claims.items() for line in _lines(found, pairs, label, treebanks)]
@@ -223,9 +225,9 @@ def _page(wanted: Table7, which: str, table: str, claims: dict[str, Claims], tre
 
 
 def _lines(claims: Claims, pairs: Sequence[tuple[int, int]], label: str, treebanks: list[str]) -> Iterator[list[str]]:
-    """A line for each treebank that there are claims of, and for those of several."""
+    """Yields a line for each treebank, and each group of treebanks, that has claims."""
     groups = {claim["treebanks"]: claim["treebanks"].split() for claim in claims.values()}
-    for names, group in sorted(groups.items(), key=lambda of: (len(of[1]), list(map(treebanks.index, of[1])))):
+    for names, group in sorted(groups.items(), key=lambda item: (len(item[1]), list(map(treebanks.index, item[1])))):
         found = [chosen(claims.values(), treebanks=names, better=better, worse=worse) for better, worse in pairs]
         intervals = [interval_of(claim[0]) if claim else None for claim in found]
         cells = ["no counts" if one is None else f"{one}, {one.verdict}" for one in intervals]

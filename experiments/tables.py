@@ -1,4 +1,4 @@
-"""Rows as they are in CSV files, what is chosen of them, means and intervals, and tables in Markdown."""
+"""Rows of CSV files, selections of rows, means and intervals, and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ csv.field_size_limit(sys.maxsize)  # counts: a line has as many numbers as there
 
 
 def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
-    """The rows of a file by their first ``key`` columns; none if there is no such file.
+    """Return the rows of a file by their first ``key`` columns; none if there is no such file.
 
     Raises:
-        ValueError: it has other columns.
+        ValueError: the file has other columns.
     """
     if not path.exists():
         return {}
@@ -33,7 +33,7 @@ def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
         reader = csv.DictReader(file)
         found = list(reader.fieldnames or columns)
         if found != list(columns):
-            raise ValueError(f"{path} has the columns {','.join(found)}; not {','.join(columns)}; move it away")
+            raise ValueError(f"{path} has the columns {','.join(found)}, not {','.join(columns)}; move it away")
         return {tuple(row[name] for name in columns[:key]): row for row in reader}
 
 
@@ -47,28 +47,28 @@ def write_rows(path: Path, columns: Sequence[str], rows: Mapping[Key, Row]) -> N
 
 
 def chosen(rows: Iterable[Row], **values: object) -> list[Row]:
-    """The rows that have these values in the columns of these names."""
+    """Return the rows that have these values in the named columns."""
     wanted = {name: str(value) for name, value in values.items()}
     return [row for row in rows if wanted.items() <= row.items()]
 
 
 def numbers(rows: Iterable[Row], column: str) -> list[float]:
-    """A column of the rows, where it is not empty."""
+    """Return the numbers of a column that are not empty."""
     return [float(row[column]) for row in rows if row[column]]
 
 
 def names_of(rows: Iterable[Row], column: str, first: Iterable[str] = ()) -> list[str]:
-    """The different values of a column, sorted, after those that come ``first``."""
+    """Return the values ``first``, then the other values of a column, sorted."""
     return list(dict.fromkeys([*first, *sorted(row[column] for row in rows)]))
 
 
 def mean_and_deviation(scores: Sequence[float] | np.ndarray) -> str:
-    """Two decimals, and the standard deviation if there is more than one score; one has no deviation to show."""
+    """Return the mean with two decimals, and the standard deviation if there are several scores."""
     return f"{np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
 
 
 def score(rows: Iterable[Row], *columns: str) -> str:
-    """Mean and deviation of the columns, with slashes between."""
+    """Return mean and deviation of the columns, separated by slashes."""
     rows = list(rows)
     return " / ".join(mean_and_deviation(numbers(rows, column)) for column in columns)
 
@@ -86,14 +86,14 @@ class Interval:
 
     @property
     def verdict(self) -> str:
-        """What the interval says of the claim."""
+        """Whether the claim holds, by the interval."""
         return "holds" if self.low > 0 else "the opposite holds" if self.high < 0 else "open"
 
 
 def lines_of(
     rows: Sequence[Row], values: Mapping[str, Iterable[str]], cells: Callable[[list[Row]], Iterable[str]]
 ) -> list[list[str]]:
-    """The lines of a table: one for each combination of the values of some columns, and what is shown of its rows."""
+    """Return the lines of a table: one for each combination of values of some columns, with the cells of its rows."""
     found = ((one, chosen(rows, **dict(zip(values, one, strict=True)))) for one in product(*values.values()))
     return [[*one, *(cells(there) if there else [NOT_RUN])] for one, there in found]
 
@@ -105,21 +105,21 @@ def grid(
     cell: Callable[[list[Row]], str],
     empty: str = NOT_RUN,
 ) -> tuple[list[str], list[list[str]]]:
-    """The head and the lines of a table by the values of two columns; values that have no row at all have no line."""
+    """Return the head and the lines of a table by the values of two columns; values without rows have no line."""
     (line, names), (column, heads) = down, (across[0], list(across[1]))
     found = {name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names}
-    lines = [[name, *(cell(of_one) if of_one else empty for of_one in cells)] for name, cells in found.items() if any(cells)]
+    lines = [[name, *(cell(own) if own else empty for own in cells)] for name, cells in found.items() if any(cells)]
     return ["", *heads], lines
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others numbers; short lines end in empty cells."""
+    """Return a table with text in the first column and numbers in all others; short lines end in empty cells."""
     lines = [list(columns), ["---", *["---:"] * (len(columns) - 1)], *map(list, rows)]
     return "\n".join(f"| {' | '.join([*line, *[''] * (len(columns) - len(line))])} |" for line in lines) + "\n"
 
 
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose columns are all aligned as text is."""
+    """Return a table whose columns are all aligned as text."""
     head, _, *lines = markdown(columns, rows).split("\n")
     return "\n".join([head.replace("|  |", "| |", 1), "|---" * len(columns) + "|", *lines])
 

@@ -1,4 +1,4 @@
-"""What a parser of text needs: characters, tags as a second task, predicted tags as input, a tokenizer. Compared with UDPipe 1.
+"""Parsing from text: what characters, tags as a second task, predicted tags as input and a tokenizer bring; and UDPipe 1.
 
     python experiments/text.py paths.treebanks=../shared/ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
@@ -38,7 +38,7 @@ from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 
-# The columns of a row: which score they are, on words and from text.
+# The score in each column of a row, on words and from text.
 _METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats", "lemmas": "lemmas"}
 _RAW_METRICS = {
     "raw_las": "las_universal",
@@ -50,27 +50,27 @@ _RAW_METRICS = {
     "raw_sentences": "sentences",
     "raw_words": "words",
 }
-# What a parser leaves as the input has it, if it predicts no tags, or no lemmas.
+# Columns left empty if a parser predicts no tags, or no lemmas, as they would show the input.
 _OF_TAGS = ("upos", "ufeats", "raw_upos", "raw_ufeats", "raw_mlas")
 _OF_LEMMAS = ("lemmas", "raw_lemmas", "raw_blex")
 
 
 @dataclass
 class Text(Trainings):
-    """What to compare; configs/experiments/text.yaml says what each key is for."""
+    """What to compare; configs/experiments/text.yaml explains the keys."""
 
     systems: list[str]
     all_systems: dict[str, list[str]]
     beams: dict[str, dict[str, Any]]
 
     def training(self, system: str, treebank: str, seed: int | str) -> Training:
-        """The training of a system; whose sentences it parses is none of its settings."""
+        """Return the training of a system, without the choice of segmenter, which only parsing uses."""
         settings = [one for one in self.all_systems.get(system, ()) if not one.startswith("segmenter=")]
         return Training.of(self, treebank, seed, settings)
 
 
 def cells(wanted: Text) -> list[Cell]:
-    """One for each system, treebank and seed; UDPipe fixes its seeds itself. Those that share a training are one job."""
+    """Return a cell for each system, treebank and seed (UDPipe fixes its seeds); cells that share a training share a job."""
     check_known("systems", wanted.systems, [*wanted.all_systems, UDPIPE])
     check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
@@ -97,7 +97,7 @@ def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
 
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
-    """The tokenizer of a treebank, trained with the segmenter beside it if it is not there yet, or ``fresh``."""
+    """Return the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and the segmenter beside it."""
     path = runs / training.treebank / TOKENIZER
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
 
 
 def raw_text(path: str | Path) -> str:
-    """The text of a file as in the shared task of CoNLL 2018: ``# text`` joined by spaces, a blank line between paragraphs."""
+    """Return the text of a file as in the CoNLL 2018 shared task: ``# text`` joined by spaces, paragraphs by blank lines."""
     paragraphs: list[list[str]] = [[]]
     for sentence in read_sentences(path):
         comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
@@ -119,14 +119,14 @@ def raw_text(path: str | Path) -> str:
 
 
 def tokenized(training: Training, runs: Path, segmenter: bool = False) -> bytes:
-    """CoNLL-U of the raw text of the test part; its sentences are UDPipe's, or those of our segmenter."""
+    """Return CoNLL-U of the raw text of the test part, with sentences of UDPipe or of our segmenter."""
     path = tokenizer_of(training, runs)
     tokenizer = Tokenizer(path, segmenter_beside(path) if segmenter else None)
     return b"".join(tokenizer.conllu(io.BytesIO(raw_text(training.part("test")).encode())))
 
 
 def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains what some systems share, and parses the words and the text of the test part as each of them does."""
+    """Trains the model that some systems share, and parses words and text of the test part with each system."""
     system, treebank, seed = group[0].key
     training, runs = wanted.training(system, treebank, seed), Path(wanted.runs)
     if system == UDPIPE:
@@ -147,13 +147,13 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
             written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
             with replacing(written[-1]) as temporary, temporary.open("wb") as target:
                 parse_file(Predictor(model, options), io.BytesIO(content), target)
-        of_input: tuple[str, ...] = () if model.vocabularies.tags else _OF_TAGS
-        of_input += () if model.vocabularies.lemmas else _OF_LEMMAS
-        yield cell.key, _scores(gold, written, of_input, seconds)
+        empty: tuple[str, ...] = () if model.vocabularies.tags else _OF_TAGS
+        empty += () if model.vocabularies.lemmas else _OF_LEMMAS
+        yield cell.key, _scores(gold, written, empty, seconds)
 
 
 def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
-    """Trains UDPipe's tagger and lemmatizer, and its parser on the tags of it; parses with its default beam."""
+    """Trains UDPipe's tagger and lemmatizer, and its parser on their tags; parses with its default beam."""
     model_path = runs / training.treebank / "tagger_and_parser.udpipe"
     train, gold = training.part("train"), training.part("test")
     begun = time.perf_counter()
@@ -168,17 +168,17 @@ def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
     return _scores(gold, written, (), seconds)
 
 
-def _scores(gold: Path, written: list[Path], of_input: tuple[str, ...], seconds: float) -> dict[str, str]:
+def _scores(gold: Path, written: list[Path], empty: tuple[str, ...], seconds: float) -> dict[str, str]:
     on_words, from_text = (evaluate_files(gold, path) for path in written)
     scores = {name: f"{on_words[metric].f1:.4f}" for name, metric in _METRICS.items()}
     scores |= {name: f"{from_text[metric].f1:.4f}" for name, metric in _RAW_METRICS.items()}
-    return scores | dict.fromkeys(of_input, "") | {"seconds": f"{seconds:.1f}"}
+    return scores | dict.fromkeys(empty, "") | {"seconds": f"{seconds:.1f}"}
 
 
 def page(rows: list[Row], wanted: Text) -> str:
-    """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    head = ["", "LAS", "UAS", "UPOS", "FEATS", "lemmas"]
-    head += ["LAS from text", "UPOS", "FEATS", "lemmas", "MLAS", "BLEX", "sentences", "words"]
+    """Return Markdown: a table for each treebank that is asked for or has rows."""
+    head = ["", "LAS (official)", "UAS", "UPOS", "FEATS", "lemmas"]
+    head += ["LAS (official) from text", "UPOS", "FEATS", "lemmas", "MLAS", "BLEX", "sentences", "words"]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
         lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
@@ -192,8 +192,8 @@ def _cells(rows: list[Row]) -> Iterator[str]:
         yield mean_and_deviation(values) if values else ("-" if rows else NOT_RUN)
 
 
-# Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
-# wall-clock time of the training, without the tokenizer's.
+# F1 on test in percent, LAS (official), on gold words and from raw text. ``seconds``: wall-clock time of the training, without
+# the tokenizer.
 MEASURED = (*_METRICS, *_RAW_METRICS, "seconds")
 KEY = ("system", "treebank", "seed")
 EXPERIMENT = Experiment("text", Text, KEY, MEASURED, cells, measure, page, prepare=prepare)

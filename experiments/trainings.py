@@ -1,4 +1,4 @@
-"""Trainings of the experiments: what they are made of, where they are put, and how their models parse."""
+"""Trainings of the experiments: their settings and run folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parser.settings.plan import plan
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
 
-# Settings that have left, by their beginnings: rows of such trainings are shown, and commit f3f2ff4a can make more of them.
+# Beginnings of settings that were removed: rows of such trainings are shown, and commit f3f2ff4a can make more.
 GONE = ("beam=exact", "second_pass.target=marginal", "system=two_planar", "vectors.components=")
 
 
@@ -27,8 +27,8 @@ class Training:
 
     Attributes:
         treebanks: the folder of the treebanks.
-        overrides: settings that a row is known by.
-        files: settings that say where files lie, which it is not known by.
+        overrides: settings that identify a row.
+        files: settings that name files, which do not identify a row.
     """
 
     treebank: str
@@ -41,26 +41,26 @@ class Training:
 
     @classmethod
     def of(cls, wanted: Trainings, treebank: str, seed: int | str, overrides: list[str] | tuple[str, ...] = ()) -> Training:
-        """That of an experiment whose trainings have the passes of column 5 unless their settings say otherwise."""
+        """Return a training with the passes of column 5, unless its settings say otherwise."""
         return cls(treebank, wanted.recipe, 5, int(seed), wanted.paths.treebanks, tuple(overrides))
 
     @property
     def described(self) -> str:
-        """For a row whose key does not have the recipe: the recipe and the settings on top, which must be understood."""
+        """The recipe and the settings on top, for rows whose key lacks the recipe; the settings are checked."""
         self.check()
         return " ".join([f"recipe={self.recipe}", *self.overrides])
 
     @property
     def folder(self) -> str:
-        """A name for its run folder beside those of other settings."""
+        """A name for its run folder that depends on the settings."""
         return hashlib.sha256(repr((self.recipe, self.column, self.overrides)).encode()).hexdigest()[:8]
 
     def check(self) -> None:
-        """Raises what ``training_settings`` raises if the settings are not understood; before anything is trained."""
+        """Refuse invalid settings, as ``training_settings`` does, before anything is trained."""
         _compose(self.recipe, self.column, self.overrides)
 
     def settings(self) -> Settings:
-        """All settings."""
+        """Return all settings."""
         return training_settings(
             [
                 f"treebank={self.treebank}",
@@ -74,16 +74,16 @@ class Training:
         )
 
     def part(self, name: str) -> Path:
-        """The file of a part of the treebank."""
+        """Return the file of a part of the treebank."""
         return Path(str(getattr(self.settings().treebank, name)))
 
     def on_dev(self) -> Training:
-        """The same on the dev part only, without a part that chooses the epoch."""
+        """Return the same training on the dev part, without a part that chooses the epoch."""
         return replace(self, files=(*self.files, override("treebank.train", self.part("dev")), "treebank.dev=null"))
 
 
 def is_gone(settings: Iterable[str]) -> bool:
-    """Return whether a training has a setting that has left, so that it cannot be repeated."""
+    """Return whether a training has a removed setting, so that it cannot be repeated."""
     return any(setting.startswith(GONE) for setting in settings)
 
 
@@ -99,7 +99,7 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
         training: what to train.
         folder: the run folder.
         first_pass: a model to begin the second pass with.
-        fresh: whether an interrupted run that left its checkpoint there starts over.
+        fresh: whether to start over instead of resuming an interrupted run in the folder.
     """
     settings = training.settings()
     if first_pass is not None:
@@ -107,16 +107,16 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
     settings.resume = not fresh
     try:
         return train(plan(settings), folder)
-    except CheckpointError:  # what was interrupted there had other settings
+    except CheckpointError:  # the interrupted run had other settings
         settings.resume = False
         return train(plan(settings), folder)
 
 
 def folder_of(runs: str | Path, variant: str, training: Training, trained_on: str = "train") -> Path:
-    """The run folder of a variant of a comparison."""
+    """Return the run folder of a variant of a comparison."""
     return Path(runs) / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}-seed{training.seed}"
 
 
 def formatted(scores: dict[str, Any] | None, *names: str) -> list[str]:
-    """Scores of metrics with four decimals; empty where there are none."""
+    """Return scores of metrics with four decimals; empty if there are no scores."""
     return [f"{scores[name]:.4f}" if scores else "" for name in names]

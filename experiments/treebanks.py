@@ -1,4 +1,4 @@
-"""The trees of table 6 and the figures: of treebanks named as in configs/treebank/, as far as their parts are there."""
+"""The trees for table 6 and the figures, from the available parts of treebanks in configs/treebank/."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GoldHeads:
     Attributes:
         name: as in configs/treebank/.
         parts: the names of the parts, in the order of PARTS.
-        heads: of each sentence of these parts, [h_1, ..., h_n].
+        heads: [h_1, ..., h_n] for each sentence of these parts.
     """
 
     name: str
@@ -34,7 +34,7 @@ class GoldHeads:
 
     @property
     def label(self) -> str:
-        """Like ``got train`` or ``grc dev+test``."""
+        """The name with the parts, such as ``got train`` or ``grc dev+test``."""
         return f"{self.name} {'+'.join(self.parts)}"
 
     def __str__(self) -> str:
@@ -42,15 +42,15 @@ class GoldHeads:
 
 
 def described(name: str, sentences: int, words: int) -> str:
-    """A treebank, or a part of one, in a line about what was measured."""
+    """Describe a treebank, or a part of it, for a line about what was measured."""
     return f"{name} ({sentences:,} sentences, {words:,} words)"
 
 
 def paths(name: str, folder: str) -> dict[str, Path]:
-    """Where the parts of a treebank in configs/treebank/ lie, or would lie, under paths.treebanks.
+    """Return the paths of the parts of a treebank in configs/treebank/, whether they exist or not.
 
     Raises:
-        ValueError: no such name.
+        ValueError: there is no such name.
     """
     config = FOLDER / f"{name}.yaml"
     if not config.is_file():
@@ -61,29 +61,29 @@ def paths(name: str, folder: str) -> dict[str, Path]:
 
 
 def has_parts(name: str, folder: str, parts: Iterable[str]) -> bool:
-    """Whether these parts are there; arguments and errors are those of ``paths``."""
+    """Return whether these parts exist; see ``paths`` for arguments and errors."""
     where = paths(name, folder)
     return all(where[part].is_file() for part in parts)
 
 
 def files(name: str, folder: str) -> dict[str, Path]:
-    """The parts that are there.
+    """Return the paths of the parts that exist.
 
     Raises:
-        ValueError: no such name, or none of its parts.
+        ValueError: there is no such name, or no part exists.
     """
     where = paths(name, folder)
     found = {part: path for part, path in where.items() if path.is_file()}
     if not found:
-        raise ValueError(f"no part of treebank {name!r}: {where['train']} and the others do not exist; set paths.treebanks=DIR")
+        raise ValueError(f"treebank {name!r} has no part: {where['train']} and so on do not exist; set paths.treebanks=DIR")
     return found
 
 
 def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
-    """Those of the given parts that are there.
+    """Read those of the given parts that exist.
 
     Raises:
-        ValueError: unknown name, or none of these parts.
+        ValueError: the name is unknown, or none of these parts exists.
     """
     found = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
     if not found:
@@ -92,10 +92,10 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
 
 
 def read_train_or_rest(name: str, folder: str) -> GoldHeads:
-    """The training part; dev and test where it is not there, and ``parts`` says so."""
+    """Read the training part, or dev and test if there is none; ``parts`` tells which."""
     return read(name, folder, ("train",) if "train" in files(name, folder) else PARTS)
 
 
 def trees(treebanks: Iterable[GoldHeads]) -> Trees:
-    """All trees of these treebanks."""
+    """Return all trees of these treebanks."""
     return Trees.from_heads(chain.from_iterable(treebank.heads for treebank in treebanks))
