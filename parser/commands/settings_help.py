@@ -88,14 +88,13 @@ def settings_help(overrides: Sequence[str]) -> str:
         SettingsError: the overrides are not valid.
     """
     run: Any = training_settings(overrides)
-    lines = ["Usage: optimal-step train [-m] [--dry-run] [KEY=VALUE ...]", ""]
-    lines += ["  -m           a sweep: one run for each value of KEY=A,B"]
-    lines += ["  --dry-run    print the plan of the run, and stop"]
-    lines += [
-        "  --cfg job    print all settings of the run; --hydra-help: more options of hydra",
+    lines = [
+        "Usage: optimal-step train [-m] [--dry-run] [KEY=VALUE ...]",
         "",
-        "Choices that set other keys",
+        "  -m: a sweep, one run for each value of KEY=A,B",
     ]
+    lines += ["  --dry-run: print the plan of the run, and stop", "  --cfg job: print all settings of the run"]
+    lines += ["  --hydra-help: print further options, those of hydra", "", "Choices that set other keys"]
     for group, _, comment in groups():
         names = f"; one of {', '.join(oracles.all_names())}" if group == "oracle" else ""
         lines += _entry(f"{group}={_value(run, group) or OmegaConf.select(run, f'{group}.name')}", f"{comment}{names}")

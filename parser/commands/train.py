@@ -169,7 +169,6 @@ def _outline(made: Plan, folder: Path) -> str:
 
 
 def _first_commands(folder: Path) -> str:
-    """Return the commands that parse with the model of a run and show the trees."""
     from parser.decoding.files.missing_columns import tags_read
 
     reads_text = (folder / MODEL / TOKENIZER).is_file() and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])

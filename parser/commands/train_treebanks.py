@@ -75,10 +75,7 @@ def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 def table(metrics: dict[str, dict[str, Any] | None]) -> str:
-    """Return a table in Markdown: a row for each model, and one for each treebank of a model of several.
-
-    ``metrics``: by model; None if its training failed.
-    """
+    """Return Markdown: a row for each model, and each treebank of a model of several; metrics: None if training failed."""
     lines = ["| treebank | sentences | words | dev LAS / UAS | test LAS / UAS |", "|---|---|---|---|---|"]
     for name, found in metrics.items():
         if found is None:

@@ -261,7 +261,6 @@ def as_svg(tree: DrawnTree) -> str:
 
 
 def _svg(width: float, height: float) -> str:
-    """Return the beginning of an SVG element."""
     w, h = f"{width:.0f}", f"{height:.0f}"
     fonts = "DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif"
     start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'

@@ -312,14 +312,12 @@ class Service:
 
 
 def _written(result: str | ValueError, layout: str) -> str | ValueError:
-    """Return the result in the layout asked for."""
     if isinstance(result, ValueError) or layout == "conllu":
         return result
     return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
 
 
 def _refuse_late(deadline: float) -> None:
-    """Raises TooLateError if the deadline has passed."""
     if deadline < time.monotonic():
         raise TooLateError
 

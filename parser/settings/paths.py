@@ -153,7 +153,6 @@ def _check_names(word: str, text: str) -> None:
 
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
-    """Return the value as hydra reads it."""
     if setting.kind is PathKind.OUTPUT:
         if not text.strip():
             raise SettingsError(f"{name} is empty; name a folder, or leave it out")

@@ -432,7 +432,6 @@ def _search(made: Settings) -> Beam | None:
 
 
 def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
-    """Yield the passes of a network."""
     first, second, optimizer, search = made.first_pass, made.second_pass, made.optimizer, _search(made)
     training = made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
     epochs = first.epochs, 0 if second.trees is None else second.epochs
@@ -455,7 +454,6 @@ def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
 
 
 def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
-    """Yield the passes of a linear model."""
     online, trees, search = made.online, TrainingTrees.original, _search(made)
     if online.sentences == OnlineSentences.projective:
         trees = TrainingTrees.projective_subset

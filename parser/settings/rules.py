@@ -204,7 +204,6 @@ _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
 
 
 def _wrong_treebanks(made: Settings) -> Iterator[str]:
-    """Refuse wrong settings of one model of several treebanks."""
     if not isinstance(made.treebank.train, dict):
         for part in ("dev", "test"):
             if isinstance(getattr(made.treebank, part), dict):
@@ -220,7 +219,6 @@ def _wrong_treebanks(made: Settings) -> Iterator[str]:
 
 
 def _wrong_partial(made: Settings) -> Iterator[str]:
-    """Refuse settings that do not go with partial trees."""
     key, oracle = "treebank.partial=true", oracles.oracle_class(made.oracle)
     if not oracle.takes_partial_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
@@ -237,7 +235,6 @@ _TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES}
 
 
 def _wrong_oracle(made: Settings) -> Iterator[str]:
-    """Refuse a wrong system, oracle, or option of the oracle."""
     if made.system not in transitions.names():
         yield _unknown(f"system={made.system}", transitions.names())
     if made.system != "arc_standard" and made.column is not None:
@@ -257,7 +254,6 @@ def _wrong_oracle(made: Settings) -> Iterator[str]:
 
 
 def _wrong_features(made: Settings) -> Iterator[str]:
-    """Refuse wrong attributes, positions and embeddings."""
     templates, own = templates_of(made), transitions.system_class(made.system).candidate_positions
     for key, table in (("features", made.features), ("encoder.slots", templates)):
         for attribute, positions in table.items():
@@ -281,7 +277,6 @@ def _wrong_features(made: Settings) -> Iterator[str]:
 
 
 def _unknown_names(key: str, given: Any, known: Any) -> Iterator[str]:
-    """Refuse unknown keys of a dictionary of settings."""
     yield from (_unknown(f"{key}.{name}", known) for name in given if name not in known)
 
 

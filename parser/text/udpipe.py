@@ -221,7 +221,6 @@ def _text(path: str | Path) -> str:
 
 
 def _train(request: str) -> None:
-    """Trains a tokenizer in the process made for it."""
     end_with_parent()
     wanted = json.loads(request)
     try:
