@@ -7,8 +7,8 @@
     print(sentence.heads, sentence.deprels, sentence.probabilities)
     print(sentence.draw())
 
-A Parser may be shared by threads. It does what optimal-step parse does, and says besides how sure it is of each arc. One that
-was loaded from a folder can be pickled, and so sent to other processes; each loads it from the folder again.
+Threads may share a Parser. It parses like optimal-step parse, and also says how probable each arc is. A Parser loaded from a
+folder can be pickled, and so sent to other processes, which load it from the folder again.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Parser:
     """A trained parser.
 
     Args:
-        model: the model; its weights must stay as they are.
+        model: the model; its weights must not change.
         tokenizer: for parse_text().
-        folder: where parse_text() finds its tokenizer if none is given.
-        beam: how to search; None: as the model remembers, or greedily.
-        lexicon: lemmas that come before those that the model predicts.
+        folder: the folder that has the tokenizer for parse_text() if none is given.
+        beam: how to search; None: as the model folder says, or greedily.
+        lexicon: lemmas that take precedence over predicted lemmas.
 
     Raises:
-        BeamError: the model cannot be searched with this beam.
-        NoTagsError: there is a lexicon, and the model predicts no lemmas.
+        BeamError: the model does not support this beam.
+        NoTagsError: a lexicon is given, but the model predicts no lemmas.
         TypeError: ``model`` is a path.
     """
 
@@ -83,8 +83,8 @@ class Parser:
         options = ParseOptions(beam=beam, tags=predicted_tags(model), lexicon=lexicon)
         self._predictor = Predictor(model, options, steps=True)
         self._predictor.prepare()
-        self._encoding = Lock()  # vocabularies remember what they have looked up
-        self._options: tuple[Any, ...] | None = None  # those of load()
+        self._encoding = Lock()  # encoding changes the caches of vocabularies
+        self._options: tuple[Any, ...] | None = None  # of load()
 
     @classmethod
     def load(
@@ -99,33 +99,33 @@ class Parser:
         treebank: str | None = None,
         lexicon: str | Path | None = None,
     ) -> Parser:
-        """Reads a model's folder, or that within a run's folder.
+        """Load the model of a model folder or a run folder.
 
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
-            device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
-            tokenizer: a model file of UDPipe 1 for parse_text(); None: the one in the model's folder, if there is one.
-            beam: items of the beam to search with, 1 for none; None: as the model remembers.
-            merge: which items of the beam are merged, ``none``, ``configuration`` or ``signature``; None: as it remembers.
+            device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
+            tokenizer: a model file of UDPipe 1 for parse_text(); None: the tokenizer in the model folder, if there is one.
+            beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
+            merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``; None: as the folder says.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
                 single precision; None: as the folder says.
             rerank: rank the trees of the beam also by the heads that the encoder predicts (recipe=text).
-            treebank: of a model of several treebanks, that which the input is like; None: the first one.
-            lexicon: a file of lemmas that come before predicted ones: lines of form, UPOS or ``_``, lemma and, if they matter,
-                FEATS, with tabs between them.
+            treebank: for a model of several treebanks: the one that the input resembles; None: the first one.
+            lexicon: a file of lemmas that take precedence over predicted lemmas: lines of form, UPOS or ``_``, lemma and, if
+                they matter, FEATS, separated by tabs.
 
         Raises:
-            ModelError: the folder holds no model that this version can load.
-            TokenizerError: the tokenizer that is named cannot be loaded.
-            BeamError: the model cannot be searched with this beam.
+            ModelError: the folder has no model that this version can load.
+            TokenizerError: the given tokenizer cannot be loaded.
+            BeamError: the model does not support this beam.
             Int8Error: the model does not support 8-bit products.
             ConlluError: the lexicon cannot be read.
-            NoTagsError: there is a lexicon, and the model predicts no lemmas.
+            NoTagsError: a lexicon is given, but the model predicts no lemmas.
         """
         options = ParseOptions(
             treebank=treebank,
             beam=beam,
-            merge=cast(Merge | None, merge),  # which the beam makes of a str, or refuses
+            merge=cast(Merge | None, merge),  # the beam converts a str, or refuses it
             rerank=rerank,
             int8=int8 is True,
             float32=int8 is False,
@@ -141,10 +141,10 @@ class Parser:
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
-        """A pickled parser is the options of load(), and no model: it is loaded again where it is unpickled.
+        """Pickle only the options of load(); unpickling loads the model again.
 
         Raises:
-            TypeError: it was not loaded from a folder.
+            TypeError: the parser was not loaded from a folder.
         """
         if self._options is None:
             raise TypeError("only a parser that Parser.load() has made can be pickled; save the model, and load it")
@@ -154,7 +154,7 @@ class Parser:
         return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
 
     def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> ParsedSentences:
-        """parse_text() of a str, parse() of anything else, with their options."""
+        """Call parse_text() for a str, and parse() for anything else, with their options."""
         return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
 
     def parse(
@@ -172,18 +172,18 @@ class Parser:
             sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
-            allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.
-            heads: of each sentence the heads that are given, 0 for the root, None for those that are not. All are kept wherever
-                the transition system can have them together, else as many as possible.
-            deprels: with ``heads``, the relations of the given arcs, None for those that are not given.
+            allow_missing_columns: parse even if the words lack columns that the model reads, far less accurately.
+            heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are kept if the transition
+                system can make all of them together, else as many as possible.
+            deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
 
         Raises:
-            InputError: something is not a sentence, or not a word; or the given heads are no part of a tree.
-            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with how it searches.
-            MissingColumnsError: the model reads a column that the words do not have.
+            InputError: the input has something other than sentences and words, or the given heads are not part of a tree.
+            GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
+            MissingColumnsError: the words lack a column that the model reads.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
-            raise InputError(f"{named(sentences)} is not a list of sentences; give one, each sentence a list of its words")
+            raise InputError(f"{named(sentences)} is not a list of sentences; give a list, each sentence a list of its words")
         read = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
             self._check_columns(read)
@@ -201,10 +201,10 @@ class Parser:
     def _parsed(
         self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None
     ) -> Iterator[ParsedSentence]:
-        """The sentences with their trees, as they were read and encoded, with the arcs that are given."""
+        """Yield the trees of sentences that were read and encoded, with the given arcs."""
         own = [{name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in read]
         found = self._predictor.predict(encoded, [columns.forms for columns in read], given, own, single_root=single_root)
-        assert found.steps is not None, "which the predictor was asked for"
+        assert found.steps is not None, "the predictor was made with steps=True"
         for s, (start, end) in enumerate(pairwise(found.parses.offsets.tolist())):
             words = slice(start + 1, end)
             yield ParsedSentence(
@@ -231,16 +231,15 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
-            sentences: where they end: ``model``, as the model finds them, or ``line``, at each line.
-            tokens: where they end: ``model``, as the tokenizer finds them, or ``space``, at spaces, for which no tokenizer is
-                needed.
+            sentences: where sentences end: ``model``: as the model finds; ``line``: at the end of each line.
+            tokens: where tokens end: ``model``: as the tokenizer finds; ``space``: at spaces, without a tokenizer.
             single_root: see parse().
             allow_missing_columns: see parse().
 
         Raises:
-            InputError: it is not a str, or contains half of a surrogate pair, which is not a character; ``sentences`` or
-                ``tokens`` is something else.
-            TokenizerError: there is no tokenizer, or nothing to find sentences with.
+            InputError: the text is not a str, or has half of a surrogate pair, which is not a character; or ``sentences`` or
+                ``tokens`` has another value.
+            TokenizerError: there is no tokenizer, or no segmenter to find sentences.
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
@@ -262,7 +261,7 @@ class Parser:
         )
 
     def _splitter(self, tokens: str) -> TextSplitter:
-        """What splits text, where tokens end as a member of TokenEnds says."""
+        """Return what splits text; ``tokens``: a member of TokenEnds."""
         if tokens not in self._splitters:
             given = self._splitters.get(TokenEnds.MODEL)
             if tokens == TokenEnds.SPACE and (given is not None or self._folder is None):
@@ -277,7 +276,7 @@ class Parser:
         empty = [
             number
             for column, number in COLUMN_NUMBERS.items()
-            if number != FORM  # an underscore is a form as any other here
+            if number != FORM  # an underscore is an ordinary form here
             and all(value == EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)

@@ -4,12 +4,12 @@
     nlp.add_pipe("optimal_step", config={"model": "RUN_FOLDER/model"})
     doc = nlp("A kutya ugat.")
 
-It parses the words that spaCy's tokenizer finds. Sentences are those that an earlier component has set; where none has, spaCy's
-Sentencizer is asked. Each gets one root, called ROOT as everywhere in spaCy. Whitespace that is a token of its own is not
-parsed: it hangs on the word before it, at the start of a sentence on the word after it, and begins no sentence but the first.
+It parses the words that spaCy's tokenizer finds. Sentences are set by an earlier component, or else by spaCy's Sentencizer.
+Each gets one root, called ROOT as everywhere in spaCy. Tokens of whitespace are not parsed: they are attached to the word
+before them, at the start of a sentence to the word after them, and begin no sentence except the first.
 
-nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. A pickled pipeline, as nlp.pipe(n_process=2) sends it
-to processes, names the model's folder, from which they load it; one of from_bytes() holds the files.
+nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. A pickled pipeline, which nlp.pipe(n_process=2) sends
+to processes, names the model folder, from which they load the model; after from_bytes() it holds the files.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from parser.model.packs import named_folder
 from parser.model_folder import ModelError, find_model
 from parser.storage import replacing_folder
 
-# What spaCy calls the relation of a root, and ours of whitespace, which no word has.
+# spaCy's relation of a root, and our relation of whitespace.
 ROOT = "ROOT"
 _SPACE = "dep"
-# The part of speech of values that UD does not have; spaCy takes no others.
+# The part of speech for values that UD does not have, which spaCy refuses.
 _OTHER_POS = "X"
 
-# By column that may be set, what spaCy calls it.
+# spaCy's names of the columns that may be set.
 ATTRIBUTES = {"lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH"}
 
 
 def _set(token: Token, column: str, value: str) -> None:
-    """Sets what a column says; ``_`` is nothing, but for a lemma."""
+    """Sets the value of a column; ``_`` is empty, except as a lemma."""
     value = "" if value == EMPTY and column != "lemma" else value
     match column:
         case "lemma":
@@ -69,12 +69,12 @@ def _set(token: Token, column: str, value: str) -> None:
 
 
 def columns(token: Token) -> tuple[str, str, str, str]:
-    """What the parser reads of a token."""
+    """Return the columns of a token that the parser reads."""
     return token.text, token.pos_, token.tag_, str(token.morph)
 
 
 def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
-    """Heads and relations of all n tokens as if they were whitespace: on the word before it, or the first of the sentence."""
+    """Return heads and relations of all n tokens as for whitespace: the word before it, or the first word of the sentence."""
     heads, deps = list(range(n)), [_SPACE] * n
     for sentence in sentences:
         last = next((token.i for token in sentence if not token.is_space), sentence.start)
@@ -87,7 +87,7 @@ def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]
     return heads, deps
 
 
-# The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
+# The files of a model of any kind; the component needs no tokenizer.
 _PART = re.compile(rf"({HELD}/)?[\w-]+(\.safetensors\.index)?\.(json|safetensors)")
 PROBABILITY = "arc_probability"
 
@@ -102,18 +102,18 @@ if not Token.has_extension(PROBABILITY):
 class OptimalStep(Pipe):
     """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely head and relation are right.
 
-    nlp.evaluate() scores heads, relations and sentences as it does those of spaCy's own parser: without punctuation.
+    nlp.evaluate() scores heads, relations and sentences as for spaCy's own parser: without punctuation.
 
     Args:
-        nlp: the pipeline, which is not asked anything.
-        name: the component's in its pipeline; the others are the keys of ``nlp.add_pipe("optimal_step", config=...)``.
+        nlp: the pipeline, which is not used.
+        name: of the component in its pipeline; all other arguments are keys of ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
-        beam: items of the beam to search with; None: as the model remembers.
+        beam: items of the beam; None: as the model folder says.
         rerank: rank the trees of the beam also by the heads that the encoder predicts (models of recipe=text).
-        tags: which of lemma, pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no
-            token of a document has yet, ``overwrite`` all.
-        allow_missing_columns: parse also without the tags that the model reads, but far worse.
-        device: ``cpu`` or ``cuda``, where a pretrained encoder reads; all else is done on the CPU.
+        tags: which predicted values of lemma, pos, tag and morph are set: ``keep``: none; ``fill``: attributes that no token of
+            a document has yet; ``overwrite``: all.
+        allow_missing_columns: parse even without the tags that the model reads, far less accurately.
+        device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
     """
 
     def __init__(
@@ -133,22 +133,22 @@ class OptimalStep(Pipe):
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)
-        self._parts: dict[str, bytes] | None = None  # what from_bytes() took, in place of the folder
+        self._parts: dict[str, bytes] | None = None  # the files from from_bytes(), instead of a folder
         self._beam, self._rerank, self._device = beam, rerank, device
         self._tags = TagUse(tags)
         self._allow_missing_columns = allow_missing_columns
         self._loaded: Parser | None = None
         self._sentencizer = Sentencizer()
         if self._folder is not None and not _a_pipeline_is_read():
-            _ = self.parser  # what cannot be used is refused here, not at the first text
+            _ = self.parser  # refuses a bad model here, not at the first text
 
     @property
     def parser(self) -> Parser:
-        """The parser; that of a pipeline which was read or pickled is loaded when it is first asked for.
+        """The parser; in a pipeline that was read or unpickled, it is loaded on first use.
 
         Raises:
             ModelError: there is no model.
-            NoTagsError: tags are asked for of a model that predicts none.
+            NoTagsError: tags are to be set, but the model predicts none.
         """
         if self._loaded is None:
             if not self._has_model:
@@ -166,7 +166,7 @@ class OptimalStep(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parses documents, ``batch_size`` at a time; what an error handler of spaCy's takes is left out."""
+        """Parses documents, ``batch_size`` at a time; batches that go to spaCy's error handler are left out."""
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
@@ -178,9 +178,9 @@ class OptimalStep(Pipe):
                 yield from docs
 
     def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
-        """Copies the model's folder, so that the pipeline's folder needs no other; whole or not at all.
+        """Copies the model folder, whole or not at all, so that the pipeline's folder is complete.
 
-        What is there already is replaced; without a model it is removed.
+        An older folder is replaced, or removed if there is no model.
 
         Raises:
             ModelError: the folder of the model does not exist.
@@ -195,11 +195,11 @@ class OptimalStep(Pipe):
                     shutil.copytree(source, temporary, dirs_exist_ok=True)
 
     def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> OptimalStep:
-        """Takes the model that to_disk() has copied.
+        """Use the model that to_disk() has copied.
 
         Raises:
-            ModelError: it is not there, though the component has a model. That which the settings name is not taken in its
-                place: by now it may be another.
+            ModelError: the copy is missing, but the component has a model. The model that the settings name is not used
+                instead, as it may have changed.
         """
         if Path(path).is_dir():
             self._folder, self._parts, self._loaded = Path(path), None, None
@@ -208,7 +208,7 @@ class OptimalStep(Pipe):
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The files of the model, so that what from_bytes() makes of them needs no folder; nothing of a tokenizer.
+        """Return the files of the model, without a tokenizer, so that from_bytes() needs no folder.
 
         Raises:
             ModelError: the folder of the model does not exist.
@@ -219,28 +219,28 @@ class OptimalStep(Pipe):
                 paths = {path.relative_to(folder).as_posix(): path for path in (*folder.iterdir(), *(folder / HELD).glob("*"))}
                 found = {name: path for name, path in paths.items() if _PART.fullmatch(name)}
                 parts = {name: np.frombuffer(path.read_bytes(), np.uint8) for name, path in found.items()}
-        written: bytes = save(parts)  # in which a stranger can put no code, as he can in a pickle
+        written: bytes = save(parts)  # unlike a pickle, it cannot contain code
         return written
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> OptimalStep:
-        """Takes the model that is in what to_bytes() gave, if there is one.
+        """Use the model in the bytes that to_bytes() returned, if there is one.
 
         Raises:
-            ModelError: it is nothing that to_bytes() gave.
+            ModelError: the bytes are not from to_bytes().
         """
         try:
             parts = {name: part.tobytes() for name, part in load(data).items()}
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{self.name}: these bytes hold no model ({error}); give what nlp.to_bytes() gave") from error
+            raise ModelError(f"{self.name}: these bytes hold no model ({error}); give bytes of nlp.to_bytes()") from error
         for name in parts:
-            if not _PART.fullmatch(name):  # it might be a path to elsewhere
-                raise ModelError(f"{self.name}: {shortened(repr(name))} is not part of a model; give what nlp.to_bytes() gave")
+            if not _PART.fullmatch(name):  # it might be a path to another folder
+                raise ModelError(f"{self.name}: {shortened(repr(name))} is not part of a model; give bytes of nlp.to_bytes()")
         if parts:
             self._folder, self._parts, self._loaded = None, parts, None
         return self
 
     def __reduce__(self) -> tuple[type[OptimalStep], tuple[None, str], dict[str, Any]]:
-        """Without what is loaded. Not __getstate__, which spaCy's Pipe does not ask."""
+        """Pickle without the loaded parser. spaCy's Pipe would not call __getstate__."""
         return type(self), (None, self.name), self.__dict__ | {"_loaded": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
@@ -252,7 +252,7 @@ class OptimalStep(Pipe):
 
     @contextmanager
     def _model_folder(self) -> Iterator[Path]:
-        """The folder of the model, which there must be; of what from_bytes() took, one that is removed afterwards."""
+        """Yields the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
         if self._parts is None:
             assert self._folder is not None
             yield find_model(named_folder(self._folder))
@@ -269,15 +269,15 @@ class OptimalStep(Pipe):
             [[columns(token) for token in words] for _, words in sentences],
             allow_missing_columns=self._allow_missing_columns,
         )
-        of_docs: dict[int, list[tuple[list[Token], ParsedSentence]]] = {}
+        by_doc: dict[int, list[tuple[list[Token], ParsedSentence]]] = {}
         for (doc, words), tree in zip(sentences, parsed, strict=True):
-            of_docs.setdefault(id(doc), []).append((words, tree))
+            by_doc.setdefault(id(doc), []).append((words, tree))
         for doc in docs:
             if len(doc):
-                self._write(doc, of_docs.get(id(doc), []))
+                self._write(doc, by_doc.get(id(doc), []))
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
-        """The words of each sentence that has any."""
+        """Yields the words of each sentence that has words."""
         if not doc.has_annotation("SENT_START"):
             self._sentencizer(doc)
             _whitespace_begins_no_sentence(doc)
@@ -308,15 +308,15 @@ class OptimalStep(Pipe):
 
 
 def _a_pipeline_is_read() -> bool:
-    """Whether spaCy makes the component from a saved pipeline, whose copy of the model comes afterwards, with from_disk().
+    """Return whether spaCy makes the component from a saved pipeline, and then gives it the model by from_disk().
 
-    The settings may name a folder that is no longer there then. Nothing that spaCy gives a component tells it.
+    The settings may then name a folder that no longer exists. spaCy does not tell a component, so the call stack is searched.
     """
     return any(frame.function == "from_config" for frame in inspect.stack(0))
 
 
 def _whitespace_begins_no_sentence(doc: Doc) -> None:
-    """Moves what whitespace begins to the word after it, as far as there is one: else a line break at the end is a sentence."""
+    """Moves a sentence start from whitespace to the next word, if any; else a line break at the end would be a sentence."""
     begins = False
     for token in doc[1:]:
         begins = begins or bool(token.is_sent_start)
@@ -324,4 +324,4 @@ def _whitespace_begins_no_sentence(doc: Doc) -> None:
         begins = begins and token.is_space
 
 
-make_optimal_step = OptimalStep  # what the entry point of pyproject.toml names
+make_optimal_step = OptimalStep  # the entry point in pyproject.toml
