@@ -167,7 +167,7 @@ def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None
         ValueError: the message lists the unknown and the known values, quoted, as names may have commas.
     """
     if unknown := [value for value in values if value not in known]:
-        raise ValueError(f"{key} has the unknown {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
+        raise ValueError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
 
 
 def check_at_least(key: str, value: int, least: int) -> None:

@@ -92,13 +92,11 @@ def cells(wanted: Table7) -> list[Cell]:
     check(wanted, (), [])
     check_known("columns", wanted.columns, COLUMNS)
     if wanted.publish and wanted.overrides:
-        raise ValueError(
-            "publish=true and overrides= exclude one another: published rows have the recipe's settings; leave out one"
-        )
+        raise ValueError("publish=true with overrides=: published rows have only the recipe's settings; leave out one of them")
     there = [name for name in wanted.treebanks if has_parts(name, wanted.paths.treebanks, ("train", "test"))]
     absent = [str(paths(name, wanted.paths.treebanks)["train"]) for name in wanted.treebanks if name not in there]
     if not there:
-        raise ValueError(f"nothing to train on: no {', '.join(absent)}, or no test part beside; set paths.treebanks=DIR")
+        raise ValueError(f"nothing to train on: {', '.join(absent)} not there, or no test part beside; set paths.treebanks=DIR")
     for path in absent:
         print(f"{path} does not exist, or has no test part beside it: its cells stay unchanged", file=sys.stderr)
     asked = product(range(1, wanted.seeds + 1), there, wanted.columns)

@@ -59,7 +59,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, cy, da"),
         ("table7", ["languages=[]"], "languages=[] names no treebank"),
         ("table7", ["languages=[sample]", "columns=[7]"], "columns has 7; known are 1, 2, 3, 4, 5"),
-        ("table7", ["languages=hu,el"], "languages=hu,el is no list; write 'languages=[hu,el]'"),
+        ("table7", ["languages=hu,el"], "languages=hu,el is not a list; write 'languages=[hu,el]'"),
         ("table7", ["seeds=1,2"], "seeds=1,2 has several values, and takes one; --help shows"),
         ("table7", ["seeds=0"], "seeds=0 is too small; it must be at least 1"),
         ("table7", ["workers=0"], "workers=0 is too small; it must be at least 1"),
@@ -69,7 +69,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["languages=[sample]", "recipe=soup"], "Could not find 'recipe/soup'"),
         ("table7", ["languages=[sample]", "overrides=[first_pass.epoch=2]"], "Could not override 'first_pass.epoch'"),
         ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
-        ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true has nowhere to publish to"),
+        ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true needs a folder to publish to"),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
         ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is not for Table7"),
         (
@@ -82,7 +82,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),
         ("choices", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),
         ("choices", ["studies=[beams]"], "studies has 'beams'; known are 'vectors', 'projectivization', "),
-        ("figure8", ["paths.treebanks=/nodir"], "no part of treebank 'got'"),
+        ("figure8", ["paths.treebanks=/nodir"], "treebank 'got' has no part"),
     ],
 )
 def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypatch, tmp_path):

@@ -86,7 +86,7 @@ def test_fresh_takes_no_row(in_folder, capsys, monkeypatch):
     monkeypatch.setattr(engine, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
     ask("columns=[1,3]", TINY, "fresh=true")
     assert asked == ["sample columns 1, 3 seed 1"]
-    assert "fresh=true: no row is taken, 2 to train" in capsys.readouterr().out
+    assert "fresh=true: existing rows are ignored, 2 to train" in capsys.readouterr().out
 
 
 def test_published_rows_count(capsys, monkeypatch, tmp_path):
