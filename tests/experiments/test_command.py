@@ -164,9 +164,8 @@ def commands_of_the_pages() -> list[str]:
         for block in blocks[1::2]:
             found += [line for line in block.replace("\\\n", " ").splitlines() if line.startswith("python experiments/")]
         for prose in blocks[::2]:
-            found += re.findall(
-                r"(?<!at commit b3b5960, )(?<!commit `f3f2ff4a` has it: )`(python experiments/[^`]+)`", " ".join(prose.split())
-            )
+            old = r"(?<!at commit b3b5960, )(?<!at commit b3b5960 it is )(?<!has the code of this study: )"
+            found += re.findall(rf"{old}`(python experiments/[^`]+)`", " ".join(prose.split()))
     return [*dict.fromkeys(" ".join(line.split()) for line in found)]
 
 
