@@ -1,6 +1,6 @@
-"""A frozen biaffine scorer of heads: how probable arcs and whole trees are by it, without torch's gradients.
+"""A frozen biaffine scorer of heads: log probabilities of arcs and whole trees, without torch.
 
-BiaffineScorer (networks/tasks.py) is what training makes of it, and is the reference implementation.
+BiaffineScorer (networks/tasks.py) is its version for training, and the reference implementation.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from parser import batch_sizes
 from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import kernel
 
-# Slope below 0 of the activation.
+# The slope of the activation below 0.
 SLOPE = 0.1
 
 
 class FrozenBiaffineScorer:
-    """How probable trees are, each arc by itself; thread-safe.
+    """Computes log probabilities of arcs, each independent of the others; thread-safe.
 
     Args:
         tensors: the weights of a BiaffineScorer, by their names there.
@@ -37,11 +37,11 @@ class FrozenBiaffineScorer:
 
     @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
     def log_probabilities(self, vectors: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
-        """float64[trees], in nats: of some trees of one sentence, the sums over their words of head and relation to it.
+        """Return float64[trees], the log probabilities (nats) of trees of one sentence: sums over words, of head and relation.
 
         Args:
-            vectors: float32[n + 1, width], of the tokens; the artificial root is the first.
-            heads: int32[trees, n], of the tokens 1..n.
+            vectors: float32[n + 1, width], the vectors of the tokens; the artificial root is the first.
+            heads: int32[trees, n], the heads of tokens 1..n.
             relations: int32[trees, n].
         """
         read = vectors @ self._weights + self._biases
@@ -52,7 +52,7 @@ class FrozenBiaffineScorer:
 
         n = len(vectors)
         all_arcs = heads.astype(np.int64) * n + np.arange(1, n)
-        arcs, places = np.unique(all_arcs, return_inverse=True)  # most are those of several trees
+        arcs, places = np.unique(all_arcs, return_inverse=True)  # most arcs are in several trees
         head, word = arcs // n, arcs % n
         by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
         size = batch_sizes.ARCS_PER_BATCH
@@ -64,14 +64,14 @@ class FrozenBiaffineScorer:
 
     @np.errstate(over="ignore", invalid="ignore")
     def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """A function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
+        """Return a function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
 
-        It says how probable the head is among all tokens of the sentence, and a relation to it, both together. The scores of a
-        sentence depend on no other one.
+        A score is the log probability of the head among all tokens of the sentence, and of the relation given the head. The
+        scores of a sentence do not depend on other sentences.
 
         Args:
-            vectors: float32[tokens, width]; the artificial root is the first of each sentence.
-            offsets: int64[sentences + 1], where the sentences begin; one sentence at least.
+            vectors: float32[tokens, width]; the artificial root is the first token of each sentence.
+            offsets: int64[sentences + 1], where the sentences begin; at least one sentence.
         """
         matrix = SinglePrecision().matrix
         read = matrix(self._weights.T, self._biases)(vectors)
@@ -81,17 +81,17 @@ class FrozenBiaffineScorer:
         sentences = [slice(*ends) for ends in pairwise(offsets.tolist())]
         log_sums = np.concatenate([_log_sums(arc_dependent[s], arc_head[s], bias[s]) for s in sentences])
         products = matrix(self._relation_product[:-1].T, self._relation_product[-1])(relation_dependent)
-        of_tokens = arc_dependent, arc_head, bias, log_sums, products, relation_head
+        tokens = arc_dependent, arc_head, bias, log_sums, products, relation_head
 
         def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
             found = np.empty((len(words), len(self._relation_bias)), np.float32)
-            _score_arcs(words, heads, of_tokens, self._relation_bias, found)
+            _score_arcs(words, heads, tokens, self._relation_bias, found)
             return found
 
         return score
 
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
-        """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
+        """Return float32[arcs, relations], the log probabilities of the relations."""
         ones = np.ones((len(heads), 1), np.float32)
         products = np.concatenate([dependents, ones], axis=1) @ self._relation_product
         products = products.reshape(len(heads), len(self._relation_bias), heads.shape[1] + 1)
@@ -101,7 +101,7 @@ class FrozenBiaffineScorer:
 
 
 def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """float32[tokens]: of each token, the logarithm of the sum of the exponentials of the scores of all heads."""
+    """Return float32[tokens], for each token the logarithm of the summed exponentials of the scores of all heads."""
     found = np.empty(len(heads), np.float32)
     step = max(1, batch_sizes.HEAD_SCORES_PER_BATCH // len(heads))
     for start in range(0, len(heads), step):
@@ -112,9 +112,9 @@ def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np
 
 
 @kernel(fastmath={"contract", "reassoc"})
-def _score_arcs(words, heads, of_tokens, relation_bias, found):
-    """Fills in ``found``, float32[arcs, relations]; ``of_tokens``: what arc_scores() has of each token."""
-    arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = of_tokens
+def _score_arcs(words, heads, tokens, relation_bias, found):
+    """Fill in ``found``, float32[arcs, relations]; ``tokens``: the arrays that arc_scores() computes for each token."""
+    arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = tokens
     size = relation_head.shape[1]
     for a in range(len(words)):
         word, head = words[a], heads[a]

@@ -1,9 +1,9 @@
-"""Probabilities that say how often a parser is right: those of its steps are overconfident.
+"""Calibrated probabilities, which say how often a parser is right; the probabilities of its steps are overconfident.
 
-How often an arc is right, head and relation, is taken to be a function of the probability of the step that made it, one
-that never falls: isotonic regression (Zadrozny & Elkan 2002) over groups of arcs of equal size, on a part that training did
-not learn from, linear in the log odds between the groups. Steps without an alternative, such as the last one of a sentence,
-have a share of their own, for their probability says nothing.
+The share of arcs that are right (head and relation) is modelled as a nondecreasing function of the probability of the step that
+made the arc: isotonic regression (Zadrozny & Elkan 2002) over equally large groups of arcs, on data that training did not learn
+from, linear in the log odds between the groups. Steps without an alternative, such as the last one of a sentence, have their
+own share, because their probability is always 1.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 
 import numpy as np
 
-# Log odds beyond which a step is as sure as any.
+# Log odds are cut off here.
 _SUREST = 30.0
-# Groups of arcs, and how many arcs a group has at least.
+# The number of groups of arcs, and the fewest arcs of a group.
 _GROUPS = 20
 _FEWEST = 50
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """From the probabilities of steps to those of arcs; without groups, the identity.
+    """Maps the probabilities of steps to those of arcs; without groups, the identity.
 
     Attributes:
-        log_odds: float[groups], of the steps of each group, ascending.
-        shares: float[groups], between 0 and 1, of the arcs of each group that are right; they never fall.
-        certain: the share of the arcs that are right where there was no other step; None: it is not known.
+        log_odds: float[groups], the mean log odds of the steps of each group, ascending.
+        shares: float[groups], 0 to 1, the share of each group's arcs that are right; nondecreasing.
+        certain: the share of the arcs that are right if there was no other step; None: not known.
 
     Raises:
-        ValueError: a value is not of this kind.
+        ValueError: the values are invalid.
     """
 
     log_odds: tuple[float, ...] = ()
@@ -46,15 +46,15 @@ class Calibration:
             or not np.isfinite([*self.log_odds, *shares]).all()
             or not ((increases > 0).all() and (np.diff(self.shares) >= 0).all() and (shares >= 0).all() and (shares <= 1).all())
         ):
-            raise ValueError("a calibration needs ascending log odds, and a share between 0 and 1 for each that never falls")
+            raise ValueError("a calibration needs ascending log odds, and for each a share from 0 to 1 that never falls")
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> Calibration:
-        """From JSON; also from the slope and intercept that an older version fitted (Platt 1999), closely.
+        """Make a calibration from JSON; approximate the slope and intercept of an older version (Platt 1999).
 
         Raises:
             TypeError: an unknown field.
-            ValueError: see above.
+            ValueError: the values are invalid.
         """
         if set(fields) == {"slope", "intercept"}:
             odds = np.linspace(-_SUREST, _SUREST, 241)
@@ -64,18 +64,18 @@ class Calibration:
         return cls(**known)
 
     def __call__(self, log_probabilities: np.ndarray) -> np.ndarray:
-        """float64[n], 0 to 1, from the natural logarithms of the probabilities of steps."""
+        """Return float64[n], 0 to 1, from the natural logarithms of the probabilities of steps."""
         odds = _log_odds(log_probabilities)
         found = np.interp(odds, self.log_odds, self.shares) if self.shares else _logistic(odds)
         return found if self.certain is None else np.where(log_probabilities == 0, self.certain, found)
 
     @classmethod
     def fit(cls, log_probabilities: np.ndarray, right: np.ndarray) -> Calibration:
-        """That of a part; the identity where the part is too small to say more.
+        """Fit a calibration to some arcs; return the identity if there are too few.
 
         Args:
-            log_probabilities: float64[n], natural logarithms; NaN where one is not known, which is left out.
-            right: bool[n].
+            log_probabilities: float64[n], natural logarithms of the steps' probabilities; NaN (unknown) is left out.
+            right: bool[n], whether each arc is right.
         """
         known = ~np.isnan(log_probabilities)
         log_probabilities, right = log_probabilities[known], right[known]
@@ -92,12 +92,12 @@ class Calibration:
 
 
 def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
-    """How far probabilities are from the share of what is right, in percent: mean over bins of equal width (Guo et al. 2017).
+    """Return how far probabilities are from the share of right arcs, in percent: mean over equal bins (Guo et al. 2017).
 
     Args:
-        probabilities: float64[n], 0 to 1; NaN where one is not known, which is left out.
-        right: bool[n].
-        bins: how many bins there are between 0 and 1.
+        probabilities: float64[n], 0 to 1; NaN (unknown) is left out.
+        right: bool[n], whether each arc is right.
+        bins: the number of bins of equal width between 0 and 1.
     """
     known = ~np.isnan(probabilities)
     probabilities, right = probabilities[known], right[known]
@@ -109,7 +109,7 @@ def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bin
 
 
 def _rising(groups: list[tuple[float, float, int]]) -> list[tuple[float, float, int]]:
-    """Joins neighbouring groups, (sum of log odds, right arcs, arcs), until their shares rise (pool adjacent violators)."""
+    """Join neighbouring groups, (sum of log odds, right arcs, arcs), until their shares rise (pool adjacent violators)."""
     joined: list[tuple[float, float, int]] = []
     for group in groups:
         joined.append(group)
@@ -120,10 +120,10 @@ def _rising(groups: list[tuple[float, float, int]]) -> list[tuple[float, float, 
 
 
 def _log_odds(log_probabilities: np.ndarray) -> np.ndarray:
-    """log(p / (1 - p)) from log p, neither end infinite."""
+    """Return log(p / (1 - p)) from log p, cut off to finite values."""
     with np.errstate(divide="ignore"):
         return np.clip(log_probabilities - np.log(-np.expm1(log_probabilities)), -_SUREST, _SUREST)
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
-    return (1 + np.tanh(x / 2)) / 2  # which does not overflow
+    return (1 + np.tanh(x / 2)) / 2  # does not overflow

@@ -1,12 +1,12 @@
-"""A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, without torch.
+"""A frozen BiLSTM on a CPU, which computes the vectors of tokens for parsing, without torch.
 
-What of a token goes into the first layer depends only on its signature (precomputed_tokens.py), but for what is read of whole
-sentences. So the product of its parts' vectors (parts.py) with the layer's weights is worked out once for each signature, for
-all sentences to come. The layers themselves are those of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode
-is the reference implementation.
+A token's input to the first layer depends only on its signature (precomputed_tokens.py), except parts that are read from whole
+sentences. So the product of its parts' vectors (parts.py) with the layer's weights is computed once for each signature, for all
+later sentences. The layers are FrozenLSTMs, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference
+implementation.
 
-The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a signature, so that it does not
-matter which thread meets one first.
+The vectors of a sentence do not depend on other sentences, nor the rows of a signature on other signatures. So it does not
+matter which thread meets a signature first.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class FrozenEncoder:
     """Computes token vectors; thread-safe.
 
     Args:
-        spec: of a classifier with this encoder.
-        vocabularies: what it reads and predicts.
+        spec: the spec of a classifier with this encoder.
+        vocabularies: what the encoder reads and predicts.
         tensors: the weights, by their names in the encoder.
-        readers: by name of a part, what reads whole sentences for it.
+        readers: by name of a part, its reader of whole sentences.
         int8: whether vectors are stored and multiplied in 8 bits.
 
     Raises:
-        Int8Error: they cannot be.
+        Int8Error: 8-bit products are not available.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class FrozenEncoder:
     ) -> None:
         arithmetic = self.arithmetic = Int8() if int8 else SinglePrecision()
         encoder = spec.encoder
-        assert encoder is not None, "it has an encoder"
+        assert encoder is not None, "the spec must have an encoder"
         layers = self._layers = [
             FrozenLSTM(under(f"forwards.{number}.", tensors), under(f"backwards.{number}.", tensors), arithmetic)
             for number in range(encoder.layers)
@@ -69,8 +69,8 @@ class FrozenEncoder:
             reading = frozen(part, spec, tensors, (readers or {}).get(part.name))
             start, end = end, end + part.size(spec)
             if part.in_sentences:
-                of_part = np.ascontiguousarray(first.inputs[:, start:end])
-                self._of_sentences.append((rows, reading, SinglePrecision().matrix(of_part)))
+                weights = np.ascontiguousarray(first.inputs[:, start:end])
+                self._of_sentences.append((rows, reading, SinglePrecision().matrix(weights)))
             else:
                 self._of_words.append((rows, reading))
                 self._n_rows, width = rows.stop, end
@@ -78,12 +78,12 @@ class FrozenEncoder:
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagged_layer, tags = 0, vocabularies.tags
         if encoder.tagger is not None and tags:
-            of_tagger, self._tagged_layer = under("tagger.", tensors), encoder.tagger.layer
+            tagger, self._tagged_layer = under("tagger.", tensors), encoder.tagger.layer
             self._tag_scores = {
-                task: arithmetic.matrix(tag_vectors(under(f"outputs.{task}.", of_tagger), values), of_tagger[f"biases.{task}"])
+                task: arithmetic.matrix(tag_vectors(under(f"outputs.{task}.", tagger), values), tagger[f"biases.{task}"])
                 for task, values in tags.items()
             }
-            self._expected = _expected_vectors(tags if encoder.tagger.size else {}, of_tagger)
+            self._expected = _expected_vectors(tags if encoder.tagger.size else {}, tagger)
             self._of_expected = SinglePrecision().matrix(layers[self._tagged_layer].inputs[:, 2 * first.hidden :])
         self._lemmas = None
         if encoder.lemmas is not None and vocabularies.lemmas is not None:
@@ -91,23 +91,23 @@ class FrozenEncoder:
         self._of_signatures = SignatureRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """The vectors of all tokens as they are stored; those that the sentences have already, if they have."""
+        """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """The same, by column the numbers of the tags that score highest, int32[tokens], and the scores of lemmas' rules."""
+        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas."""
         read, scores, shares = self._read(sentences)
         rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
-        return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}, rules
+        return read, {task: values.argmax(axis=1).astype(np.int32) for task, values in scores.items()}, rules
 
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and of their tags the scores, and, where
-        layers read them, the probabilities."""
+        """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
+        tags, if layers read them."""
         signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
         tokens = np.arange(len(signatures), dtype=np.int32)
         for rows, reading, matrix in self._of_sentences:
             some = [sentences.span(*ends) for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)]
-            brought = [matrix(reading(of_some.values[rows], of_some.offsets)) for of_some in some]
+            brought = [matrix(reading(part.values[rows], part.offsets)) for part in some]
             signatures, inputs = tokens, inputs[signatures] + np.concatenate([inputs[:0], *brought])
         read = self._layers[0](inputs, signatures, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
@@ -115,31 +115,31 @@ class FrozenEncoder:
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
             if number == self._tagged_layer:
-                scores = {task: of_task(read) for task, of_task in self._tag_scores.items()}
+                scores = {task: score(read) for task, score in self._tag_scores.items()}
                 with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
                     shares = {task: softmax(scores[task]) for task in self._expected}
                     if shares:
-                        expected = [of_task(shares[task]) for task, of_task in self._expected.items()]
+                        expected = [vectors(shares[task]) for task, vectors in self._expected.items()]
                         inputs += self._of_expected(np.concatenate(expected, axis=1))
             read = layer(inputs, tokens, sentences.offsets)
         return read, scores, shares
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, for signatures of these values."""
+        """Fill in the first of ``rows``, for signatures with these values."""
         for start in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_ENCODING):
             some = values[:, start : start + batch_sizes.SIGNATURES_PER_ENCODING]
-            vectors = chain.from_iterable(read(some[of_part]) for of_part, read in self._of_words)
+            vectors = chain.from_iterable(read(some[part]) for part, read in self._of_words)
             rows[start : start + some.shape[1]] = self._first(np.concatenate([*vectors], axis=1))
 
 
 def _expected_vectors(tags: Mapping[str, Vocabulary], tensors: Mapping[str, np.ndarray]) -> dict[str, Matrix]:
-    """By task, what makes expected vectors of the probabilities of its values."""
+    """Return, by task, a function from the probabilities of its values to expected vectors."""
     vectors = {task: tag_vectors(under(f"inputs.{task}.", tensors), values) for task, values in tags.items()}
-    return {task: SinglePrecision().matrix(of_task.T) for task, of_task in vectors.items()}
+    return {task: SinglePrecision().matrix(table.T) for task, table in vectors.items()}
 
 
 class _FrozenLemmas:
-    """The scores of rules for lemmas."""
+    """Computes the scores of rules for lemmas."""
 
     def __init__(
         self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: Vocabulary, tensors: Mapping[str, np.ndarray]
@@ -155,11 +155,11 @@ class _FrozenLemmas:
         forms: Sequence[str],
         places: np.ndarray,
     ) -> np.ndarray:
-        """float32[forms, rules].
+        """Return the scores, float32[forms, rules].
 
         Args:
             tag_scores: by task, float32[tokens, values], the scores of all tokens' tags.
-            shares: their probabilities, if they are known.
+            shares: the tags' probabilities, if known.
             forms, places: see RuleScores.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size

@@ -1,7 +1,7 @@
-"""A classifier as a model folder describes it: the names and shapes of its tensors, and what parsing makes of them.
+"""The names and shapes of a classifier's tensors in a model folder, and its weights for parsing, made from them.
 
-No torch module is made: importing torch takes seconds. networks/classifier.py makes the classifier that has these tensors; the
-tests compare.
+This makes no torch module, since importing torch takes seconds. networks/classifier.py makes the classifier with these tensors;
+the tests compare.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from parser.network_spec import ClassifierSpec, Shapes, lstm_shapes, prefixed
 from parser.transitions.features import RELATION, TOKEN, Slot
 
 TOKENS = "tokens."
-"""What the names of a classifier's token representation begin with."""
+"""The prefix of the names in a classifier's token representation."""
 
 
 class Layout:
@@ -30,7 +30,7 @@ class Layout:
     Args:
         spec: how the classifier is built.
         slots: the feature slots.
-        vocabularies: of the attributes.
+        vocabularies: the vocabularies of the attributes.
         relations: the relations.
         n_outputs: number of outputs.
 
@@ -38,7 +38,7 @@ class Layout:
         shapes: by name, the shapes of the tensors.
 
     Raises:
-        KeyError: an embedding or a slot of an attribute that is not there.
+        KeyError: an embedding or a slot of an unknown attribute.
         ValueError: an unknown activation.
     """
 
@@ -55,33 +55,34 @@ class Layout:
         activation_number(spec.activation)  # refuses an unknown one
         self._spec, self._vocabularies, encoder = spec, vocabularies, spec.encoder
         known = {**vocabularies.by_attribute, RELATION: relations}
-        # What slots read as vectors that are the same in every sentence.
+        # Attributes with vectors that are the same in every sentence.
         self._embeddings = {name: known[name] for name in spec.embeddings if encoder is None or name == RELATION}
         sizes = {name: spec.embeddings[name].size for name in self._embeddings}
-        of_tokens: Shapes = {
+        representation: Shapes = {
             f"embeddings.vectors.{name}": (values.n_vectors, sizes[name]) for name, values in self._embeddings.items()
         }
         if encoder is not None:
             if unknown := {*spec.embeddings} - {*vocabularies.tables, RELATION}:
                 raise KeyError(min(unknown))
             sizes[TOKEN] = encoder.size
-            of_tokens |= {"reserved": (N_RESERVED, encoder.size), **encoder_shapes(spec, vocabularies, len(relations.symbols))}
+            shapes = encoder_shapes(spec, vocabularies, len(relations.symbols))
+            representation |= {"reserved": (N_RESERVED, encoder.size), **shapes}
         self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in known.items()})
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
-        self.shapes |= prefixed(TOKENS, of_tokens)
+        self.shapes |= prefixed(TOKENS, representation)
 
     def weights(
         self, tensors: Mapping[str, np.ndarray], int8: bool = False, readers: Mapping[str, Any] | None = None
     ) -> ClassifierWeights:
-        """The weights, given tensors of these ``shapes``.
+        """Return the weights for parsing, from tensors of these ``shapes``.
 
         Args:
-            tensors: by name.
+            tensors: the tensors, by name.
             int8: whether an encoder's vectors are stored and multiplied in 8 bits.
-            readers: by name of a part, what reads whole sentences for it.
+            readers: by name of a part, its reader of whole sentences.
 
         Raises:
-            Int8Error: they cannot be.
+            Int8Error: 8-bit products are not available.
         """
         vectors = {
             name: value_vectors(tensors[f"{TOKENS}embeddings.vectors.{name}"], values)
@@ -106,12 +107,12 @@ class Layout:
 
 
 def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies, n_relations: int = 0) -> Shapes:
-    """Those of an encoder's parameters, but for what every contextual representation has.
+    """Return the shapes of an encoder's parameters, without those that every contextual representation has.
 
     Args:
-        spec: of a classifier with an encoder.
+        spec: the spec of a classifier with an encoder.
         vocabularies: what the encoder reads and predicts.
-        n_relations: relations that are told apart.
+        n_relations: the number of relations.
     """
     encoder, tags = spec.encoder, {task: values.counts for task, values in vocabularies.tags.items()}
     assert encoder is not None, "it has an encoder"

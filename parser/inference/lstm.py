@@ -1,4 +1,4 @@
-"""A layer of LSTMs in both directions whose weights stay as they are: compiled, in one of the arithmetics of arithmetic.py."""
+"""A frozen bidirectional LSTM layer: compiled, in one of the arithmetics of arithmetic.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
 
-# tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
+# tanh as a quotient of polynomials, which compilers turn into vector instructions; from Eigen, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
 _A1, _A3, _A5 = np.float32(4.89352455891786e-03), np.float32(6.37261928875436e-04), np.float32(1.48572235717979e-05)
 _A7, _A9 = np.float32(5.12229709037114e-08), np.float32(-8.60467152213735e-11)
@@ -29,9 +29,9 @@ class FrozenLSTM:
         arithmetic: how states are stored and multiplied.
 
     Attributes:
-        hidden: units of a direction.
-        inputs: float32[8 * hidden, width], what a token's input is multiplied by, forwards and backwards.
-        bias: float32[8 * hidden], to be added.
+        hidden: units of one direction.
+        inputs: float32[8 * hidden, width], the input weights, forwards and backwards.
+        bias: float32[8 * hidden], the bias to add to the products.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class FrozenLSTM:
         self._recurrent = [arithmetic.panels(side["weight_hh_l0"]) for side in sides]
 
     def __call__(self, inputs: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """What the layer makes of the tokens, stored[tokens, 2 * hidden].
+        """Return the layer's outputs for the tokens, stored[tokens, 2 * hidden].
 
         Args:
-            inputs: float32[rows, 8 * hidden], inputs times their weights, the bias added.
+            inputs: float32[rows, 8 * hidden], inputs times their weights, plus the bias.
             rows: int32[tokens], the row of each token.
             offsets: int64[sentences + 1], where sentences begin among the tokens.
         """
         lengths = np.diff(offsets)
         order = np.argsort(-lengths, kind="stable")
         starts, lengths = offsets[:-1][order], lengths[order]
-        # Sentences that have a token at each step.
+        # How many sentences have a token at each step.
         reached = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]
         forwards, backwards = self._recurrent
-        # A state is as wide as the weights, which may be a few columns more than there are units.
+        # A state is as wide as the panels, which may have a few more columns than there are units.
         states = np.zeros((2, len(lengths), width_of(forwards)), self._arithmetic.stored)
         outputs = np.empty((len(rows), 2 * self.hidden), self._arithmetic.stored)
         _read(reached, starts, lengths, inputs, rows, forwards, backwards, *self._arithmetic.storing, states, outputs)
@@ -68,7 +68,7 @@ class FrozenLSTM:
 
 @kernel(fastmath={"contract"}, error_model="numpy", inline="always")
 def tanh(x):
-    """The hyperbolic tangent of a float32, but for the last digits."""
+    """Return the hyperbolic tangent of a float32, accurate except for the last digits."""
     x = max(-_BOUND, min(_BOUND, x))
     y = x * x
     numerator = x * (_A1 + y * (_A3 + y * (_A5 + y * (_A7 + y * (_A9 + y * (_A11 + y * _A13))))))
@@ -77,15 +77,15 @@ def tanh(x):
 
 @array_kernel()
 def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs):
-    """All steps of both directions.
+    """Take all steps of both directions.
 
     Args:
-        reached: int64[steps], the sentences that have a token at a step; they are the first ones.
+        reached: int64[steps], how many sentences, the first ones, have a token at each step.
         starts, lengths: int64[sentences], where the sentences begin, and how many tokens they have.
         inputs, rows: see FrozenLSTM.
         forwards, backwards: the recurrent weights.
-        scale, zero: float32, what a state is multiplied by, and what is added, when it is stored.
-        states: stored[2, sentences, hidden or more], overwritten.
+        scale, zero: float32, the factor and the term with which states are stored.
+        states: stored[2, sentences, >= hidden], overwritten.
         outputs: stored[tokens, 2 * hidden], overwritten.
     """
     hidden = outputs.shape[1] // 2
@@ -106,29 +106,29 @@ def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, ze
 
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs):
-    """Step t of the first n sentences in one direction.
+    """Take step t of the first n sentences in one direction.
 
     Args:
         side: 1: from the end; 0: from the beginning.
-        products: float32[n or more, 4 * hidden or more], the states before the step times the recurrent weights.
-        cells: float32[sentences, hidden], overwritten, as what follows.
-        gates: float32[4 * hidden], for what is in between.
-        states: stored[sentences, hidden or more].
+        products: float32[>= n, >= 4 * hidden], the states before the step times the recurrent weights.
+        cells: float32[sentences, hidden]; this and the following arrays are overwritten.
+        gates: float32[4 * hidden], workspace.
+        states: stored[sentences, >= hidden].
         outputs: stored[tokens, 2 * hidden].
     """
     hidden = cells.shape[1]
     for s in range(n):
         token = starts[s] + (lengths[s] - 1 - t if side else t)
-        of_state, cell, state = products[s], cells[s], states[s]
-        of_input = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
+        product, cell, state = products[s], cells[s], states[s]
+        brought = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
         output = outputs[token, hidden * side : hidden * (side + 1)]
-        # Loops over few arrays each: compilers make vector instructions of no others. torch's order: in, forget, new, out.
+        # Each loop is over few arrays, so that compilers vectorize it. The order is torch's: in, forget, new, out.
         for j in range(2 * hidden):
-            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
+            gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + brought[j]))
         for j in range(2 * hidden, 3 * hidden):
-            gates[j] = tanh(of_state[j] + of_input[j])
+            gates[j] = tanh(product[j] + brought[j])
         for j in range(3 * hidden, 4 * hidden):
-            gates[j] = _HALF + _HALF * tanh(_HALF * (of_state[j] + of_input[j]))
+            gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + brought[j]))
         for j in range(hidden):
             cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
         for j in range(hidden):

@@ -1,7 +1,7 @@
-"""How the parts of a word are read in parsing, without torch; networks/parts.py has the modules of torch.
+"""Reading the parts of a word in parsing, without torch; networks/parts.py has the torch modules.
 
-``frozen`` has a function for each kind of part, made with ``frozen.register``: from the weights to what makes vectors of the
-part's rows. A part that is read of whole sentences asks its ``reader``.
+``frozen`` has a function for each kind of part, added with ``frozen.register``. It takes the weights, and returns a function
+from the part's rows to vectors. A part that is read from whole sentences calls its ``reader``.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from parser.inference.weights import SentenceReader, under
 from parser.network_spec import ClassifierSpec
 
 WordReading = Callable[[np.ndarray], list[np.ndarray]]
-"""From int32[rows, n] to arrays float32[n, size], which go in side by side; thread-safe; no vector depends on the others."""
+"""Maps int32[rows, n] to arrays float32[n, size], to be concatenated; thread-safe; each vector depends only on its column."""
 
 SentenceReading = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From int32[rows, tokens] and int64[sentences + 1], where sentences begin, to float32[tokens, size]; thread-safe."""
+"""Maps int32[rows, tokens] and int64[sentences + 1], where sentences begin, to float32[tokens, size]; thread-safe."""
 
 Tensors = Mapping[str, np.ndarray]
 
 
 @singledispatch
 def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> Callable[..., Any]:
-    """What makes the vectors of a part.
+    """Return a function that makes the vectors of a part.
 
     Args:
         part: the part.
-        spec: of the network.
+        spec: the network's.
         tensors: the weights, by their names in the encoder.
-        reader: what reads whole sentences, where the part is ``in_sentences``.
+        reader: reads whole sentences, if the part is ``in_sentences``.
 
     Returns:
-        A WordReading, or a SentenceReading where the part is ``in_sentences``.
+        A WordReading, or a SentenceReading if the part is ``in_sentences``.
     """
-    raise TypeError(f"nobody knows how to read {part.name}: it needs a function registered at parser.inference.parts.frozen")
+    raise TypeError(f"no function reads {part.name}; register one with parser.inference.parts.frozen.register")
 
 
 @frozen.register(Attributes)
@@ -62,9 +62,9 @@ def _(part: Subwords, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> Wo
 
 @frozen.register(Characters)
 def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
-    of_part = under(f"{part.name}.", tensors)
-    layer = FrozenLSTM(under("forwards.", of_part), under("backwards.", of_part), SinglePrecision())
-    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(of_part["vectors"])  # a character brings one of these rows
+    own = under(f"{part.name}.", tensors)
+    layer = FrozenLSTM(under("forwards.", own), under("backwards.", own), SinglePrecision())
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(own["vectors"])  # one row for each character
 
     def read(values: np.ndarray) -> list[np.ndarray]:
         characters, hidden = values.T, layer.hidden
@@ -77,10 +77,10 @@ def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> 
 
 @frozen.register(PretrainedTokenizer)
 def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
-    of_part = under(f"{part.name}.", tensors)
+    own = under(f"{part.name}.", tensors)
     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-        mix = softmax(of_part["mix"][None])[0][:, None] * of_part["scale"]
-    projection = SinglePrecision().matrix(of_part["projection.weight"], of_part["projection.bias"])
+        mix = softmax(own["mix"][None])[0][:, None] * own["scale"]
+    projection = SinglePrecision().matrix(own["projection.weight"], own["projection.bias"])
 
     def read(pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         by_layer = reader.vectors(pieces, offsets)
@@ -92,19 +92,19 @@ def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """float32[n, values], rows that sum to 1."""
+    """Return float32[n, values], whose rows sum to 1."""
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/representation.py)."""
+    """Return float32[values, size] of an attribute; a set has the sum of its elements' vectors (networks/representation.py)."""
     return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
 
 
 @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
 def tag_vectors(tables: Tensors, values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of a task of a tagger, or of rules for lemmas (networks/tasks.py)."""
+    """Return float32[values, size] of a task of a tagger, or of rules for lemmas (networks/tasks.py)."""
     if not isinstance(values, SetVocabulary):
         return tables["whole"]
     return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])

@@ -1,12 +1,11 @@
-"""Precomputed hidden activations: what a slot that reads a certain number adds to the hidden units (Chen and Manning 2014).
+"""Precomputed hidden activations: what a slot adds to the hidden units for each value that it reads (Chen and Manning 2014).
 
-The hidden layer of a configuration is then a sum of rows, one for each slot, whatever the length of the vectors. A one-hot slot
-has its rows in the weights; for a slot that reads vectors they are the vectors times its part of the weights. Rows of all
-values of a large vocabulary would not fit into memory, so those of attributes are computed for the values that occur in the
-given sentences, once per call, by one matrix product. Those of values are the same, to the last bit, whatever other values they
-are computed together with.
+The hidden layer of a configuration is then a sum of rows, one for each slot, for any length of the vectors. The rows of a
+one-hot slot are its weights; for a slot that reads vectors, they are the vectors times its part of the weights. The rows of all
+values of a large vocabulary would not fit into memory. So they are computed only for the values in the given sentences, once
+per call, by one matrix product. The row of a value is the same, to the last bit, for any other values computed with it.
 
-Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word add once for all
+Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only once for each signature
 (precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/classifier.py).
 """
 
@@ -26,17 +25,17 @@ from parser.kernels.products import Panels, panels_in_fours, product
 from parser.transitions.features import RELATION, FeatureTable
 
 Scorer = Callable[[np.ndarray], np.ndarray]
-"""From features, int32[m, slots], to scores of outputs, float32[m, outputs]."""
+"""Maps features, int32[m, slots], to scores of outputs, float32[m, outputs]."""
 
 
 @dataclass(frozen=True)
 class SlotActivations:
-    """What slots add to the hidden layer, for the tokens that it was computed for.
+    """What slots add to the hidden layer, for some tokens.
 
     Attributes:
-        rows: float32[total, hidden]; slot c that reads v adds row ``starts[c] + v``.
+        rows: float32[total, hidden]; slot c with value v adds row ``starts[c] + v``.
         starts: int64[slots].
-        values: int32[attributes, tokens], what slots can read of the tokens, in the numbering of the rows.
+        values: int32[attributes, tokens], the values of the tokens, in the numbering of the rows.
         bias: float32[hidden].
     """
 
@@ -47,7 +46,7 @@ class SlotActivations:
 
 
 class SlotPrecomputation:
-    """Computes the hidden activations of the slots of a classifier; what does not depend on the sentences is computed once.
+    """Computes the hidden activations of the slots of a classifier; those that every sentence needs, only once.
 
     Args:
         weights: the weights of the classifier.
@@ -63,7 +62,7 @@ class SlotPrecomputation:
         self._bias = weights.hidden_bias
         self._starts = np.zeros(len(table.slots), np.int64)
         self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
-        # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
+        # Rows that every configuration may need: of one-hot slots, and of relations, which are assigned during parsing.
         self._always = weights.one_hot
         # By attribute of words that is read as a vector, the weights of each slot that reads it.
         self._embedded: dict[str, dict[int, Panels]] = {}
@@ -77,13 +76,13 @@ class SlotPrecomputation:
                 self._embedded[part.attribute] = slots
 
     def _product(self, vectors: np.ndarray, panels: Panels) -> np.ndarray:
-        """float32[n, hidden]: what n vectors add in a slot."""
+        """Return float32[n, hidden], what n vectors add in a slot."""
         return product(vectors, panels, len(self._bias))
 
     def by_slot(self, values: np.ndarray) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-        """Of int32[attributes, tokens] of a static representation, a function from a slot that reads words to what it adds.
+        """Return a function from a slot that reads words to what it adds, for int32[attributes, tokens] without an encoder.
 
-        That is float32[rows, hidden or more], made only now, and int[tokens], the row of each token.
+        The function computes float32[rows, >= hidden], and returns it with int[tokens], the row of each token.
         """
         vectors, rows = {}, {}
         for name in self._embedded:
@@ -102,12 +101,12 @@ class SlotPrecomputation:
     def _of_attribute(self, values: np.ndarray, name: str) -> np.ndarray:
         return values[self.table.attributes.index(name)]
 
-    def of_sentences(self, sentences: Sentences) -> SlotActivations:
-        """The activations of all that occurs in the sentences."""
+    def for_sentences(self, sentences: Sentences) -> SlotActivations:
+        """Return the activations of all values in the sentences."""
         return self._activations(self.table.values(sentences), self._weights.vectors_in(sentences))
 
-    def of_values(self, values: np.ndarray) -> SlotActivations:
-        """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
+    def for_values(self, values: np.ndarray) -> SlotActivations:
+        """Return the activations of int32[attributes, tokens]; with an encoder, all tokens must be ABSENT."""
         return self._activations(values, self._weights.vectors)
 
     def _activations(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> SlotActivations:
@@ -117,7 +116,7 @@ class SlotPrecomputation:
         for name, slots in self._embedded.items():
             row = self.table.attributes.index(name)
             used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
-            values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
+            values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it keeps its number
             for column, panels in slots.items():
                 starts[column] = filled
                 occurring.append((panels, vectors[name][used], slice(filled, filled + len(used))))
@@ -130,14 +129,14 @@ class SlotPrecomputation:
 
 
 def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
-    """A function from features, int32[m, slots], to scores, float32[m, outputs].
+    """Return a function from features, int32[m, slots], to scores, float32[m, outputs].
 
-    The scores of a configuration do not depend, in their last digits, on the others that are scored with it.
+    The scores of a configuration do not depend, even in their last digits, on other configurations.
 
     Args:
         weights: the weights.
         table: the features.
-        sentences: those that the features will be read in; values that do not occur there may not be asked for.
+        sentences: the sentences of the features; other values than theirs must not occur.
     """
     hidden_of = hidden_layer(weights, table, sentences)
     activation = activation_number(weights.activation)
@@ -152,24 +151,24 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
 
 
 def with_arcs(score: Scorer, weights: ClassifierWeights, sentences: Sentences) -> Scorer:
-    """Adds what ClassifierWeights.arcs says of feature rows to the scores of the layers; without it, they are as they are."""
+    """Return a scorer that adds the log probabilities of ClassifierWeights.arcs; without ``arcs``, return ``score``."""
     encoder, arcs = weights.encoder, weights.arcs
     if arcs is None:
         return score
     assert encoder is not None, "only an encoder predicts heads"
-    of_arcs = arcs.scorer.arc_scores(encoder.arithmetic.floats(encoder.encode(sentences)), sentences.offsets)
+    arc_scores = arcs.scorer.arc_scores(encoder.arithmetic.floats(encoder.encode(sentences)), sentences.offsets)
 
     def both(features: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-            return score(features) + of_arcs(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
+            return score(features) + arc_scores(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
 
     return both
 
 
 def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
-    """From features to float32[m, hidden], what goes into the activation; see precomputed_scorer."""
-    activations = SlotPrecomputation(weights, table).of_sentences(sentences)
-    # The rows have numbers of their own for the values that occur in the sentences.
+    """Return a function from features to float32[m, hidden], the input of the activation; see precomputed_scorer()."""
+    activations = SlotPrecomputation(weights, table).for_sentences(sentences)
+    # The rows number only the values that occur in the sentences.
     renumbered = {}
     for name, ours, theirs in zip(table.attributes, table.values(sentences), activations.values, strict=True):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
@@ -190,7 +189,7 @@ def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
 
 @kernel()
 def sum_rows(first, rows, picked, count, total):
-    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
+    """Fill in ``total`` (float32[units]): ``first`` plus the ``count`` picked rows, added in this order."""
     for h in range(len(total)):
         total[h] = first[h]
     # Four rows at a time, so that a sum is read and written a quarter as often.
@@ -206,7 +205,7 @@ def sum_rows(first, rows, picked, count, total):
 
 @kernel()
 def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
-    """Fills in ``hidden`` (float32[m, units]): the bias and what all slots add. ``picked``: int64[slots], overwritten."""
+    """Fill in ``hidden`` (float32[m, units]): the bias plus the rows of all slots. ``picked``: int64[slots], overwritten."""
     for m in range(len(features)):
         for c in range(len(picked)):
             picked[c] = starts[c] + numbers[firsts[c] + features[m, c]]
@@ -215,7 +214,7 @@ def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
 
 @kernel(fastmath={"contract"})
 def _multiply(hidden, activation, weights, bias, scores):
-    """Fills in ``scores`` (float32[m, outputs]) from what goes into the activation, each sum in one order."""
+    """Fill in ``scores`` (float32[m, outputs]) from the input of the activation, each sum in a fixed order."""
     for m in range(len(hidden)):
         row = scores[m]
         for o in range(len(bias)):

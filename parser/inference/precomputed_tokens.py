@@ -1,12 +1,11 @@
-"""Precomputed hidden activations of tokens: what each adds to the hidden units at each position.
+"""Precomputed hidden activations of tokens: what a token adds to the hidden units at each position.
 
 The *signature* of a token is the combination of the values of all its attributes; a running text has far fewer signatures than
-words. With a static token representation, what all slots at one position add (precomputed.py) is added up once for a signature;
-with a contextual one, every token has a signature of its own. All are relative to a configuration without any node: what ABSENT
-adds is in the bias, and a position at which there is no node, or a relation that is not there, adds nothing at all.
+words. With a static token representation, the contributions of all slots at one position (precomputed.py) are added up once for
+each signature. With a contextual representation, every token has its own signature. Activations are relative to a configuration
+without any node: the bias includes the contributions of ABSENT, and a missing node or relation adds nothing.
 
-The activations of a signature are the same whatever others they are computed together with: a parse depends only on its
-sentence.
+The activations of a signature do not depend on other signatures, so a parse depends only on its sentence.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from parser.kernels import kernel
 from parser.kernels.hash_tables import VectorTable
 from parser.transitions.features import TOKEN, FeatureTable
 
-# The rows of signatures are forgotten, and computed again when needed, when they would take more bytes than these.
+# The rows of signatures are dropped, and computed again when needed, if they would take more bytes than this.
 MAX_BYTES = 128 * 2**20
 
 
 Make = Callable[[np.ndarray, np.ndarray], None]
-"""From the values of signatures (int32[attributes, signatures]), fills in the first of some rows (float32[rows, width])."""
+"""Takes the values of signatures, int32[attributes, signatures], and fills in the first of some rows, float32[rows, width]."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Signatures whose rows are to be computed.
+    """Signatures whose rows are still to be computed.
 
     Attributes:
         values: int32[attributes, signatures].
-        rows: float32[at least the rows of these signatures, width].
-        made: done when they are there, or could not be computed; then it has the error.
+        rows: float32[>= rows of these signatures, width].
+        made: done when the rows are computed, or when that failed; then it has the error.
     """
 
     values: np.ndarray
@@ -55,26 +54,25 @@ class _Batch:
 
 
 class SignatureRows:
-    """The signatures are numbered, and their rows computed once for all threads, which may ask at the same time.
+    """Numbers signatures, and computes their rows once for all threads, which may call it at the same time.
 
-    Signatures are numbered by one thread at a time. Their rows, which take far longer, are computed in batches, each by any
-    thread that is asking meanwhile: a thread does not return before the rows of its signatures are there, and does not begin to
-    wait while there is a batch that none has begun. Where one cannot be computed, all that need it have the error, and all
-    signatures are forgotten.
+    One thread at a time numbers signatures. Their rows, which take far longer, are computed in batches, by any thread that
+    calls meanwhile. A thread returns only when the rows of its signatures are computed, and it waits only if no batch is left
+    to begin. If a batch fails, all threads that need it get the error, and all signatures are dropped.
 
     Args:
-        make: computes the rows of signatures; those of a signature must not depend on the others.
-        n_attributes: values of a signature.
-        first: float32[n, width], rows that stand before those of signatures.
-        per_signature: rows of a signature.
-        max_bytes: the rows of signatures are forgotten when they would take more.
+        make: computes the rows of signatures; the rows of a signature must not depend on other signatures.
+        n_attributes: the number of values of a signature.
+        first: float32[n, width], rows before those of signatures.
+        per_signature: the number of rows of a signature.
+        max_bytes: the rows of signatures are dropped if they would take more.
     """
 
-    _known: VectorTable  # the values of the signatures, which it numbers
-    # float32[rows, width]: room for all signatures until they are forgotten; memory that is not used costs nothing.
+    _known: VectorTable  # numbers the signatures by their values
+    # float32[rows, width]: space for all signatures until they are dropped; memory that is not used costs nothing.
     _rows: np.ndarray
-    _waiting: deque[_Batch]  # that no thread has begun
-    _under_way: list[_Batch]  # those, and those that are begun, but not done
+    _waiting: deque[_Batch]  # not begun by any thread
+    _under_way: list[_Batch]  # not done: waiting or begun
 
     def __init__(
         self, make: Make, n_attributes: int, first: np.ndarray, per_signature: int = 1, max_bytes: int = MAX_BYTES
@@ -88,14 +86,14 @@ class SignatureRows:
         self._forget(n_attributes, 0)
 
     def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The signatures of tokens, and the rows of all of them.
+        """Return the signatures of tokens, and the rows of all signatures.
 
         Args:
             values: int32[attributes, tokens].
 
         Returns:
-            int32[tokens], and float32[at least the rows in use, width]: first those that stand before the signatures', then
-            those of the signatures, as far as they are computed; those of the signatures here are.
+            The signatures, int32[tokens], and the rows, float32[>= rows in use, width]: first ``first``, then the rows of the
+            signatures. The rows of these tokens' signatures are computed; others may not be yet.
         """
         n_attributes, tokens = values.shape
         with self._lock:
@@ -113,26 +111,26 @@ class SignatureRows:
                 self._under_way += new
                 self._waiting += new
             except BaseException:
-                self._forget(n_attributes, 0)  # the signatures have numbers, but no rows
+                self._forget(n_attributes, 0)  # new signatures may have numbers, but no rows
                 raise
-            needed = [*self._under_way]  # all signatures that have been met, and so those here, are in them
+            needed = [*self._under_way]  # every signature of these tokens is in one of them, or has its rows
         for batch in needed:
             self._compute_until(batch.made)
         return signatures, rows
 
     def _compute_until(self, made: Future[None]) -> None:
-        """Computes batches, whoever has met their signatures, until one is made; raises what has kept it from being made."""
+        """Compute batches, of any thread, until ``made`` is done; raise its error if it failed."""
         while not made.done():
             try:
                 batch = self._waiting.popleft()
-            except IndexError:  # the one that is needed is another thread's
+            except IndexError:  # another thread computes the batch that is needed
                 break
             try:
                 self._make(batch.values, batch.rows)
             except BaseException as error:
                 with self._lock:
                     self._under_way.remove(batch)
-                    self._forget(self._known.vectors.shape[1], 0)  # the signatures have numbers, but no rows
+                    self._forget(self._known.vectors.shape[1], 0)  # its signatures have numbers, but no rows
                 batch.made.set_exception(error)
                 raise
             with self._lock:
@@ -141,7 +139,7 @@ class SignatureRows:
         made.result()
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
-        """Starts over, with room for the signatures of at least this many tokens."""
+        """Start over, with space for the signatures of at least ``tokens`` tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
         self._capacity = max(self._max_signatures, tokens)
         self._known = VectorTable(n_attributes)
@@ -153,9 +151,9 @@ class PrecomputedWords(NamedTuple):
     """The signatures of the tokens of sentences, and the hidden activations of these signatures.
 
     Attributes:
-        signatures: int32[total], that of each token, in the layout of ``Sentences``.
-        activations: float32[at least the rows in use, hidden]: first those of the relations, then those of signatures, as far
-            as they are computed; those of the signatures here are.
+        signatures: int32[total], the signature of each token, in the layout of ``Sentences``.
+        activations: float32[>= rows in use, hidden]: first the rows of the relations, then those of signatures. The rows of
+            these signatures are computed; others may not be yet.
         first, per_signature: see TokenActivations.
     """
 
@@ -166,34 +164,34 @@ class PrecomputedWords(NamedTuple):
 
 
 def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> TokenActivations:
-    """Those of a classifier with these weights."""
+    """Return the activations of tokens for a classifier with these weights."""
     maker = SlotPrecomputation(weights, table)
     if weights.encoder is None:
         return SignatureActivations(maker, table, n_relations)
-    of_tokens = [part for part in weights.embedded if part.attribute == TOKEN]
-    return ContextualActivations(maker, table, n_relations, weights.encoder, of_tokens)
+    token_slots = [part for part in weights.embedded if part.attribute == TOKEN]
+    return ContextualActivations(maker, table, n_relations, weights.encoder, token_slots)
 
 
 class TokenActivations(ABC):
     """Computes the hidden activations of sentences; thread-safe.
 
     Args:
-        maker: computes those of single slots.
+        maker: computes the activations of single slots.
         table: the features.
         n_relations: number of relations.
 
     Attributes:
-        bias: float32[hidden]: the hidden layer of a configuration without any node.
+        bias: float32[hidden], the hidden layer of a configuration without any node.
         first: the first row of the signatures; signature t has the rows ``first + t * per_signature + p``.
-        per_signature: rows of a signature, one for each position at which a token is read.
-        places: int32[positions]: which of them, p, the position reads; NO_NODE if it reads only the relation.
-        relation_rows: int32[positions]: relation r at the position has the row ``relation_rows[a] + r``; NO_NODE if it is not
-            read there.
+        per_signature: the number of rows of a signature, one for each position at which a token is read.
+        places: int32[positions], the row p of a signature that the position reads; NO_NODE if it reads only the relation.
+        relation_rows: int32[positions]; relation r at position a has the row ``relation_rows[a] + r``; NO_NODE if no relation
+            is read there.
     """
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees anyway
+    @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; parsing must yield trees anyway
     def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int) -> None:
-        nothing = maker.of_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
+        nothing = maker.for_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
         with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
         self.per_signature = len(with_words)
@@ -215,18 +213,18 @@ class TokenActivations(ABC):
 
     @abstractmethod
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        """The signatures of the tokens, and the hidden activations of all of them."""
+        """Return the signatures of the tokens, and the hidden activations of these signatures."""
 
 
 class ContextualActivations(TokenActivations):
-    """Those of a contextual representation: computed for any sentences, each token having a signature of its own.
+    """Activations with a contextual representation: computed for each call, with one signature for each token.
 
-    There is one slot at each position, which reads the token, so that one product makes the rows of all tokens as they lie.
+    Each position has one slot, which reads the token, so one product makes the rows of all tokens in their order.
 
     Args:
         maker, table, n_relations: see TokenActivations.
-        encoder: makes the vectors of tokens.
-        of_tokens: the weights of the slots that read them, where there are any.
+        encoder: computes the vectors of tokens.
+        token_slots: the weights of the slots that read them, if any.
     """
 
     def __init__(
@@ -235,16 +233,16 @@ class ContextualActivations(TokenActivations):
         table: FeatureTable,
         n_relations: int,
         encoder: SentenceEncoder,
-        of_tokens: list[SlotWeights],
+        token_slots: list[SlotWeights],
     ) -> None:
         super().__init__(maker, table, n_relations)
         self._encoder = encoder
         self._matrix = None
-        for part in of_tokens:
+        for part in token_slots:
             by_place = np.empty_like(part.weights, order="C")
             by_place[self.places[table.columns[part.columns, 0]]] = part.weights
             self._matrix = encoder.arithmetic.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
-            # The rows of relations take the places of those of some tokens that are not there.
+            # The rows of relations take the places of some made-up tokens before the first one.
             self._lead = -(-self.first // self.per_signature)
             self.first = self._lead * self.per_signature
 
@@ -260,18 +258,18 @@ class ContextualActivations(TokenActivations):
 
 
 class SignatureActivations(TokenActivations):
-    """Those of a static representation, computed once for each signature and all threads.
+    """Activations with a static representation, computed once for each signature, for all threads.
 
     Args:
         maker, table, n_relations: see TokenActivations.
-        max_bytes: the activations of signatures are forgotten when they would take more.
+        max_bytes: the activations of signatures are dropped if they would take more.
     """
 
     def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)
-        of_words = np.flatnonzero(table.columns[:, 1] != NO_NODE)
-        places = self.places[table.columns[of_words, 0]]
-        slots = [of_words[places == place].tolist() for place in range(self.per_signature)]
+        word_slots = np.flatnonzero(table.columns[:, 1] != NO_NODE)
+        places = self.places[table.columns[word_slots, 0]]
+        slots = [word_slots[places == place].tolist() for place in range(self.per_signature)]
         make = partial(add_up_slots, maker, slots, self._absent)
         self._rows = SignatureRows(make, len(table.attributes), self._relations, self.per_signature, max_bytes)
 
@@ -282,14 +280,14 @@ class SignatureActivations(TokenActivations):
 def add_up_slots(
     maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray, values: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Fills in the first of some rows, float32[signatures * positions or more, hidden], with what slots add to hidden units.
+    """Fill in the first of ``rows`` with what slots add to hidden units.
 
     Args:
-        maker: of a static representation; has the weights.
-        slots: of each position, the slots, in the order in which they are added up.
-        absent: float32[positions, hidden], what is subtracted from the sums of each.
+        maker: has the weights, of a static representation.
+        slots: for each position, its slots, in the order of addition.
+        absent: float32[positions, hidden], what is subtracted from the sums of each position.
         values: int32[attributes, signatures].
-        rows: filled in, those of all positions of a signature one after the other.
+        rows: float32[>= signatures * positions, hidden], the result, with the positions of a signature one after the other.
     """
     n, added = values.shape[1], maker.by_slot(values)
     by_place = rows[: n * len(absent)].reshape(n, *absent.shape)

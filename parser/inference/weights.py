@@ -1,7 +1,7 @@
-"""The weights of a frozen classifier, as numpy arrays: what parsing needs of it, without torch, whose import takes seconds.
+"""The weights of a frozen classifier for parsing, as numpy arrays: no torch, whose import takes seconds.
 
-A torch classifier gives them (Classifier.weights), or a model folder (layouts.py): then no torch module is made at all. What is
-computed from them is the same to the last bit either way.
+They come from a torch classifier (Classifier.weights) or from a model folder (layouts.py), without any torch module. Results
+are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from parser.transitions.features import TOKEN, Slot
 
 T = TypeVar("T")
 
-# The largest number that no rounding makes infinite.
+# The largest number that rounding does not make infinite.
 _LARGEST = 64_000
 
 
 class Int8Error(ValueError):
-    """Integers of 8 bits are requested where they are not available; the message says why."""
+    """8-bit products are requested and not available; the message says why."""
 
 
 def no_int8(folder: Path) -> Int8Error:
-    """The error for a model without an encoder."""
-    return Int8Error(f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out")
+    """Return the error for a model without an encoder."""
+    return Int8Error(f"{folder}: only models with an encoder (model=bilstm) have 8-bit products; omit --int8")
 
 
 def rounded(tensor: np.ndarray, fraction: int) -> np.ndarray:
-    """Return a tensor in float16, with ``fraction`` of the 10 bits of each number's fraction, the others zero.
+    """Return a tensor in float16, keeping ``fraction`` of the 10 bits of each number's fraction and setting the rest to 0.
 
-    Zeros compress well. Numbers too large for 16 bits become the largest ones.
+    Zeros compress well. Numbers too large for 16 bits become the largest possible ones.
     """
     bits = tensor.clip(-_LARGEST, _LARGEST).astype(np.float16).view(np.uint16).astype(np.uint32)
     dropped = 10 - fraction
@@ -50,11 +50,11 @@ class SlotLayout:
     """Which weights belong to which slot.
 
     Attributes:
-        one_hot_columns: the slots that are one-hot.
-        one_hot_starts: for each of them, the first of its rows in the table of one-hot weights.
-        one_hot_rows: rows of that table; one at least.
-        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts of the input lie side by
-            side in this order.
+        one_hot_columns: the one-hot slots.
+        one_hot_starts: for each one-hot slot, its first row in the table of one-hot weights.
+        one_hot_rows: rows of that table, at least one.
+        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts of the input are
+            concatenated in this order.
         sizes: by such attribute, the length of a vector.
     """
 
@@ -66,12 +66,12 @@ class SlotLayout:
 
     @classmethod
     def of(cls, slots: Sequence[Slot], sizes: Mapping[str, int], n_values: Mapping[str, int]) -> SlotLayout:
-        """That of some slots.
+        """Return the layout of some slots.
 
         Args:
             slots: the slots.
-            sizes: by attribute that is read as a vector, the length of one; the others are one-hot.
-            n_values: by attribute that is one-hot, how many values there are (reserved ones included).
+            sizes: by attribute that is read as a vector, the length of a vector; other attributes are one-hot.
+            n_values: by one-hot attribute, the number of values, reserved ones included.
         """
         one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in sizes]
         starts, filled = [], 0
@@ -83,16 +83,16 @@ class SlotLayout:
 
     @property
     def sizes_of_slots(self) -> list[int]:
-        """The lengths of the vectors, as they lie side by side in the input."""
+        """The lengths of the vectors in the order of the input."""
         return [self.sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
 
     @property
     def width(self) -> int:
-        """Numbers in the input."""
+        """The length of the input."""
         return sum(self.sizes_of_slots)
 
     def parts(self, weights: np.ndarray) -> list[SlotWeights]:
-        """Of float32[hidden, width], the weights of all that is read as a vector, without copying them."""
+        """Split float32[hidden, width] into the weights of the slots of each attribute, without copying."""
         parts, first = [], 0
         for name, columns in self.embedded_columns.items():
             if columns:
@@ -110,8 +110,7 @@ class SlotWeights:
     Attributes:
         attribute: its name.
         columns: the slots.
-        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give hidden activations; may be a
-            view of a larger array.
+        weights: float32[slots, hidden, size], the matrix from a vector to hidden activations, by slot; may be a view.
     """
 
     attribute: str
@@ -123,39 +122,39 @@ class SentenceEncoder(Protocol):
     """A frozen contextual token representation; thread-safe."""
 
     arithmetic: SinglePrecision
-    """How the vectors of encode() are stored, and to be multiplied."""
+    """How the vectors of encode() are stored and multiplied."""
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """The vectors of all tokens, [tokens, size], as the encoder stores them: made now, if it has not made them before."""
+        """Return the stored vectors of all tokens, [tokens, size]; computed now unless the sentences have them."""
         ...
 
 
 class TaggingEncoder(SentenceEncoder, Protocol):
-    """One that may predict tags, too."""
+    """An encoder that may also predict tags."""
 
     def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """Of all tokens, the vectors that encode() makes; tags; and scores of rules for lemmas, None where there are none.
+        """Return, for all tokens, the vectors of encode(), tags, and scores of rules for lemmas (None: no lemmas).
 
-        Tags are, by column that is predicted, int32[tokens], the numbers of the most probable values.
+        Tags are, by predicted column, int32[tokens], the numbers of the most probable values.
         """
         ...
 
 
 class SentenceReader(Protocol):
-    """What reads whole sentences for a part of them, such as a pretrained encoder; thread-safe."""
+    """Reads whole sentences for a part of a word, such as a pretrained encoder; thread-safe."""
 
     def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """float16[tokens, layers, width], of int32[longest, tokens] pieces, in sentences with these int64[sentences + 1]."""
+        """Return float16[tokens, layers, width] for pieces int32[longest, tokens]; sentences begin at ``offsets``."""
         ...
 
 
 @dataclass(frozen=True)
 class ArcScores:
-    """A biaffine scorer beside a classifier, where each feature row is an arc that a transition would make.
+    """A biaffine scorer beside a classifier, if each feature row is an arc that a transition would make.
 
     Attributes:
         scorer: the scorer.
-        word, head: the slots that read these tokens.
+        word, head: the slots that read the two ends of the arc.
     """
 
     scorer: FrozenBiaffineScorer
@@ -165,7 +164,7 @@ class ArcScores:
 
 @dataclass(frozen=True)
 class ClassifierWeights:
-    """The weights of a classifier; see Classifier for how scores are made of them.
+    """The weights of a classifier; Classifier computes scores from them.
 
     Attributes:
         activation: the name of the activation.
@@ -173,11 +172,11 @@ class ClassifierWeights:
         hidden_bias: float32[hidden].
         one_hot: float32[rows, hidden].
         embedded: the weights of the slots that read vectors.
-        vectors: by attribute that is read as a vector, float32[values, size]: the vectors that do not depend on sentences.
+        vectors: by attribute that is read as a vector, float32[values, size], the vectors that do not depend on sentences.
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
-        encoder: what makes the vectors of tokens, for a contextual representation; None for a static one.
-        arcs: whose log probabilities of arcs are added to the scores; None: nothing is.
+        encoder: computes the vectors of tokens, for a contextual representation; None for a static one.
+        arcs: its log probabilities of arcs are added to the scores; None: nothing is added.
     """
 
     activation: str
@@ -197,9 +196,9 @@ class ClassifierWeights:
         return self.encoder is not None
 
     def rounded_by(self, arithmetic: SinglePrecision) -> ClassifierWeights:
-        """With the weights of the slots that read tokens as they are multiplied by."""
+        """Return the weights, with those of slots that read tokens rounded as the arithmetic rounds them."""
         embedded = [
-            replace(part, weights=np.stack([arithmetic.rounded(of_slot) for of_slot in part.weights]))
+            replace(part, weights=np.stack([arithmetic.rounded(matrix) for matrix in part.weights]))
             if part.attribute == TOKEN
             else part
             for part in self.embedded
@@ -207,7 +206,7 @@ class ClassifierWeights:
         return replace(self, embedded=embedded)
 
     def vectors_in(self, sentences: Sentences) -> Mapping[str, np.ndarray]:
-        """As ``vectors``, all that slots read in some sentences."""
+        """Return ``vectors``, with the vectors of the tokens of some sentences."""
         if self.encoder is None:
             return self.vectors
         tokens = self.encoder.arithmetic.floats(self.encoder.encode(sentences))
@@ -215,5 +214,5 @@ class ClassifierWeights:
 
 
 def under(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
-    """The tensors whose names begin so, by the rest of the name."""
+    """Return the tensors whose names begin with a prefix, by the rest of the name."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

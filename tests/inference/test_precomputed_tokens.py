@@ -50,7 +50,7 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
     of_signatures = signature_activations(model)
     values = draw_values(model, 1, 50)
     typed = of_signatures(one_sentence(values))
-    of_slots = maker_of(model).of_sentences(one_sentence(values))
+    of_slots = maker_of(model).for_sentences(one_sentence(values))
     for token in range(50):
         expected = np.zeros((len(model.table.programs), len(of_signatures.bias)))
         for start, (position, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
@@ -65,7 +65,7 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
 def test_relations_and_the_configuration_without_nodes(model):
     of_signatures = signature_activations(model)
     typed = of_signatures(one_sentence(draw_values(model, 1, 1)))
-    of_slots = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
+    of_slots = maker_of(model).for_values(np.full((2, 1), ABSENT, np.int32))
     np.testing.assert_allclose(
         of_signatures.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
     )

@@ -30,7 +30,7 @@ def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signa
     rows = np.full((signatures * len(positions) + 1, 37), np.nan, np.float32)
     add_up_slots(maker, [of_position.tolist() for of_position in positions], absent, values, rows)
     assert np.isnan(rows[-1]).all()
-    of_slots = maker.of_values(values)
+    of_slots = maker.for_values(values)
     for place, of_position in enumerate(positions):
         expected = np.tile(-absent[place], (signatures, 1))
         for column in of_position:

@@ -310,7 +310,7 @@ def test_linear_models_parse_files(tmp_path):
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
         (["--tokenizer", "nothing.udpipe"], "is not supported with CoNLL-U"),
         (["--text", "--tags", "keep"], "text has no tags to keep"),
-        (["--int8"], "leave --int8 out"),
+        (["--int8"], "omit --int8"),
         (["--tags", "fill"], "predicts no tags"),
         (["--lexicon", "lemmas.tsv"], "add --tags=fill"),
         (["--lexicon", "lemmas.tsv", "--tags", "fill"], "lemmas.tsv: there is no such file"),
