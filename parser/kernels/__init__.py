@@ -1,10 +1,10 @@
-"""How kernels are compiled and found on disk, and what is said while they are compiled; a few that others call.
+"""Loading kernels from disk, the message while they are compiled, and a few small kernels.
 
-This package alone knows what numba, LLVM and torch do not make public. The decorators themselves are in
-oracles/kernel_cache.py, as the oracles need them, too.
+Only this package uses what numba, LLVM and torch do not make public. The decorators are in oracles/kernel_cache.py, since the
+oracles need them.
 
-The first run with each kind of model has to wait for its kernels: one line on standard error says so, once. Where all are on
-disk, nothing is said.
+The first run with each kind of model must wait until its kernels are compiled: one line on standard error says so, once. If all
+kernels are on disk, nothing is printed.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ __all__ = [
     "time_without_compiling",
 ]
 
-# What loads kernels from disk in numba; another version may not have them.
+# numba's internal functions that load kernels from disk; other versions may not have them.
 _OF_CACHE = ("_load_overload", "_guard_against_spurious_io_errors")
 
 
 @kernel()
 def assign(target, source):
-    """``target[:] = source`` in a kernel, of vectors that do not overlap; numba would make room for a copy."""
+    """Do ``target[:] = source`` in a kernel, for vectors that do not overlap; numba would allocate a copy."""
     for i in range(len(target)):
         target[i] = source[i]
 
 
 @kernel()
 def highest(values):
-    """``values.max()`` in a kernel, of a vector that holds some."""
+    """Return ``values.max()`` in a kernel; the vector must not be empty."""
     found = values[0]
     for i in range(1, len(values)):
         found = max(found, values[i])
@@ -54,7 +54,7 @@ def highest(values):
 
 @kernel()
 def lowest(values):
-    """``values.min()`` in a kernel, of a vector that holds some."""
+    """Return ``values.min()`` in a kernel; the vector must not be empty."""
     found = values[0]
     for i in range(1, len(values)):
         found = min(found, values[i])
@@ -62,46 +62,46 @@ def lowest(values):
 
 
 def load_kernels_directly() -> None:
-    """Lets numba ready itself to compile only where a kernel is not found on disk, in the whole process.
+    """Let numba prepare its compiler only if a kernel is not found on disk, in the whole process.
 
-    It would do so before it looks there: for the types and the code of all that Python and NumPy offer, and for scipy.linalg,
-    a fifth of the time to the first sentence that is parsed.
+    By default it first prepares all types and functions of Python and NumPy, and scipy.linalg, which takes a fifth of the time
+    to the first parsed sentence.
     """
     if all(hasattr(Cache, name) for name in _OF_CACHE):
         Cache.load_overload = _load_overload  # type: ignore[method-assign]
 
 
 def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
-    """Cache.load_overload() without ``context.refresh()``, with which the compiler itself begins where this finds nothing."""
-    rtsys.initialize(context)  # how kernels count references to arrays
+    """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls this itself when it starts."""
+    rtsys.initialize(context)  # reference counting of arrays in kernels
     with cache._guard_against_spurious_io_errors():
         return cache._load_overload(signature, context)
 
 
 _PACKAGES = ("oracles", "parser")
 
-_LINE = "compiling kernels, which the first run with each kind of model does; it takes about ten seconds"
+_LINE = "compiling kernels: this happens in the first run with each kind of model and takes about ten seconds"
 
 
 class Compilation(event.Listener):
-    """Hears of every kernel that numba compiles: one at a time, and within it those that it calls.
+    """Listens to numba's compilation of kernels: one at a time, and nested in it the kernels that it calls.
 
-    Meanwhile Python does not look for garbage in cycles: what a compiler holds is not garbage, but so much that looking through
-    it again and again takes a tenth of the time.
+    Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, but so many that searching them
+    takes a tenth of the time.
 
     Attributes:
-        seconds: that kernels of ours have taken.
+        seconds: the time spent on compiling this project's kernels.
     """
 
     def __init__(self) -> None:
-        self._ours: list[bool] = []  # of the kernels that are being compiled, the innermost last, whether they are ours
+        self._ours: list[bool] = []  # for each kernel being compiled, the innermost last: whether it is this project's
         self._begun = 0.0
         self.seconds = 0.0
         self._said = False
         self._collects = False
 
     def on_start(self, event: event.Event) -> None:
-        """A kernel is begun."""
+        """Handle the start of a compilation."""
         self._ours.append(event.data["dispatcher"].py_func.__module__.partition(".")[0] in _PACKAGES)
         if self._ours == [True]:
             self._begun = time.perf_counter()
@@ -112,22 +112,22 @@ class Compilation(event.Listener):
                 self._said = True
 
     def on_end(self, event: event.Event) -> None:
-        """A kernel is done, or has failed."""
+        """Handle the end of a compilation, successful or not."""
         if self._ours.pop() and not self._ours:
             self.seconds += time.perf_counter() - self._begun
             if self._collects:
                 gc.enable()
 
 
-_of_process = Compilation()
+_compilation = Compilation()
 
 
 @cache
 def show_compilation() -> None:
-    """Says from now on, in the whole process, that kernels are being compiled."""
-    event.register("numba:compile", _of_process)
+    """Print a line, from now on and in the whole process, when kernels are being compiled."""
+    event.register("numba:compile", _compilation)
 
 
 def time_without_compiling() -> float:
-    """A clock in seconds that stands while kernels are compiled and that is shown: a rate is that of later runs, too."""
-    return time.perf_counter() - _of_process.seconds
+    """Return a clock in seconds that stops during compilation (after show_compilation()), so that rates hold for later runs."""
+    return time.perf_counter() - _compilation.seconds

@@ -1,7 +1,7 @@
-"""Activations, and the output layer of a step: the weights of the units that are active, added up.
+"""Activations, and the output layer of a step, which adds up only the weights of active units.
 
-Compiled loops know activations by number; networks/layers.py has those of torch. Under relu half of the units are zero. The
-sums stay in the processor's registers (parser/kernels/llvm.py).
+Compiled loops identify activations by number; networks/layers.py has torch's. Under relu half of the units are zero. The sums
+stay in the processor's registers (parser/kernels/llvm.py).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from parser.kernels.llvm import (
 )
 from parser.network_spec import ACTIVATIONS
 
-# Units whose products are added up before they are added to a score.
+# How many units' products are summed before they are added to a score.
 _GROUP = 4
 
-# Vectors of scores that leave room in the registers for products of a group.
+# How many vectors of scores leave registers for the products of a group.
 _VECTORS = ROWS - 1
 
 
@@ -44,7 +44,7 @@ RELU, TANH, SIGMOID, CUBE = range(4)
 
 
 def activation_number(name: str) -> int:
-    """The number of an activation.
+    """Return the number of an activation.
 
     Raises:
         ValueError: unknown name.
@@ -56,7 +56,7 @@ def activation_number(name: str) -> int:
 
 @kernel()
 def activate(x, activation):
-    """The activation of a float32."""
+    """Return the activation of a float32."""
     if activation == RELU:
         return max(x, np.float32(0))
     if activation == TANH:
@@ -68,27 +68,27 @@ def activate(x, activation):
 
 @kernel()
 def activate_units(hidden, activation, active):
-    """Applies the activation to ``hidden``, and fills in ``active``: the units that are not zero; how many there are."""
+    """Apply the activation to ``hidden``; fill in ``active``, the units that are not zero; return how many."""
     count = 0
     for h in range(len(hidden)):
         hidden[h] = activate(hidden[h], activation)
     for h in range(len(hidden)):
         active[count] = h
-        count += hidden[h] != 0  # no branch: which units are active cannot be foreseen
+        count += hidden[h] != 0  # no branch: a processor cannot predict which units are active
     return count
 
 
 @kernel()
 def scores_of_units(hidden, weights, bias, active, count, scores):
-    """Fills in ``scores`` (float32[outputs], a multiple of WIDTH) for what activate_units() gave.
+    """Fill in ``scores`` from the results of activate_units(). Arrays are contiguous.
 
     Args:
         hidden: float32[hidden].
-        weights: float32[hidden, outputs], contiguous, as are active and scores.
+        weights: float32[hidden, outputs].
         bias: float32[outputs].
-        active: int32[hidden], the units that count.
-        count: how many do.
-        scores: what is filled in.
+        active: int32[hidden], the active units.
+        count: how many units are active.
+        scores: float32[outputs], a multiple of WIDTH; the result.
     """
     for a in range(len(bias)):
         scores[a] = bias[a]
@@ -104,19 +104,19 @@ def scores_of_units(hidden, weights, bias, active, count, scores):
 
 
 def _adder(group: int) -> Callable[..., None]:
-    """The intrinsic that adds to vectors of scores; where kernels run as plain Python (NUMBA_DISABLE_JIT), a function."""
+    """Return the intrinsic that adds to vectors of scores; for plain Python (NUMBA_DISABLE_JIT), a function."""
 
     @intrinsic
     def add(typing_context, vectors, hidden, weights, active, first_unit, groups, scores, column):
-        """Adds the products of some units to scores; those of ``group`` units are added up before.
+        """Add the products of some units to scores; the products of ``group`` units are summed first.
 
         Args:
-            vectors: how many times WIDTH scores, from 1 to _VECTORS.
+            vectors: the number of vectors of WIDTH scores, from 1 to _VECTORS.
             hidden: float32[hidden].
             weights: float32[hidden, outputs].
             active: int32[hidden], the units.
-            first_unit: the place of the first one there.
-            groups: how many times ``group`` of them, at least 1.
+            first_unit: the place of the first unit in ``active``.
+            groups: the number of groups of ``group`` units, at least 1.
             scores: float32[outputs].
             column: the first of the scores.
         """
@@ -152,8 +152,8 @@ def _adder(group: int) -> Callable[..., None]:
 
         first = [[load(builder, scores, at, FLOATS)] for at in columns]
         sums = sums_of_products(builder, groups, first, inputs, left, right, partial(add_floats, builder))
-        for at, (of_scores,) in zip(columns, sums, strict=True):
-            store(builder, of_scores, scores, at)
+        for at, (total,) in zip(columns, sums, strict=True):
+            store(builder, total, scores, at)
 
     return plain if PLAIN else add
 

@@ -1,8 +1,8 @@
-"""Hash tables that number what they meet, without an object for each: strings of bytes that lie in a larger array, such as the
-words of a file, and vectors of integers, such as the values of the attributes of words.
+"""Hash tables that number their keys, without a Python object for each: byte strings in a larger array, such as the words of a
+file, and vectors of integers, such as the attributes of words.
 
-One table for both, of sequences of any length, takes a third longer to look up short vectors. Tables inside kernels, whose
-entries are not numbered but moved (linear/weights.py), or that make no arrays (decoding/beam/tree_stacks.py), are their own.
+A common table for both, for sequences of any length, would take a third longer for short vectors. Tables inside kernels are
+separate: linear/weights.py moves entries instead of numbering them, and decoding/beam/tree_stacks.py makes no arrays.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _NEWLINE = ord("\n")
 
 
 class ByteTable:
-    """A hash table: strings are numbered as they are first met.
+    """A hash table that numbers strings in the order of their first occurrence.
 
     Attributes:
-        keys: uint8, with spare capacity: the strings that are numbered, each with a newline after it.
-        starts: int64[strings + 1], likewise: where they begin.
-        n_bytes: of the keys in use.
+        keys: uint8, with spare capacity: the numbered strings, each followed by a newline.
+        starts: int64[strings + 1], with spare capacity: where the strings begin.
+        n_bytes: the number of bytes of ``keys`` in use.
     """
 
     _hashes: np.ndarray  # uint64[strings], with spare capacity
-    _slots: np.ndarray  # int32, a power of two of them: the strings where their hashes put them
+    _slots: np.ndarray  # int32[a power of two], the numbers of strings, at places that their hashes determine
 
     def __init__(self) -> None:
         self._n = self.n_bytes = 0
@@ -35,22 +35,19 @@ class ByteTable:
         self._slots = _free_slots(0)
 
     def __len__(self) -> int:
-        """How many strings are numbered."""
+        """Return how many strings are numbered."""
         return self._n
 
     def look_up(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """The numbers of the strings ``text[begins[i] : ends[i]]``, without newlines; those that are new get the next ones.
+        """Return the numbers, int32[n], of the strings ``text[begins[i] : ends[i]]``; new strings get the next numbers.
 
         Args:
-            text: uint8.
+            text: uint8; the strings have no newlines.
             begins, ends: int64[n].
-
-        Returns:
-            int32[n].
         """
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
         text = text.view()
-        text.flags.writeable = False  # as that of a file is: for another kind of array all would be compiled once more
+        text.flags.writeable = False  # as a file's bytes are; for another array type all would be compiled once more
         numbers = np.empty(len(begins), np.int32)
         self._n, self.n_bytes = _look_up(
             text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes, numbers
@@ -58,12 +55,12 @@ class ByteTable:
         return numbers
 
     def strings(self, first: int) -> list[str]:
-        """The strings from number ``first`` on, decoded; they have no newline. Bytes that are not UTF-8 become surrogates."""
-        # Decoding all at once is decoding one by one: no sequence of UTF-8, whole or broken, goes over a line's end.
+        """Return the strings from number ``first`` on, decoded; bytes that are not UTF-8 become surrogates."""
+        # Decoding all at once gives the same as one by one: no UTF-8 sequence, valid or not, contains a newline.
         return self.keys[self.starts[first] : self.n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def _grow(self, more: int, more_bytes: int) -> None:
-        """At least half of the slots stay free."""
+        """Make space for more strings and bytes; at least half of the slots stay free."""
         n_bytes, n = self.n_bytes + more_bytes, self._n + more
         if n_bytes > len(self.keys):
             self.keys = longer(self.keys[: self.n_bytes], 2 * n_bytes)
@@ -75,16 +72,16 @@ class ByteTable:
 
 
 class VectorTable:
-    """A hash table: vectors of integers are numbered as they are first met.
+    """A hash table that numbers vectors of integers in the order of their first occurrence.
 
     Args:
-        width: of each vector.
+        width: the length of each vector.
 
     Attributes:
-        vectors: int32[vectors, width], with spare capacity: those that are numbered.
+        vectors: int32[vectors, width], with spare capacity: the numbered vectors.
     """
 
-    _slots: np.ndarray  # int32, a power of two of them: the vectors where their hashes put them
+    _slots: np.ndarray  # int32[a power of two], the numbers of vectors, at places that their hashes determine
 
     def __init__(self, width: int) -> None:
         self._n = 0
@@ -92,15 +89,15 @@ class VectorTable:
         self._slots = _free_slots(0)
 
     def __len__(self) -> int:
-        """How many vectors are numbered."""
+        """Return how many vectors are numbered."""
         return self._n
 
     def look_up(self, columns: np.ndarray) -> np.ndarray:
-        """int32[n]: the numbers of the columns of int32[width, n]; those that are new get the next ones."""
+        """Return int32[n], the numbers of the columns of int32[width, n]; new columns get the next numbers."""
         if (n := self._n + columns.shape[1]) > len(self.vectors):
             vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
             known = np.ascontiguousarray(self.vectors[: self._n].T)
-            _look_up_columns(known, vectors, slots, 0, np.empty(self._n, np.int32))  # they get the same numbers
+            _look_up_columns(known, vectors, slots, 0, np.empty(self._n, np.int32))  # in order, so numbers stay the same
             self.vectors, self._slots = vectors, slots
         numbers = np.empty(columns.shape[1], np.int32)
         self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers)
@@ -108,12 +105,12 @@ class VectorTable:
 
 
 def _free_slots(n: int) -> np.ndarray:
-    """For n entries, of which at least half stay free."""
+    """Return free slots for n entries, at least half of which stay free."""
     return np.full(1 << (4 * n).bit_length(), _FREE, np.int32)
 
 
 def longer(array: np.ndarray, size: int) -> np.ndarray:
-    """A copy with capacity for ``size`` along the last axis."""
+    """Return a copy with capacity for ``size`` along the last axis."""
     copy = np.empty((*array.shape[:-1], size), array.dtype)
     copy[..., : array.shape[-1]] = array
     return copy
@@ -121,7 +118,7 @@ def longer(array: np.ndarray, size: int) -> np.ndarray:
 
 @kernel()
 def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes, numbers):
-    """Fills in the number of every string; how many strings and bytes of keys there are now."""
+    """Fill in the number of every string; return how many strings and bytes of keys there are now."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
         begin, end = begins[i], ends[i]
@@ -178,11 +175,11 @@ def _fill_slots(hashes, n, slots):
 
 @kernel()
 def _look_up_columns(columns, vectors, slots, n, numbers):
-    """Fills in the number of every column; how many vectors there are now. New ones are added."""
+    """Fill in the number of every column, adding new vectors; return how many vectors there are now."""
     for i in range(columns.shape[1]):
         slot = _slot_of_column(columns, i, vectors, slots)
         if slots[slot] == _FREE:
-            for a in range(len(columns)):  # assigning a slice compiles the text of an error, which takes longer than all else
+            for a in range(len(columns)):  # assigning a slice takes long to compile (oracles/kernel_cache.py)
                 vectors[n, a] = columns[a, i]
             slots[slot] = n
             n += 1
@@ -192,7 +189,7 @@ def _look_up_columns(columns, vectors, slots, n, numbers):
 
 @kernel()
 def _slot_of_column(columns, i, vectors, slots):
-    """The slot of the vector that column i is, or the free one where it belongs."""
+    """Return the slot of the vector in column i, or the free slot to put it in."""
     hashed = np.uint64(0xCBF29CE484222325)
     for a in range(len(columns)):
         hashed = (hashed ^ np.uint64(columns[a, i])) * np.uint64(0x100000001B3)

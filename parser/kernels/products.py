@@ -1,12 +1,12 @@
-"""Matrix products of vectors and frozen weights, whose every number is added up in one order.
+"""Matrix products of vectors and frozen weights, with a fixed order of additions.
 
-BLAS libraries have several ways to multiply, and take one by the number of vectors, so that the last digits of a product depend
-on what else is multiplied along. Here they do not: the vector of a token depends on its sentence alone, however a file is cut
-into pieces for threads. For the sizes of our encoders this is also faster than the libraries that torch and NumPy bring along
-(tests/kernels/test_products.py is a program that compares them), and torch need not be loaded, which takes seconds.
+BLAS libraries choose among several methods by the number of vectors, so the last digits of a product depend on the other
+vectors. Here they do not: the vector of a token depends only on its sentence, however a file is divided among threads. For the
+sizes of our encoders this is also faster than the libraries of torch and NumPy (run tests/kernels/test_products.py to compare),
+and torch, which takes seconds to load, is not needed.
 
-Integers of 8 bits: a vector has unsigned ones, one of which stands for 0, a row of weights signed ones with a scale of its own.
-Sums of their products are exact.
+In 8 bits, a vector has unsigned integers, one of which means 0; a row of weights has signed integers and its own scale. Sums of
+their products are exact.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy as np
 from parser.kernels import kernel
 from parser.kernels.tiles import GROUP, NO_SCALE, NO_START, ROWS, WIDTH, tile_of_one_row, tile_of_rows
 
-# Vectors that are multiplied by all panels before the next ones: with 400 numbers each, 200 kilobytes, which stay in the second
-# of a processor's caches.
+# How many vectors are multiplied by all panels before the next ones: with 400 numbers each they take 200 kilobytes, which stay
+# in a processor's second-level cache.
 _BLOCK = 16 * ROWS
 
 
 class Panels(NamedTuple):
-    """Weights as they are multiplied by: for WIDTH outputs at a time, the last of which may have no weights.
+    """Weights in panels of WIDTH outputs; the last panel may be padded with zeros.
 
     Attributes:
         weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH] for groups of four, or
             int8[panels, inputs / GROUP, WIDTH, GROUP].
-        start: of integers, int32[panels * WIDTH], what sums begin with.
-        scale: of integers, float32[panels * WIDTH], what sums are multiplied by.
-        bias: float32[panels * WIDTH], what is added.
+        start: for integers, int32[panels * WIDTH], the initial values of sums.
+        scale: for integers, float32[panels * WIDTH], the factors of sums.
+        bias: float32[panels * WIDTH], added at the end.
     """
 
     weights: np.ndarray
@@ -41,17 +41,17 @@ class Panels(NamedTuple):
 
 
 def panels_of_floats(weights: np.ndarray, bias: np.ndarray | None = None) -> Panels:
-    """Those that multiply float32[n, inputs] by float32[outputs, inputs] and add float32[outputs]."""
+    """Return panels that multiply float32[n, inputs] by float32[outputs, inputs] and add float32[outputs]."""
     padded = _padded(np.asarray(weights, np.float32))
     by_panel = padded.reshape(len(padded) // WIDTH, WIDTH, padded.shape[1]).transpose(0, 2, 1)
     return Panels(np.ascontiguousarray(by_panel), NO_START, NO_SCALE, _bias(bias, len(weights)))
 
 
 def panels_in_fours(weights: np.ndarray) -> Panels:
-    """As panels_of_floats(); the products of four inputs are added up before they are added to a sum.
+    """Return panels as panels_of_floats() does, but the products of four inputs are summed before they are added to a sum.
 
     Args:
-        weights: float32[outputs, inputs], or float32[parts, outputs, inputs]: then each part has panels of its own.
+        weights: float32[outputs, inputs], or float32[parts, outputs, inputs]: then each part has its own panels.
     """
     parts = weights[None] if weights.ndim == 2 else weights
     n, outputs, inputs = parts.shape
@@ -65,13 +65,13 @@ def panels_in_fours(weights: np.ndarray) -> Panels:
 
 
 def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: np.ndarray | None = None) -> Panels:
-    """Those that multiply uint8[n, inputs] by int8[outputs, inputs], then by float32[outputs], and add float32[outputs].
+    """Return panels that multiply uint8[n, inputs] by int8[outputs, inputs] and float32[outputs], and add float32[outputs].
 
     Args:
-        weights: from -127 to 127.
-        scale: for each output.
-        zero: the integer of the vectors that stands for 0.
-        bias: for each output.
+        weights: integers from -127 to 127.
+        scale: the factor of each output.
+        zero: the integer of the vectors that means 0.
+        bias: the bias of each output.
     """
     lacking = -weights.shape[1] % GROUP
     padded = _padded(np.pad(weights, ((0, 0), (0, lacking))))
@@ -82,12 +82,12 @@ def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: 
 
 
 def width_of(panels: Panels) -> int:
-    """Inputs, those included that fill up the last group."""
+    """Return the number of inputs, including the padding of the last group."""
     return panels.weights.shape[1] * (GROUP if panels.weights.ndim == 4 else 1)
 
 
 def product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
-    """float32[n, outputs] of float32 or uint8[n, inputs]."""
+    """Return the products, float32[n, outputs], of float32 or uint8[n, inputs]."""
     vectors = widened(vectors, panels)
     products = np.empty((len(vectors), len(panels.bias)), np.float32)
     multiply(vectors, len(vectors), panels, products)
@@ -95,20 +95,20 @@ def product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
 
 
 def widened(vectors: np.ndarray, panels: Panels) -> np.ndarray:
-    """The vectors, contiguous, with zeros after their numbers where panels have more inputs, so as to fill up a group."""
+    """Return the vectors, contiguous, padded with zeros to the width of the panels."""
     lacking = width_of(panels) - vectors.shape[1]
     return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, lacking))) if lacking else vectors)
 
 
 @kernel()
 def multiply(vectors, n, panels, products):
-    """Fills in the first n of ``products`` (float32[n or more, outputs of all panels]).
+    """Fill in the first n rows of ``products``.
 
     Args:
-        vectors: float32[n or more, inputs], or uint8, a multiple of GROUP of them.
+        vectors: float32[>= n, inputs], or uint8 with a multiple of GROUP inputs; contiguous.
         n: how many vectors.
         panels: see Panels.
-        products: contiguous, as are vectors.
+        products: float32[>= n, outputs of all panels], contiguous.
     """
     weights, start, scale, bias = panels
     if vectors.shape[1] == 0:
@@ -127,7 +127,7 @@ def multiply(vectors, n, panels, products):
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:
-    """With zeros after them, a multiple of WIDTH rows."""
+    """Return the rows, padded with zeros to a multiple of WIDTH rows."""
     return np.pad(rows, ((0, -len(rows) % WIDTH), *[(0, 0)] * (rows.ndim - 1)))
 
 

@@ -1,9 +1,8 @@
 """Tiles of matrix products, the innermost loops of products.py and of training: some rows of WIDTH columns (see llvm.py).
 
-Each sum begins with the bias and takes its products in one order, whatever the number of rows, so that it depends on nothing
-else that is multiplied along: one by one in the order of the inputs, or in groups of four, which are added up before. (Groups
-are for weights that another kernel once multiplied so: where vectors have a multiple of four numbers, as in all recipes, trees
-are what they were to the last byte.)
+Each sum begins with the bias and adds its products in a fixed order, for any number of rows, so it does not depend on other
+rows. Products are added one by one in the order of the inputs, or in groups of four that are summed first. (Groups repeat the
+order of an earlier kernel: for vectors of a multiple of four numbers, as in all recipes, trees are the same to the last byte.)
 """
 
 from __future__ import annotations
@@ -39,11 +38,10 @@ from parser.kernels.llvm import (
     sums_of_products,
 )
 
-# Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
+# Inputs of a group, whose products are summed before they are added to a sum; for 8-bit integers, by one instruction.
 GROUP = 4
 
-# The sums of integers to which an instruction of the processor (VNNI) adds the products of a group; 0 without such an
-# instruction.
+# To how many sums of integers one instruction of the processor (VNNI) adds the products of a group; 0: it has none.
 _VNNI = 16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
 
 _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
@@ -51,22 +49,22 @@ _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 
 
 def _panel_tile(rows: int) -> Callable[..., None]:
-    """The intrinsic for tiles of this many rows; where kernels run as plain Python (NUMBA_DISABLE_JIT), a function like it."""
+    """Return the intrinsic for tiles of ``rows`` rows; for plain Python (NUMBA_DISABLE_JIT), an equivalent function."""
 
     @intrinsic
     def tile(typing_context, vectors, row, weights, panel, start, scale, bias, products):
-        """Multiplies ``rows`` vectors by a panel and stores their products.
+        """Multiply ``rows`` vectors by a panel and store their products.
 
         Args:
             vectors: float32 or uint8[n, size].
             row: the first of the vectors.
             weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH] for groups, or
                 int8[panels, size / GROUP, WIDTH, GROUP] for integers.
-            panel: which of them.
-            start: int32[outputs], what the sums of integers begin with.
-            scale: float32[outputs], what these sums are multiplied by.
+            panel: the number of the panel.
+            start: int32[outputs], the initial values of integer sums.
+            scale: float32[outputs], the factors of integer sums.
             bias: float32[outputs].
-            products: float32[n, outputs], overwritten there.
+            products: float32[n, outputs]; the tile is overwritten.
         """
         signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
         check_arrays((vectors, weights, start, scale, bias, products), _OF_FLOATS, _OF_INTEGERS)
@@ -87,7 +85,7 @@ def _panel_tile(rows: int) -> Callable[..., None]:
         row, panel = given[1], given[3]
         size, outputs = (builder.extract_value(array.shape, 1) for array in (vectors, products))
         column = builder.mul(panel, SIZE(WIDTH))
-        of_rows = [builder.add(row, SIZE(r)) for r in range(rows)]
+        tile_rows = [builder.add(row, SIZE(r)) for r in range(rows)]
         group = GROUP if signature.args[2].ndim == 4 else 1
         steps = builder.udiv(size, SIZE(group))
         if signature.args[0].dtype == types.float32:
@@ -96,7 +94,7 @@ def _panel_tile(rows: int) -> Callable[..., None]:
                 return [element(builder, step, SIZE(group), SIZE(i)) for i in range(group)]
 
             def left(places: list[Any], r: int) -> list[Any]:
-                return [load_float(builder, vectors, element(builder, of_rows[r], size, place)) for place in places]
+                return [load_float(builder, vectors, element(builder, tile_rows[r], size, place)) for place in places]
 
             def right(places: list[Any], _: int) -> list[Any]:
                 return [_of_panel(builder, weights, element(builder, panel, size, place), FLOATS) for place in places]
@@ -104,54 +102,54 @@ def _panel_tile(rows: int) -> Callable[..., None]:
             first = load(builder, bias, column, FLOATS)
             (sums,) = sums_of_products(builder, steps, [[first] * rows], inputs, left, right, partial(add_floats, builder))
         else:
-            of_bytes = _ProductsOfBytes(builder)
+            byte_products = _ProductsOfBytes(builder)
 
             def group_of_vector(step: Any, r: int) -> Any:
-                return load(builder, vectors, element(builder, of_rows[r], size, builder.mul(step, SIZE(GROUP))), INT)
+                return load(builder, vectors, element(builder, tile_rows[r], size, builder.mul(step, SIZE(GROUP))), INT)
 
             def group_of_weights(step: Any, _: int) -> list[Any]:
-                return of_bytes.of_weights(_of_panel(builder, weights, element(builder, panel, steps, step), INTS))
+                return byte_products.factors(_of_panel(builder, weights, element(builder, panel, steps, step), INTS))
 
             first = load(builder, start, column, INTS)
             (sums,) = sums_of_products(
-                builder, steps, [[first] * rows], lambda step: step, group_of_vector, group_of_weights, of_bytes.added
+                builder, steps, [[first] * rows], lambda step: step, group_of_vector, group_of_weights, byte_products.added
             )
             factor, term = (load(builder, array, column, FLOATS) for array in (scale, bias))
-            sums = [add_floats(builder, term, [builder.sitofp(of_row, FLOATS)], [factor]) for of_row in sums]
-        for at, of_row in zip(of_rows, sums, strict=True):
-            store(builder, of_row, products, element(builder, at, outputs, column))
+            sums = [add_floats(builder, term, [builder.sitofp(row_sums, FLOATS)], [factor]) for row_sums in sums]
+        for at, row_sums in zip(tile_rows, sums, strict=True):
+            store(builder, row_sums, products, element(builder, at, outputs, column))
         return context.get_dummy_value()
 
     return plain if PLAIN else tile
 
 
 def _of_panel(builder: Any, weights: Any, number: Any, kind: ir.Type) -> Any:
-    """A vector of the panels of weights, which are counted by such vectors."""
+    """Load a vector of the panels of weights; ``number`` counts such vectors."""
     return builder.load(builder.gep(builder.bitcast(weights.data, kind.as_pointer()), [number]), align=1)
 
 
 def _strided_tile(rows: int) -> Callable[..., None]:
-    """The same for factors that lie in memory in any direction.
+    """Return an intrinsic like _panel_tile()'s for factors with any strides.
 
-    The weights change with every batch of training: rearranging them as panels would take as long as multiplying by them.
+    In training the weights change with every batch; to rearrange them as panels would take as long as to multiply by them.
     """
 
     @intrinsic
     def tile(typing_context, a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row):
-        """Stores ``rows`` rows of WIDTH sums: of ``a[r, k] * b[k]`` over k, b[k] being WIDTH numbers.
+        """Store ``rows`` rows of WIDTH sums: row r is the sum of ``a[r, k] * b[k]`` over k, where b[k] is WIDTH numbers.
 
         Args:
-            a: float32, contiguous, as are b and c; elements are counted from the start of its memory.
-            a_start: the element a[0, 0].
-            a_row: how far a[r + 1, k] is from a[r, k].
-            a_step: how far a[r, k + 1] is.
-            b: what is multiplied.
-            b_start: the first element of b[0].
-            b_step: how far b[k + 1] is from b[k].
-            steps: how many k there are, at least 1.
-            c: what is overwritten.
-            c_start: where the first sum goes.
-            c_row: how far the next row is.
+            a: float32, contiguous, as are b and c; elements are counted from the start of the memory.
+            a_start: the place of a[0, 0].
+            a_row: the distance from a[r, k] to a[r + 1, k].
+            a_step: the distance from a[r, k] to a[r, k + 1].
+            b: the other factors.
+            b_start: the place of b[0].
+            b_step: the distance from b[k] to b[k + 1].
+            steps: the number of k, at least 1.
+            c: the result.
+            c_start: the place of the first sum.
+            c_row: the distance from a row to the next.
         """
         places = a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row
         check_arrays((a, b, c), (types.float32,) * 3)
@@ -170,49 +168,49 @@ def _strided_tile(rows: int) -> Callable[..., None]:
     def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         a, b, c = arrays_of(context, builder, signature, given)
         a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (given[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
-        of_rows = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
+        tile_rows = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
 
         def left(step: Any, r: int) -> list[Any]:
-            return [load_float(builder, a, element(builder, step, a_step, of_rows[r]))]
+            return [load_float(builder, a, element(builder, step, a_step, tile_rows[r]))]
 
         def right(step: Any, _: int) -> list[Any]:
             return [load(builder, b, element(builder, step, b_step, b_start), FLOATS)]
 
         first = [FLOATS([0.0] * WIDTH)] * rows
         (sums,) = sums_of_products(builder, steps, [first], lambda step: step, left, right, partial(add_floats, builder))
-        for r, of_row in enumerate(sums):
-            store(builder, of_row, c, element(builder, SIZE(r), c_row, c_start))
+        for r, row_sums in enumerate(sums):
+            store(builder, row_sums, c, element(builder, SIZE(r), c_row, c_start))
         return context.get_dummy_value()
 
     return plain if PLAIN else tile
 
 
 class _ProductsOfBytes:
-    """Instructions that multiply four unsigned bytes of a vector by four signed ones of each weight, and add up the products.
+    """Instructions that multiply four unsigned bytes of a vector by four signed bytes of each weight, and sum the products.
 
-    With VNNI that is one instruction. Without it, bytes at even places and those at odd ones are widened to 16 bits, and LLVM
-    chooses the instructions: with SSE2 or more, one multiplies pairs and adds the products. Sums of integers are exact, so all
-    ways have the same result.
+    With VNNI this is one instruction. Without it, the bytes at even places and the bytes at odd places are widened to 16 bits,
+    and LLVM chooses the instructions: from SSE2 on, one multiplies pairs and adds the products. Sums of integers are exact, so
+    all methods have the same result.
     """
 
     def __init__(self, builder: Any) -> None:
         self._builder = builder
 
-    def of_weights(self, weights: Any) -> list[Any]:
-        """What added() takes, of four signed bytes in each of WIDTH integers; it serves all rows of a tile."""
+    def factors(self, weights: Any) -> list[Any]:
+        """Return the factors for added() from four signed bytes in each of WIDTH integers, for all rows of a tile."""
         return [weights] if _VNNI else self._widened(weights, self._builder.ashr)
 
     def added(self, sums: Any, vector: Any, weights: list[Any]) -> Any:
-        """The sums, and the products of a vector's four unsigned bytes by those of each weight."""
+        """Return the sums plus the products of a vector's four unsigned bytes and the bytes of each weight."""
         builder = self._builder
         vector = broadcast(builder, vector, INTS)
         if _VNNI:
             return self._by_instruction(sums, vector, weights[0])
-        for of_vector, of_weights in zip(self._widened(vector, builder.lshr), weights, strict=True):
-            wide = [builder.sext(bytes_, ir.VectorType(INT, 2 * WIDTH)) for bytes_ in (of_vector, of_weights)]
+        for pair in zip(self._widened(vector, builder.lshr), weights, strict=True):
+            wide = [builder.sext(bytes_, ir.VectorType(INT, 2 * WIDTH)) for bytes_ in pair]
             products = builder.mul(*wide)
-            of_pairs = (self._chosen(products, range(first, 2 * WIDTH, 2)) for first in (0, 1))
-            sums = builder.add(sums, builder.add(*of_pairs))
+            halves = (self._chosen(products, range(first, 2 * WIDTH, 2)) for first in (0, 1))
+            sums = builder.add(sums, builder.add(*halves))
         return sums
 
     def _by_instruction(self, sums: Any, vector: Any, weights: Any) -> Any:
@@ -225,7 +223,7 @@ class _ProductsOfBytes:
         return parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))
 
     def _widened(self, integers: Any, shift_right: Callable[[Any, Any], Any]) -> list[Any]:
-        """The bytes at even places and those at odd ones, as integers of 16 bits; the shift tells whether they are signed."""
+        """Return the bytes at even and at odd places as 16-bit integers; the shift decides whether they are signed."""
         kind = ir.VectorType(ir.IntType(16), 2 * WIDTH)
         pairs, eight = self._builder.bitcast(integers, kind), ir.Constant(kind, [8] * 2 * WIDTH)
         return [shift_right(self._builder.shl(pairs, eight), eight), shift_right(pairs, eight)]
@@ -241,5 +239,5 @@ def _places(places: range) -> ir.Constant:
 tile_of_rows, tile_of_one_row = _panel_tile(ROWS), _panel_tile(1)
 strided_tile_of_rows, strided_tile_of_one_row = _strided_tile(ROWS), _strided_tile(1)
 
-# What a kernel takes for start and scale where the numbers are no integers.
+# The arguments start and scale of a kernel if the numbers are floats.
 NO_START, NO_SCALE = np.zeros(0, np.int32), np.zeros(0, np.float32)

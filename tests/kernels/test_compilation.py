@@ -22,7 +22,7 @@ from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
 
-LINE = "compiling kernels, which the first run with each kind of model does; it takes about ten seconds\n"
+LINE = "compiling kernels: this happens in the first run with each kind of model and takes about ten seconds\n"
 
 # Compiles a kernel of the user's, and two of ours, the second for two kinds of vectors.
 COMPILING = """
@@ -125,10 +125,10 @@ def test_a_clock_stands_meanwhile(monkeypatch):
     """For rates."""
     seconds = iter([10.0, 11.0, 15.0, 16.0])
     monkeypatch.setattr(kernels, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
-    monkeypatch.setattr(kernels, "_of_process", Compilation())
+    monkeypatch.setattr(kernels, "_compilation", Compilation())
     monkeypatch.setattr(sys, "stderr", None)
     before = kernels.time_without_compiling()
-    for hear in (kernels._of_process.on_start, kernels._of_process.on_end):
+    for hear in (kernels._compilation.on_start, kernels._compilation.on_end):
         hear(of("some"))
     assert kernels.time_without_compiling() - before == 2.0  # of six, in which four were compiling
 

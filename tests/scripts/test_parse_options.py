@@ -27,7 +27,7 @@ from tests.forgery import small_model
         (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv has no use, as no lemmas are written; add --tags=fill, or"),
         (["in.conllu", "--lexicon=l.tsv", "--tags=keep"], "--lexicon l.tsv has no use, as no lemmas are written"),
         (["in.conllul", "--probabilities"], "--probabilities is not supported with lattices; leave it out"),
-        (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; leave one of"),
+        (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; omit one of"),
         (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
         (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this input file would be overwritten; choose "),
         (["-o", "in.conllul", "in.conllul"], "in.conllul: this input file would be overwritten"),
