@@ -25,13 +25,14 @@ def gold_data(sentences: Sequence[Sentence], vocabularies: Vocabularies, relatio
     return TrainingSentences(vocabularies.encode(sentences), trees, numbers)
 
 
+def vocabularies_of(sentences: Sequence[Sentence], *attributes: str) -> Vocabularies:
+    """Vocabularies of some of form, upos and feats, with all values of the sentences."""
+    columns = {"form": "forms", "upos": "upos", "feats": "feats"}
+    values = {name: [value for s in sentences for value in getattr(s, columns[name])] for name in attributes}
+    return Vocabularies({name: Vocabulary.of(of_attribute) for name, of_attribute in values.items()})
+
+
 def encoded(treebank: Sequence[Sentence]) -> tuple[Vocabularies, TrainingSentences]:
     """Vocabularies of what linear models read in a treebank, and its data with RELATIONS."""
-    vocabularies = Vocabularies(
-        {
-            "form": Vocabulary.of(form for s in treebank for form in s.forms),
-            "upos": Vocabulary.of(tag for s in treebank for tag in s.upos),
-            "feats": Vocabulary.of(value for s in treebank for value in s.feats),
-        }
-    )
+    vocabularies = vocabularies_of(treebank, "form", "upos", "feats")
     return vocabularies, gold_data(treebank, vocabularies, RELATIONS)

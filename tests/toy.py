@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import random
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -18,6 +20,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from parser.data.sentences import Parses
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
 from parser.settings.overrides import check_overrides, explained
@@ -90,6 +93,23 @@ def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:
         deprels=["root" if head == 0 else draw.choice(["nsubj", "obj", "det", "punct"]) for head in heads],
         where="toy",
     )
+
+
+def flat_sentences(lengths: Iterable[int], seed: int = 0) -> list[Sentence]:
+    """Sentences of so many words, all of which but the first are children of the first, for tests that read no trees."""
+    rng = random.Random(seed)
+    return [sentence([0] + [1] * (n - 1), rng) for n in lengths]
+
+
+def drawn_sentences(seed: int, count: int, longest: int) -> list[Sentence]:
+    """The same, of lengths that are drawn."""
+    rng = random.Random(seed)
+    return [sentence([0] + [1] * (rng.randint(1, longest) - 1), rng) for _ in range(count)]
+
+
+def assert_same_trees(found: Parses, expected: Parses) -> None:
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
 
 
 def write_conllu(path: Path, sentences: list[Sentence]) -> Path:

@@ -1,7 +1,5 @@
 """Options of parsing: flags that come from fields, and refusals by name before anything is parsed."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 
 import pytest
@@ -57,19 +55,15 @@ def test_a_beam_is_the_models_own_unless_another_one_is_given():
         (ParseOptions(tags=TagUse.FILL), NoTagsError, "predicts no tags"),
         (ParseOptions(beam=2, rerank=True), BeamError, "parse without --rerank"),
         (ParseOptions(beam=2, k_best=3), BeamError, "ask for 1 to 2"),
+        (ParseOptions(keep_heads=True), GivenArcsError, "model=linear"),
+        (ParseOptions(beam=4, merge=Merge.SIGNATURE), BeamError, "use merge=configuration"),
         (ParseOptions(device="cuda"), ValueError, "--device cuda: this model reads no pretrained encoder"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_at_once(options, error, message):
+    linear = options.keep_heads or options.merge is not None
     with pytest.raises(error, match=message):
-        Predictor(small_model("static"), options)
-
-
-def test_a_linear_model_keeps_no_arcs_and_merges_no_signatures():
-    with pytest.raises(GivenArcsError, match="model=linear"):
-        Predictor(small_linear_model(), ParseOptions(keep_heads=True))
-    with pytest.raises(BeamError, match="use merge=configuration"):
-        Predictor(small_linear_model(), ParseOptions(beam=4, merge=Merge.SIGNATURE))
+        Predictor(small_linear_model() if linear else small_model("static"), options)
 
 
 def test_text_gets_all_tags_that_a_model_predicts():

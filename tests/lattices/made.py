@@ -1,7 +1,5 @@
 """Small lattices made by hand or drawn, and the folder of real ones."""
 
-from __future__ import annotations
-
 import os
 import random
 from itertools import pairwise

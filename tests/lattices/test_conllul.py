@@ -1,7 +1,5 @@
 """CoNLL-UL: what is read is what was written, and what is no lattice is refused with its line."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import random
@@ -34,11 +32,7 @@ def test_a_lattice_is_read():
     assert lattice.forms == ["a", "ab", "b", "c", "."]
     assert lattice.upos == ["ADP", "NOUN", "NOUN", "VERB", "PUNCT"]
     assert lattice.feats[1] == "Case=Nom"
-    assert lattice.tokens == [
-        SurfaceToken(0, 2, "ab"),
-        SurfaceToken(2, 3, "c", "SpaceAfter=No"),
-        SurfaceToken(3, 4, "."),
-    ]
+    assert lattice.tokens == [SurfaceToken(0, 2, "ab"), SurfaceToken(2, 3, "c", "SpaceAfter=No"), SurfaceToken(3, 4, ".")]
     assert (lattice.sent_id, lattice.last_node) == ("one", 4)
     assert lattice.comments == ["# sent_id = one", "# text = ab c."]
     assert lattice.where == "f.conllul, line 1, sentence 1 (sent_id one)"

@@ -1,7 +1,5 @@
 """Gold paths: found where they are, infused where they are not; and of the real lattices as many as were counted elsewhere."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import random
@@ -76,11 +74,7 @@ def test_nodes_are_made_for_gold_words():
     assert path.sentence.forms == [*"abpqrd"]
     assert path.lattice.tokens == [SurfaceToken(0, 2, "ab"), SurfaceToken(2, 5, "c"), SurfaceToken(5, 6, "d")]
     assert path.lattice.is_path(path.arcs.tolist())
-    assert (
-        sorted(map(tuple, all_paths(path.lattice)))
-        == sorted([(*first, *second, 6) for first in [(0,), (1, 2)] for second in [(3,), (4, 5, 6)] for _ in [0]])
-        or len(all_paths(path.lattice)) == 4
-    )
+    assert len(all_paths(path.lattice)) == 4
 
 
 def test_what_becomes_of_sentences_without_a_gold_path():
@@ -123,21 +117,21 @@ def test_lattices_and_trees_are_joined_by_name():
         list(joined([Lattice.of([], [])], named[:2]))
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_the_gold_path_of_a_lattice_that_holds_it_is_found(seed):
-    rng = random.Random(seed)
-    given = drawn_lattice(rng, rng.randint(1, 8), rng.randint(0, 3), forms=3)
-    arcs = rng.choice(all_paths(given))
-    heads = [0, *(rng.randint(1, place) for place in range(1, len(arcs)))]
-    text = conllu(given, arcs, heads, ["root", *("dep" for _ in arcs[1:])])
-    (sentence,) = read_raw_sentences(io.BytesIO(text.encode()), "t")
-    assert [form for form, _ in surface_tokens(sentence)] == [token.form for token in given.tokens]
-    path = gold_path(given, sentence)
-    assert path.with_upos.all()
-    assert path.lattice is given
-    assert path.sentence.forms == [given.forms[number] for number in arcs]
-    assert path.sentence.upos == [given.upos[number] for number in arcs]
-    assert path.sentence.heads == heads
+def test_the_gold_path_of_a_lattice_that_holds_it_is_found():
+    for seed in range(30):
+        rng = random.Random(seed)
+        given = drawn_lattice(rng, rng.randint(1, 8), rng.randint(0, 3), forms=3)
+        arcs = rng.choice(all_paths(given))
+        heads = [0, *(rng.randint(1, place) for place in range(1, len(arcs)))]
+        text = conllu(given, arcs, heads, ["root", *("dep" for _ in arcs[1:])])
+        (sentence,) = read_raw_sentences(io.BytesIO(text.encode()), "t")
+        assert [form for form, _ in surface_tokens(sentence)] == [token.form for token in given.tokens]
+        path = gold_path(given, sentence)
+        assert path.with_upos.all()
+        assert path.lattice is given
+        assert path.sentence.forms == [given.forms[number] for number in arcs]
+        assert path.sentence.upos == [given.upos[number] for number in arcs]
+        assert path.sentence.heads == heads
 
 
 def test_what_is_no_path_is_not_written():

@@ -1,7 +1,5 @@
 """Lexicons: analyses as they were seen, those of unknown tokens, jackknifed lattices, and the command."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Tags by the last letters: probabilities against a plain recursion, and which forms are alike."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Feature extraction against a slow reference implementation that goes from node to node."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -18,68 +16,42 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, FeatureTable, Slot, at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
-from tests.toy import sentence
+from tests.decoding.computations import find
+from tests.gold_data import vocabularies_of
+from tests.toy import flat_sentences, sentence
 from tests.transitions import reference_systems as reference
 
 ADDRESSES = ["s0", "s1", "s2", "s3", "b0", "b1", "b2", "s0.l1", "s0.r1", "s1.l2", "s1.r2", "s0.l1.l1", "s1.r1.l1", "b0.l1"]
 SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES})
 
 
-def reference_node(now: Configurations, row: int, position: str) -> int | None:
-    """The node at a position, found from the heads alone."""
-    base, *descents = position.split(".")
-    index = int(base[1:])
-    stack = now.stacks[row, : now.stack_sizes[row]].tolist()[::-1]
-    buffer = list(range(now.buffer_fronts[row], now.lengths[row] + 1))
-    nodes = stack if base[0] == "s" else buffer
-    if index >= len(nodes):
-        return None
-    node = nodes[index]
-    for descent in descents:
-        children = [c for c in range(1, now.lengths[row] + 1) if now.heads[row, c] == node]
-        side = [c for c in children if c < node] if descent[0] == "l" else [c for c in children if c > node][::-1]
-        rank = int(descent[1:])
-        if rank > len(side):
-            return None
-        node = side[rank - 1]
-    return node
-
-
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_extraction_equals_its_reference_along_random_computations(lengths, seed):
-    rng = random.Random(seed)
-    sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
-    vocabularies = Vocabularies(
-        {
-            "form": Vocabulary.of(form for s in sentences for form in s.forms),
-            "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
-        }
-    )
+    sentences = flat_sentences(lengths, seed)
+    vocabularies = vocabularies_of(sentences, "form", "upos")
     encoded = vocabularies.encode(sentences)
     table = FeatureTable(SLOTS, vocabularies.attributes)
-    system = ArcStandard(4)
-    numbers = np.arange(len(lengths))
-    now = Configurations.initial(encoded.lengths)
-    draw = np.random.default_rng(seed)
+    system, draw = ArcStandard(4), np.random.default_rng(seed)
+    now, states = Configurations.initial(encoded.lengths), [reference.State.initial(n) for n in lengths]
     while len(rows := now.unfinished()):
-        features = table.extract(now, rows, encoded, numbers)
+        features = table.extract(now, rows, encoded, np.arange(len(lengths)))
         for values, row in zip(features, rows, strict=True):
             for slot, value in zip(SLOTS, values, strict=True):
-                node = reference_node(now, row, slot.position)
-                if node is None:
-                    expected = ABSENT
-                elif slot.attribute == "deprel":
-                    relation = now.relations[row, node]
+                node, relation = find(states[row], slot.position)
+                if slot.attribute == "deprel":
                     expected = ABSENT if relation == NO_NODE else relation + N_RESERVED
-                elif node == 0:
-                    expected = ROOT
+                elif node in (NO_NODE, 0):
+                    expected = ROOT if node == 0 else ABSENT
                 else:
-                    columns = {"form": sentences[row].forms, "upos": sentences[row].upos}
-                    [expected] = vocabularies.by_attribute[slot.attribute].encode([columns[slot.attribute][node - 1]])
+                    words = getattr(sentences[row], "forms" if slot.attribute == "form" else "upos")
+                    [expected] = vocabularies.by_attribute[slot.attribute].encode([words[node - 1]])
                 assert value == expected, slot
         scores = draw.random((len(rows), system.n_outputs), np.float32)
         transitions = system.transitions(now, rows)
-        system.apply(now, rows, transitions, *best(system, scores, transitions))
+        columns, relations = best(system, scores, transitions)
+        system.apply(now, rows, transitions, columns, relations)
+        for row, column, relation in zip(rows, columns.tolist(), relations.tolist(), strict=True):
+            reference.take("arc_standard", 1, states[row], column, relation)
 
 
 def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | None]:
@@ -108,25 +80,17 @@ def candidate_nodes_of_head(state: reference.State, column: int) -> dict[str, in
     """The same, of a candidate head in the pointer system."""
     nodes = [*state.stack, *state.buffer]
     token, parent = state.buffer[0], state.arcs.get(column, (None,))[0]
-    return {
-        "c1": token,
-        "c2": column,
-        "c3": token - 1,
-        "q1": column - 1 if column else None,
-        "q2": column + 1 if column + 1 in nodes else None,
-        "gp": parent,
-        "gg": None if parent is None else state.arcs.get(parent, (None,))[0],
-    }
+    beside = {"q1": column - 1 if column else None, "q2": column + 1 if column + 1 in nodes else None}
+    grandparent = None if parent is None else state.arcs.get(parent, (None,))[0]
+    return {"c1": token, "c2": column, "c3": token - 1, "gp": parent, "gg": grandparent, **beside}
 
 
 @pytest.mark.parametrize(("name", "nodes_of"), [("lr_spine", candidate_nodes_of), ("pointer", candidate_nodes_of_head)])
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
     """Among them slots at children of candidates, and at positions that all transitions share."""
-    rng = random.Random(seed)
-    sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
-    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
-    encoded = vocabularies.encode(sentences)
+    rng, sentences = random.Random(seed), flat_sentences(lengths, seed)
+    encoded = vocabularies_of(sentences, "form").encode(sentences)
     system = transitions.create(name, 1)
     bases = [*system.candidate_positions, "s1", "b1"]
     slots = slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]})
@@ -181,12 +145,9 @@ def test_what_is_no_slot_is_refused(text):
         Slot.parse(text)
 
 
-def test_an_unknown_attribute_is_refused_with_the_known_ones():
+def test_an_unknown_attribute_is_refused_with_the_known_ones_and_a_slot_named_twice():
     with pytest.raises(ValueError, match="known: form, upos, deprel"):
         FeatureTable([Slot.parse("s0:colour")], ["form", "upos"])
-
-
-def test_a_slot_named_twice_is_refused():
     with pytest.raises(ValueError, match="twice"):
         FeatureTable([Slot.parse("s0:form"), Slot.parse("s0:form")], ["form"])
 

@@ -1,7 +1,5 @@
 """A system that changes the transitions of another one is parsed with them, not with what is compiled for the other."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

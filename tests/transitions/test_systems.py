@@ -1,6 +1,6 @@
 """Every transition system against its reference over lists, along random computations; decisions against plain enumeration."""
 
-from __future__ import annotations
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,18 +17,9 @@ from tests.transitions import reference_systems as reference
 
 N_RELATIONS, ROOT_RELATION = 3, 2
 SYSTEMS = [
-    ("arc_standard", {}),
-    ("attardi", {"degree": 1}),
-    ("attardi", {"degree": 2}),
-    ("attardi", {"degree": 3}),
-    ("arc_eager", {}),
-    ("arc_eager", {"nonmonotonic": 1}),
-    ("arc_hybrid", {}),
-    ("covington", {}),
-    ("swap", {}),
-    ("lr_spine", {}),
-    ("pointer", {}),
-]
+    ("arc_standard", {}), ("attardi", {"degree": 1}), ("attardi", {"degree": 2}), ("attardi", {"degree": 3}), ("arc_eager", {}),
+    ("arc_eager", {"nonmonotonic": 1}), ("arc_hybrid", {}), ("covington", {}), ("swap", {}), ("lr_spine", {}), ("pointer", {}),
+]  # fmt: skip
 
 
 def outputs_of(system: TransitionSystem, transitions: Transitions, columns, relations) -> np.ndarray:
@@ -86,12 +77,8 @@ def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, 
                     assert (transitions.heads[m, column], transitions.children[m, column]) == made
                 else:
                     assert transitions.heads[m, column] == transitions.children[m, column] == NO_NODE
-            own = (
-                [m] * len(feature_rows)
-                if transitions.starts is None
-                else list(range(transitions.starts[m], transitions.starts[m + 1]))
-            )
-            assert feature_rows == own
+            starts = transitions.starts
+            assert feature_rows == ([m] * len(feature_rows) if starts is None else list(range(starts[m], starts[m + 1])))
         scores = draw_scores(rng, system, transitions)
         columns, relations = best(system, scores, transitions, single_root)
         system.apply(now, rows, transitions, columns, relations)
@@ -143,9 +130,7 @@ def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, si
                 for relation in range(N_RELATIONS):
                     if not single_root or (relation == ROOT_RELATION) == (transitions.heads[m, column] == 0):
                         candidates.append((column, relation))
-            outputs = [
-                outputs_of(system, transitions, np.array([c] * len(rows)), np.array([r] * len(rows)))[m] for c, r in candidates
-            ]
+            outputs = [outputs_of(system, transitions, *np.repeat([[c], [r]], len(rows), axis=1))[m] for c, r in candidates]
             feature_rows = [transitions.rows[m, column] for column, _ in candidates]
             expected = candidates[int(np.argmax(scores[feature_rows, outputs]))]
             assert (columns[m], relations[m]) == expected
@@ -193,21 +178,16 @@ def test_the_compiled_loop_decides_as_the_interface_does(degree, single_root, le
 
 
 @pytest.mark.parametrize("degree", [1, 2])
-@pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("root_relation", [NO_NODE, 2])
-@pytest.mark.parametrize("buffered", [True, False])
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_an_output_is_forced_if_it_wins_whatever_the_scores(size, buffered, root_relation, single_root, degree):
-    if size == 1 and not buffered:
-        return  # final
-    n_relations = 4
+def test_an_output_is_forced_if_it_wins_whatever_the_scores(degree):
+    n_relations, truths = 4, (True, False)
     favourites = np.eye(1 + 2 * degree * n_relations)  # each output has the highest score once
-    winners = {
-        best_output(favourites, o, degree, size, buffered, n_relations, root_relation, single_root)
-        for o in range(len(favourites))
-    }
-    forced = forced_output(degree, size, buffered, root_relation, single_root)
-    assert winners == {forced} if forced != NO_NODE else len(winners) > 1
+    for size, buffered, root_relation, single_root in product((1, 2, 3, 4), truths, (NO_NODE, 2), truths):
+        if size == 1 and not buffered:
+            continue  # final
+        about = degree, size, buffered, n_relations, root_relation, single_root
+        winners = {best_output(favourites, o, *about) for o in range(len(favourites))}
+        forced = forced_output(degree, size, buffered, root_relation, single_root)
+        assert winners == {forced} if forced != NO_NODE else len(winners) > 1, about
 
 
 def test_arc_standard_is_attardis_system_of_degree_one():
@@ -238,11 +218,11 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
         transitions.register(type("Other", (Own,), {}))
 
 
-@pytest.mark.parametrize(("name", "options"), SYSTEMS)
-def test_transitions_have_candidate_nodes_where_the_system_has_some(name, options):
-    system = create(name, options)
-    now = system.initial(np.array([4]))
-    assert (system.transitions(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
+def test_transitions_have_candidate_nodes_where_the_system_has_some():
+    for name, options in SYSTEMS:
+        system = create(name, options)
+        now = system.initial(np.array([4]))
+        assert (system.transitions(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
 
 
 @pytest.mark.parametrize("n_relations", [1, 3])

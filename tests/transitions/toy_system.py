@@ -1,7 +1,5 @@
 """A transition system of one's own, as CONTRIBUTING.md tells: plain Python, no kernels, an oracle from a grammar."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np
