@@ -104,7 +104,7 @@ def read_index(source: str) -> dict[str, Entry]:
     Raises:
         ValueError: there is no index, or it is damaged.
     """
-    with TemporaryDirectory() as place:  # so that no older one is continued
+    with TemporaryDirectory() as place:
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
     try:

@@ -19,18 +19,6 @@ from parser.settings.paths import for_hydra, parsed
 # Groups that are chosen by name.
 CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 
-# Settings of older versions, and what the message about them says.
-_REMOVED = "it was removed; leave it out"
-_OLDER = {
-    "second_pass.follow": "its name is now second_pass.exploration_probability",
-    "online.follow": "its name is now online.exploration_probability",
-    "first_pass.model": "its name is now start",
-    "beam.training.start": "its name is now start",
-    **dict.fromkeys(("distillation.over", "distillation.temperature", "distillation.weight"), _REMOVED),
-    **dict.fromkeys(("online.feats", "optimizer.momentum", "optimizer.weight_decay"), _REMOVED),
-    **dict.fromkeys(("pretrained.layers", "pretrained.size", "tensorboard.projector", "vectors.components"), _REMOVED),
-}
-
 # Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
 
@@ -81,7 +69,7 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
         if name.startswith("hydra") or given.package is not None:
             continue
         if key is None and name not in CHOICES:
-            raise SettingsError(f"there is no setting {name}; {_OLDER.get(name, '--help lists them all')}")
+            raise SettingsError(f"there is no setting {name}; --help lists them all")
         if given.is_sweep_override():
             if not sweep:
                 several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"

@@ -1,4 +1,4 @@
-"""Files from a server on this machine: cut downloads are continued, wrong sums refused, nothing half is left under the name."""
+"""Files from a server on this machine: cut downloads begin again, wrong sums are refused, and no half file is left."""
 
 from __future__ import annotations
 
@@ -17,20 +17,13 @@ from parser.commands.fetch_treebanks import main
 from parser.data.download import DownloadError, download
 
 CONTENT = bytes(range(256)) * 1000
-OLD = bytes(reversed(range(256))) * 800
-DATES = ("Wed, 01 Jan 2025 00:00:00 GMT", "Thu, 02 Jan 2025 00:00:00 GMT")
 
 
 class Server(BaseHTTPRequestHandler):
-    """Serves ``files``; the first ``cuts`` answers end after a third of what is missing.
-
-    ``told``: the headers that tell a version from another one. ``conditional``: whether the server knows If-Range.
-    """
+    """Serves ``files``; the first ``cuts`` answers end after a third."""
 
     files: ClassVar[dict[str, bytes]] = {}
     cuts = 0
-    ranges = conditional = True
-    told: ClassVar[tuple[str, ...]] = ("ETag",)
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
@@ -39,26 +32,14 @@ class Server(BaseHTTPRequestHandler):
         if self.path not in cls.files:
             self.send_error(404)
             return
-        content, first = cls.files[self.path], 0
-        wanted = self.headers.get("Range")
-        version = {name: f'"{sha256(content)}"' if name == "ETag" else DATES[content[:4] == CONTENT[:4]] for name in cls.told}
-        if cls.conditional and self.headers.get("If-Range") not in version.values():
-            wanted = None
-        if wanted and cls.ranges:
-            first = int(wanted.removeprefix("bytes=").removesuffix("-"))
-            if first >= len(content):
-                self.send_error(416)
-                return
-        self.send_response(206 if first else 200)
-        for name, value in version.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content) - first))
+        content = cls.files[self.path]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        rest = content[first:]
         if cls.cuts:
             cls.cuts -= 1
-            rest = rest[: len(rest) // 3]
-        self.wfile.write(rest)
+            content = content[: len(content) // 3]
+        self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -66,8 +47,7 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    Server.files, Server.cuts, Server.ranges, Server.asked = {"/a": CONTENT}, 0, True, []
-    Server.conditional, Server.told = True, ("ETag",)
+    Server.files, Server.cuts, Server.asked = {"/a": CONTENT}, 0, []
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
@@ -80,52 +60,14 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_cut_connections_are_continued(server, tmp_path, ranges):
-    Server.cuts, Server.ranges = 2, ranges
+def test_after_a_cut_it_begins_again(server, tmp_path):
+    Server.cuts = 2
     seen: list[tuple[int, int | None]] = []
     download(f"{server}/a", tmp_path / "a", sha256(CONTENT), lambda *numbers: seen.append(numbers))
     assert (tmp_path / "a").read_bytes() == CONTENT
     assert seen[-1] == (len(CONTENT), len(CONTENT))
     assert len(Server.asked) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
-
-
-def cut(server: str, folder: Path, content: bytes) -> int:
-    """Leaves the beginning of a file that the server has now; its length."""
-    Server.files, Server.cuts = {"/a": content}, 1
-
-    def die(done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        download(f"{server}/a", folder / "a", progress=die)
-    Server.files, Server.cuts = {"/a": CONTENT}, 0
-    return (folder / "a.part").stat().st_size
-
-
-@pytest.mark.parametrize("headers", [("ETag",), ("Last-Modified",), ()])
-@pytest.mark.parametrize("conditional", [True, False])
-def test_what_an_earlier_process_left_is_continued_if_it_is_of_the_same_version(server, tmp_path, headers, conditional):
-    Server.told, Server.conditional = headers, conditional
-    for content in (CONTENT, OLD):
-        left = cut(server, tmp_path, content)
-        seen: list[int] = []
-        download(f"{server}/a", tmp_path / "a", sha256(CONTENT), lambda done, total, seen=seen: seen.append(done))
-        assert (tmp_path / "a").read_bytes() == CONTENT
-        assert (seen[0] > left) == (content == CONTENT and bool(headers))
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
-        (tmp_path / "a").unlink()
-
-
-def test_what_is_no_part_of_it_is_dropped(server, tmp_path):
-    for version in (None, "", f'"{sha256(CONTENT)}"', '"of another version"'):
-        (tmp_path / "a.part").write_bytes(CONTENT + b"more")
-        if version is not None:
-            (tmp_path / "a.part.version").write_text(version)
-        download(f"{server}/a", tmp_path / "a")
-        assert (tmp_path / "a").read_bytes() == CONTENT
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_wrong_sum_is_refused_and_not_kept(server, tmp_path):
@@ -135,10 +77,10 @@ def test_a_wrong_sum_is_refused_and_not_kept(server, tmp_path):
 
 
 def test_a_server_that_always_cuts_or_is_not_there(server, tmp_path):
-    Server.files["/b"] = b"xy"  # a third of it is nothing
     Server.cuts = 10**6
-    with pytest.raises(DownloadError, match="start again to continue"):
-        download(f"{server}/b", tmp_path / "b")
+    with pytest.raises(DownloadError, match="connection was cut; try again"):
+        download(f"{server}/a", tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(DownloadError, match="404"):
         download(f"{server}/c", tmp_path / "c")
     with pytest.raises(DownloadError, match="refused"):

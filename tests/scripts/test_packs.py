@@ -139,13 +139,6 @@ def test_what_is_there_already_is_not_fetched_again(packs, monkeypatch, capsys):
 
 
 def test_two_processes_fetch_one_model_and_the_second_one_waits(packs, url, monkeypatch, capsys, caplog):
-    """The index is downloaded anew, whatever an older download of it has left, and so is a pack of another version."""
-    folder = fetched_models()
-    folder.mkdir(parents=True)
-    for name in (INDEX, "hu-szeged-2.2.zip", ".hu.zip"):
-        (folder / f"{name}.part").write_bytes(b"old" * 30)
-        (folder / f"{name}.part.version").write_text("old")
-
     def wait(lock: int, blocking: bool) -> bool:
         if blocking:  # until the other process has fetched it
             patch.undo()
