@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def trees_of(name: str, n: int, single_root: bool) -> np.ndarray:
 
 def attardi_trees(n: int) -> set[tuple[int, ...]]:
     found, seen, search = set(), set(), AttardiSearch([0] * n, 2)
-    waiting = [(search.initial, (0,) * n)]
+    waiting: list[Any] = [(search.initial, (0,) * n)]
     while waiting:
         now, heads = waiting.pop()
         able = list(search.transitions(now))

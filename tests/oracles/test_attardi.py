@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def parseable_tree(rng: random.Random, n: int, degree: int, depth: float = 0.5) 
     """The tree of a random computation; the greater ``depth`` (0..1), the more is shifted before anything is attached."""
     heads = [0] * (n + 1)
     search = AttardiSearch(heads[1:], degree)
-    now = search.initial
+    now: Any = search.initial
     while options := list(search.transitions(now)):
         arcs = options[1:] if options[0][0] == "sh" else options
         shifts = options[0][0] == "sh" and (not arcs or rng.random() < depth)

@@ -44,7 +44,9 @@ def random_partial_trees(n: int, count: int) -> list[Gold]:
 # An oracle, its options, and those of the search.
 Case = tuple[str, dict[str, Any], Callable[..., Search[Any]], dict[str, Any]]
 STANDARD = ("context_rows", "nederhof_cubic")
-NEAREST = [{"strategy": strategy, "ties": "nearest_ancestor"} for strategy in ("left_before_right", "any")]
+NEAREST: list[dict[str, Any]] = [
+    {"strategy": strategy, "ties": "nearest_ancestor"} for strategy in ("left_before_right", "any")
+]
 FAST: list[Case] = [
     *(
         (name, options, searches.ArcStandardSearch, {"strategy": options["strategy"]})

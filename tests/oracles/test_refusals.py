@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import oracles
@@ -68,7 +70,7 @@ def test_too_long_a_sentence_is_refused():
 
 
 # By system, configurations of a sentence of three words that cannot be: stack, buffer, perhaps the heads made, and the message.
-CONFIGURATIONS = {
+CONFIGURATIONS: dict[str, list[tuple[Any, ...]]] = {
     "attardi": [
         ([], [1, 2, 3], "the stack must begin with 0"),
         ([1], [2, 3], "the stack must begin with 0"),

@@ -93,7 +93,7 @@ def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
     [
         (["treebank.dev=d.conllu"], "name the treebank of each file"),
         (["treebank.dev={el: d.conllu}"], "el is unknown; treebank.train names right, left"),
-        (["treebank.train=a.conllu"], "treebank.train none"),
+        (["treebank.train=a.conllu"], "treebank.train does not"),
         (["recipe=accurate", "model=mlp"], "model=bilstm"),
     ],
 )
