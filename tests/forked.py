@@ -24,12 +24,16 @@ import parser.training.run  # noqa: F401 - with all that takes seconds to load
 from tests.toy import ROOT
 
 
+def new_python(code: str, *arguments: str | Path, **variables: str) -> str:
+    """What a new process prints that runs a program of Python; the program must end well."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
 def script(
-    path: str,
-    *arguments: str | Path,
-    folder: Path = ROOT,
-    given: bytes = b"",
-    first: Callable[[], object] | None = None,
+    path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"", first: Callable[[], object] | None = None
 ) -> CompletedProcess[str]:
     """What a script prints, and its exit status.
 

@@ -114,10 +114,7 @@ def applicable_steps(stack: tuple[int, ...], front: int, n: int) -> list[int]:
 
 
 def random_computation(
-    rng: random.Random,
-    n: int,
-    score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None,
-    follow: float = 0.9,
+    rng: random.Random, n: int, score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None, follow: float = 0.9
 ) -> Iterator[Configuration]:
     """The configurations of one computation, from the first to the final one.
 

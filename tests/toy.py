@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import re
 from collections.abc import Iterable
@@ -28,10 +29,24 @@ from parser.settings.plan import Plan, plan
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"
+SAMPLE = ROOT / "data" / "sample"
+
+# What makes a training short; without word vectors nothing is trained in another process.
+TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
+TINY.append("tensorboard.figures=false")
+NO_VECTORS = ["vectors.attribute=null", "features.form=[]"]
 
 register()
 
 _TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
+
+
+def real_treebank(name: str) -> Path:
+    """A file or a folder of the treebanks of UD 2.2; a test that needs it is skipped where it is absent."""
+    folder = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", ROOT.parent / "shared" / "ud-v2.2"))
+    if not (folder / name).exists():
+        pytest.skip(f"no {folder / name}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of UD 2.2")
+    return folder / name
 
 
 def settings(*overrides: str) -> Settings:

@@ -20,8 +20,7 @@ from parser.conllu.checks import DEPREL, FORM, HEAD, ConlluError
 from parser.conllu.files import open_input, open_output
 from parser.conllu.stream import read_raw_sentences, rewrite
 from tests.odd_files import encoded, files, line
-
-TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", Path(__file__).parent.parent.parent.parent / "shared" / "ud-v2.2"))
+from tests.toy import real_treebank
 
 
 def read(content: bytes, path: str = "file"):
@@ -61,10 +60,13 @@ def test_rewriting_changes_head_deprel_and_deps_of_words_and_nothing_else():
     assert encoded("".join(sentence.lines)) == SENTENCE.replace(b"\n", b"\r\n"), "the sentence itself stays as it was"
 
 
-def test_rewriting_a_last_line_without_end_and_a_first_one_with_a_bom():
+def test_rewriting_odd_bytes_a_last_line_without_end_and_a_first_one_with_a_bom():
     (sentence,) = read(b"\xef\xbb\xbf" + line(1, "a", end=""))
     assert sentence.columns[0][:2] == ["1", "a"]
     assert rewrite(sentence, [0], ["root"]) == "\ufeff1\ta\t_\t_\t_\t_\t0\troot\t_\t_"
+    content = line(1, "a").replace(b"a", b"\xff\xfe\xe9") + b"\n"  # no UTF-8
+    (sentence,) = read(content)
+    assert encoded(rewrite(sentence, [0], ["root"])) == content.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n")
 
 
 def test_as_many_heads_and_relations_as_words():
@@ -99,26 +101,12 @@ def test_every_byte_passes_through(content):
     assert encoded(same) == b"\n".join(expected)
 
 
-def test_bytes_that_are_not_utf8():
-    content = line(1, "a").replace(b"a", b"\xff\xfe\xe9") + b"\n"
-    (sentence,) = read(content)
-    assert encoded(rewrite(sentence, [0], ["root"])) == content.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (line(1, "a")[:-3] + b"\n", "file, line 4, sentence 2: 9 columns where CoNLL-U has 10; separate"),
-        (line(1, "a") + line(3, "b"), "file, line 5, sentence 2: word 3 where word 2 is expected; number"),
-        (b"# sent_id = s\n" + line("x", "a"), r"file, line 5, sentence 2 \(sent_id s\): 'x' is not an id; write"),
-        (b"prose\n", "file, line 4, sentence 2: 1 column where CoNLL-U has 10"),
-        (b"\t" * 9 + b"\n", "file, line 4, sentence 2: '' is not an id"),
-    ],
-)
-def test_errors_name_line_and_mend(content, message):
-    sentences = read_raw_sentences(io.BytesIO(b"# a\n" + line(1, "a") + b"\n" + content), "file")
+def test_errors_name_line_and_mend():
+    """As of gold data, see data/test_treebank.py."""
+    content = b"# a\n" + line(1, "a") + b"\n# sent_id = s\n" + line("x", "a")
+    sentences = read_raw_sentences(io.BytesIO(content), "file")
     assert len(next(sentences)) == 1
-    with pytest.raises(ConlluError, match=message):
+    with pytest.raises(ConlluError, match=r"file, line 5, sentence 2 \(sent_id s\): 'x' is not an id; write"):
         next(sentences)
 
 
@@ -134,36 +122,21 @@ def test_heads_are_checked_on_demand():
 
 
 def test_a_sentence_comes_before_the_next_is_read():
-    asked = []
-
-    def lines():
-        for number, raw in enumerate([line(1, "a"), b"\n", line(1, "b"), b"\n"]):
-            asked.append(number)
-            yield raw
-
-    sentences = read_raw_sentences(lines())
-    assert next(sentences).column(FORM) == ["a"]
-    assert asked == [0, 1]
-
-
-def test_memory_is_that_of_a_sentence():
-    def lines():
-        for _ in range(20_000):
-            yield from (line(1, "a"), b"\n")
-
+    """And memory is that of a sentence."""
+    lines = iter([line(1, "a"), b"\n", line(1, "b"), b"\n"])
+    assert next(read_raw_sentences(lines)).column(FORM) == ["a"]
+    assert len([*lines]) == 2
+    many = (raw for _ in range(20_000) for raw in (line(1, "a"), b"\n"))
     tracemalloc.start()
     try:
-        assert sum(len(sentence) for sentence in read_raw_sentences(lines())) == 20_000
+        assert sum(len(sentence) for sentence in read_raw_sentences(many)) == 20_000
         assert tracemalloc.get_traced_memory()[1] < 200_000
     finally:
         tracemalloc.stop()
 
 
 def test_real_files_pass_through():
-    paths = sorted(TREEBANKS.glob("*/*-dev.conllu"))
-    if not paths:
-        pytest.skip(f"no treebanks in {TREEBANKS}; set OPTIMAL_STEP_TREEBANKS to a folder with those of UD 2.2")
-    for path in paths:
+    for path in sorted(real_treebank("").glob("*/*-dev.conllu")):
         content = path.read_bytes()
         with open_input(path) as stream:
             text = "".join(
@@ -223,25 +196,19 @@ def test_output_keeps_the_permissions_and_follows_a_link(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_device_is_written_straight():
-    with open_output(os.devnull) as text:
-        text.write("nothing")
-    assert not Path(os.devnull).is_file()
-
-
 @pytest.mark.posix
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_what_the_shell_has_opened_is_written_as_it_said(tmp_path, name):
+def test_what_the_shell_has_opened_is_written_as_it_said(tmp_path):
     """Through a pipe, and behind what a file has already."""
-    if not os.path.exists(name):
-        pytest.skip(f"this system has no {name}")
-    program = f"from parser.conllu.files import *\nwith open_output('{name}') as text: text.write('new')"
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b"new"
+    names = [name for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", os.devnull) if os.path.exists(name)]
+    program = "from parser.conllu.files import *\n"
+    program += "".join(f"with open_output('{name}') as text: text.write('new')\n" for name in names)
+    command, new = [sys.executable, "-c", program], b"new" * (len(names) - 1)
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == new
     (tmp_path / "all").write_bytes(b"old ")
     with open(tmp_path / "all", "ab") as appended:
         subprocess.run(command, stdout=appended, check=True)
-    assert (tmp_path / "all").read_bytes() == b"old new"
+    assert (tmp_path / "all").read_bytes() == b"old " + new
+    assert not Path(os.devnull).is_file()
 
 
 def test_names_that_cannot_be_opened(tmp_path):

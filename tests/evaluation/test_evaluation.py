@@ -1,13 +1,11 @@
-"""Scores, compared to the last digit with the official script as the package udtools has it, and by hand."""
+"""Scores, as of the official script in the package udtools, and by hand; errors by group, and tests of two systems."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import unicodedata
@@ -21,40 +19,31 @@ from udtools import udeval
 
 from oracles import Trees
 from parser.commands.evaluate import as_json, as_table, main
-from parser.conllu.checks import ConlluError
-from parser.data.treebank import read_treebank
+from parser.conllu.checks import ConlluError, LineError, check_tree
+from parser.data.treebank import Sentence, read_treebank
 from parser.evaluation import attachment_scores, compare, evaluate_files, nonprojective_edges
+from parser.evaluation.comparison import GROUPINGS, f1, interval, randomization_test
 from parser.evaluation.evaluated_text import Spans, align
-from tests.random_trees import random_mildly_nonprojective_tree
+from tests.forked import script
+from tests.random_trees import random_mildly_nonprojective_tree, random_tree
+from tests.toy import real_treebank, sentence, write_conllu
 
-REPOSITORY = Path(__file__).parent.parent.parent
-TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", REPOSITORY.parent / "shared" / "ud-v2.2"))
-
-OFFICIAL = {
-    "uas": "UAS",
-    "las_universal": "LAS",
-    "clas": "CLAS",
-    "mlas": "MLAS",
-    "blex": "BLEX",
-    "upos": "UPOS",
-    "xpos": "XPOS",
-    "ufeats": "UFeats",
-    "alltags": "AllTags",
-    "lemmas": "Lemmas",
-    "words": "Words",
-    "tokens": "Tokens",
-    "sentences": "Sentences",
-}
+OFFICIAL_NAMES = ["UAS", "CLAS", "MLAS", "BLEX", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "Words", "Tokens", "Sentences"]
+OFFICIAL = {name.lower(): name for name in OFFICIAL_NAMES} | {"las_universal": "LAS"}
 RELATIONS = ["nsubj", "nsubj:pass", "obj", "nmod", "nmod:poss", "det", "case", "case:x", "aux:pass", "cc", "punct", "dep"]
 FEATS = ["_", "Case=Nom", "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Odd=Yes", "Case=Acc|Odd=Yes", "Number[psor]=Plur"]
 
 
+def written(folder: Path, gold: str, system: str) -> tuple[Path, Path]:
+    paths = folder / "gold.conllu", folder / "system.conllu"
+    for path, text in zip(paths, (gold, system), strict=True):
+        path.write_text(text, encoding="utf-8", newline="")
+    return paths
+
+
 def scores_of(gold: str, system: str):
     with tempfile.TemporaryDirectory() as folder:
-        paths = Path(folder) / "gold.conllu", Path(folder) / "system.conllu"
-        for path, text in zip(paths, (gold, system), strict=True):
-            path.write_text(text, encoding="utf-8", newline="")
-        return evaluate_files(*paths)
+        return evaluate_files(*written(Path(folder), gold, system))
 
 
 def assert_official(gold: str, system: str) -> None:
@@ -149,31 +138,19 @@ def mutated(gold: str, rng: random.Random, share: float, retokenize: bool) -> st
             for column, values in ((7, RELATIONS), (3, ["NOUN", "PUNCT"]), (2, ["_", "lemma"]), (5, FEATS)):
                 if rng.random() < share:
                     row[column] = rng.choice(values)
-        if retokenize and sum(row[6] == "0" for row in words) != 1:
-            for row, head in zip(words, random_heads(rng, len(words)), strict=True):
-                row[6] = str(head)
-        if retokenize and has_cycle([int(row[6]) for row in words]):
+        if retokenize and not is_tree([int(row[6]) for row in words]):
             for row, head in zip(words, random_heads(rng, len(words)), strict=True):
                 row[6] = str(head)
         blocks.append("\n".join(map("\t".join, rows)) + "\n\n")
     return "".join(blocks)
 
 
-def has_cycle(heads: list[int]) -> bool:
-    for word in range(1, len(heads) + 1):
-        steps = 0
-        while word and steps <= len(heads):
-            word, steps = heads[word - 1], steps + 1
-        if word:
-            return True
-    return False
-
-
-def real_file(name: str) -> str:
-    path = TREEBANKS / name
-    if not path.exists():
-        pytest.skip(f"no {path}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of UD 2.2")
-    return path.read_text(encoding="utf-8")
+def is_tree(heads: list[int]) -> bool:
+    try:
+        check_tree(heads)
+    except LineError:
+        return False
+    return True
 
 
 @pytest.mark.long
@@ -183,7 +160,7 @@ def real_file(name: str) -> str:
     ["UD_German-GSD/de_gsd-ud-dev.conllu", "UD_Greek-GDT/el_gdt-ud-dev.conllu", "UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu"],
 )
 def test_real_dev_files_score_as_officially(name, retokenize):
-    gold = real_file(name)
+    gold = real_treebank(name).read_text(encoding="utf-8")
     assert_official(gold, mutated(gold, random.Random(7), 0.2, retokenize))
 
 
@@ -250,11 +227,9 @@ def scores_of_arrays(gold_heads, gold_relations, heads, relations, punctuation) 
 
 
 def test_arrays_of_a_real_treebank_score_as_its_file(tmp_path):
-    text = real_file("UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu")
+    text = real_treebank("UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu").read_text(encoding="utf-8")
     system_text = mutated(text, random.Random(3), 0.2, False)
-    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
-    for path, content in zip(paths, (text, system_text), strict=True):
-        path.write_text(content, encoding="utf-8")
+    paths = written(tmp_path, text, system_text)
     gold, system = map(read_treebank, paths)
 
     def flat(treebank, column):
@@ -264,11 +239,8 @@ def test_arrays_of_a_real_treebank_score_as_its_file(tmp_path):
     scores = scores_of_arrays(*columns, np.array([tag == "PUNCT" for tag in flat(gold, "upos")]))
     files = evaluate_files(*paths)
     assert scores == {key: files[key].f1 for key in scores}
-    assert 0 < scores["las"] < scores["las_universal"] < scores["uas"] < 100
-
-
-def test_no_words_score_nothing():
     assert set(scores_of_arrays([], [], [], [], np.array([], bool)).values()) == {0.0}
+    assert 0 < scores["las"] < scores["las_universal"] < scores["uas"] < 100
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3), st.booleans()), max_size=8))
@@ -334,11 +306,12 @@ def test_the_same_text_in_another_normalization_is_named():
         scores_of(*reversed(texts))
 
 
-def test_script(tmp_path, capsys):
+def test_script(tmp_path, capsys, monkeypatch):
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu([*GOLD[:4], (".", "PUNCT", 4, "punct")]))
-    main([str(gold), str(system), "--json"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(system.read_bytes())))
+    main([str(gold), "-", "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert printed["uas"] == 80
     assert printed["uas_nopunct"] == 100
@@ -352,19 +325,10 @@ def test_script(tmp_path, capsys):
         main([str(gold), str(tmp_path / "missing.conllu")])
 
 
-def test_script_from_the_command_line_reads_standard_input(tmp_path):
-    gold = tmp_path / "gold.conllu"
-    gold.write_text(conllu(GOLD))
-    command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", gold, "-", "--json"]
-    done = subprocess.run(command, input=conllu(GOLD), capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["las"] == 100
-
-
 def test_script_reports_bad_input_in_one_line(tmp_path):
-    command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", tmp_path / "a.conllu", "-"]
-    done = subprocess.run(command, input="", capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == f"error: {tmp_path}/a.conllu: there is no such file; check the path\n"
+    done = script("scripts/evaluate.py", tmp_path / "a.conllu", "-")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"error: {tmp_path}/a.conllu: there is no such file")
 
 
 def test_heads_that_are_not_known_do_not_count(tmp_path):
@@ -372,9 +336,7 @@ def test_heads_that_are_not_known_do_not_count(tmp_path):
     columns = [("2", "a"), ("0", "root"), ("_", "_"), ("2", "_"), ("2", "b")]
     gold = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\t{deprel}\t_\t_\n" for i, (head, deprel) in enumerate(columns, 1)) + "\n"
     system = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tb\t_\t_\n" for i, head in enumerate("20121", 1)) + "\n"
-    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
-    for path, text in zip(paths, (gold, system), strict=True):
-        path.write_text(text, encoding="utf-8")
+    paths = written(tmp_path, gold, system)
     scores = evaluate_files(*paths)
     assert (scores["uas"].correct, scores["uas"].gold, scores["uas"].system) == (3, 4, 4)
     assert (scores["las"].correct, scores["las"].gold, scores["las"].system) == (0, 3, 3)
@@ -389,10 +351,8 @@ def test_heads_that_are_not_known_do_not_count(tmp_path):
 
 def test_relations_that_are_not_known_do_not_count(tmp_path):
     """As in training; where no word counts, nothing is said to be measured."""
-    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     whole = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate("20222", 1)) + "\n"
-    paths[1].write_text(whole, encoding="utf-8")
-    paths[0].write_text(whole.replace("\tdep\t", "\t_\t"), encoding="utf-8")
+    paths = written(tmp_path, whole.replace("\tdep\t", "\t_\t"), whole)
     scores = evaluate_files(*paths)
     assert (scores["uas"].gold, scores["las"].gold, scores["clas"].system) == (5, 0, 0)
     assert re.search(r"\nLAS \(official\) +- +- +-\n", as_table(scores))
@@ -429,3 +389,101 @@ def test_a_tree_is_projective_if_it_has_no_nonprojective_edge():
     projective = Trees.from_heads(trees).projective.tolist()
     assert {True, False} == set(projective)
     assert [not nonprojective_edges(heads) for heads in trees] == projective
+
+
+def single_rooted(rng: random.Random, n: int) -> list[int]:
+    return next(heads for heads in iter(lambda: random_tree(rng, n), None) if heads.count(0) == 1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> tuple[Path, Path, list[Sentence], list[Sentence]]:
+    rng = random.Random(5)
+    gold = [sentence(single_rooted(rng, rng.randrange(1, 13)), rng) for _ in range(40)]
+    system = []
+    for s in gold:
+        heads = s.heads if rng.random() < 0.5 else single_rooted(rng, len(s))
+        deprels = ["root" if h == 0 else rng.choice([d, "obj", "flat"]) for h, d in zip(heads, s.deprels, strict=True)]
+        system.append(Sentence(s.forms, s.lemmas, s.upos, s.xpos, s.feats, heads, deprels, s.where))
+    folder = tmp_path_factory.mktemp("files")
+    return write_conllu(folder / "gold.conllu", gold), write_conllu(folder / "system.conllu", system), gold, system
+
+
+def group_by_hand(what: str, s: Sentence, i: int) -> str:
+    """The group of word i, from 0, said again."""
+    if what == "relation":
+        return s.deprels[i]
+    if what == "length":
+        return "1-10" if len(s) <= 10 else "11-20"
+    if what == "distance":
+        distance = abs(s.heads[i] - i - 1)
+        return "root" if s.heads[i] == 0 else str(distance) if distance < 7 else "7 or more"
+    if what == "depth":
+        depth, at = 1, s.heads[i]
+        while at:
+            depth, at = depth + 1, s.heads[at - 1]
+        return str(depth) if depth < 7 else "7 or more"
+    head, ends = s.heads[i], sorted((s.heads[i], i + 1))
+    below = {head}
+    while more := {k for k, h in enumerate(s.heads, 1) if h in below} - below:
+        below |= more
+    return "projective" if head == 0 or below >= set(range(ends[0], ends[1])) else "not projective"
+
+
+@pytest.mark.parametrize("what", GROUPINGS)
+def test_groups_are_those_of_plain_counting(files, what):
+    gold_file, system_file, gold, system = files
+    found = compare(gold_file, system_file).by(what)
+    words = [(g, s, i) for g, s in zip(gold, system, strict=True) for i in range(len(g))]
+    for name, score in found.items():
+        of_gold = [(g, s, i) for g, s, i in words if group_by_hand(what, g, i) == name]
+        assert score.gold == len(of_gold), name
+        assert score.system == sum(group_by_hand(what, s, i) == name for _, s, i in words), name
+        assert score.correct == sum(g.heads[i] == s.heads[i] and g.deprels[i] == s.deprels[i] for g, s, i in of_gold), name
+    las = evaluate_files(gold_file, system_file)["las"]
+    for key in ("correct", "gold", "system"):
+        assert sum(getattr(score, key) for score in found.values()) == getattr(las, key)
+
+
+def test_counts_confusion_and_worst_sentences(files):
+    gold_file, system_file, gold, system = files
+    found, scores = compare(gold_file, system_file), evaluate_files(gold_file, system_file)
+    assert f1(found.las_counts().sum(axis=0)) == pytest.approx(scores["las"].f1)
+    assert f1(found.uas_counts().sum(axis=0)) == pytest.approx(scores["uas"].f1)
+    pairs = [(a, b) for g, s in zip(gold, system, strict=True) for a, b in zip(g.deprels, s.deprels, strict=True)]
+    assert found.confusion() == {pair: pairs.count(pair) for pair in set(pairs)}
+    wrong = [
+        sum((h, d) != (i, e) for h, d, i, e in zip(g.heads, g.deprels, s.heads, s.deprels, strict=True))
+        for g, s in zip(gold, system, strict=True)
+    ]
+    assert [wrong[s] for s in found.worst(5)] == sorted(wrong, reverse=True)[:5]
+    assert compare(gold_file, gold_file).worst(5) == []
+
+
+def test_intervals_and_the_test_of_two_systems():
+    rng = np.random.default_rng(0)
+    words = rng.integers(5, 30, 200)
+    good, bad = rng.binomial(words, 0.9), rng.binomial(words, 0.8)
+    one, other = (np.stack([right, words, words], axis=1) for right in (good, bad))
+    low, high = interval(one)
+    assert low < f1(one.sum(axis=0)) < high
+    assert high - low < 4
+    assert randomization_test(one, other) < 0.001
+    assert randomization_test(one, one) == 1
+    shuffled = one[rng.permutation(len(one))]  # the same system on other sentences: no difference in truth
+    shuffled[:, 1:] = one[:, 1:]
+    assert randomization_test(one, shuffled) > 0.9
+
+
+def test_the_command(files, tmp_path, capsys):
+    gold, system, _, _ = files
+    main([str(gold), str(system), "--by", "relation,distance", "--confusion"])
+    printed = capsys.readouterr().out
+    assert "LAS by relation" in printed
+    assert "7 or more" in printed
+    assert "gold                 system" in printed
+    with pytest.raises(SystemExit):
+        main([str(gold), str(system), "--by", "colour"])
+    assert "colour unknown; known: relation, length" in capsys.readouterr().err
+    other = write_conllu(tmp_path / "other.conllu", files[2][1:])
+    with pytest.raises(ConlluError, match="not that of the gold file"):
+        compare(gold, other)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from experiments import trainings
+from experiments import command, trainings
 from parser.conllu.stream import read_raw_sentences
 from tests.toy import ROOT, composed
 
@@ -30,6 +31,12 @@ def small_sample(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def composed_once() -> Iterator[None]:
+    found = cache(command.composed)
+
+    def compose(config: str, words: Iterable[str], folder: Path) -> object:
+        return found(config, tuple(words), folder)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "composed", compose)  # what it returns is only read
         patch.setattr(trainings, "training_settings", lambda overrides: composed(*overrides))
         yield

@@ -1,4 +1,4 @@
-"""The studies of what the paper leaves open: they compose, share first passes rightly, and report differences."""
+"""Studies of what the paper leaves open, parsers of text and of lattices: they compose, and share trainings rightly."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from experiments import choices
+from experiments import choices, lattices, text
 from experiments.choices import _FIRST_PASS, OpenChoices, Study
 from experiments.command import settings_of
 from experiments.trainings import Training, is_gone
+from parser.data.treebank import read_treebank
+from parser.lattices import read_lattices
 from parser.settings.plan import plan
 from tests.forked import script
-from tests.toy import CONFIGS
+from tests.toy import CONFIGS, ROOT, TINY
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
 LITERAL = OmegaConf.load(CONFIGS / "experiments" / "paper_literal.yaml")
@@ -82,19 +84,13 @@ def test_variants_that_share_a_first_pass_are_trained_together():
         return [*groups.values()]
 
     assert grouped("paper_tuned") == [["", "second_pass.explore_every=5"], ["vectors.epochs=5"]]
-    assert grouped("accurate") == [
-        [""],
-        ["vectors.epochs=5"],
-        ["second_pass.explore_every=5"],
-    ]  # one schedule for both passes
-
-
-TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
+    assert grouped("accurate") == [[""], ["vectors.epochs=5"], ["second_pass.explore_every=5"]]  # one schedule for both passes
 
 
 @pytest.mark.long
 def test_the_command(tmp_path, small_sample):
-    variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
+    given = ",".join(map(repr, TINY))
+    variants = f"{{one:[{given}],any number:['single_root=false',{given}]}}"
     command = [
         *("experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
         *(
@@ -108,3 +104,68 @@ def test_the_command(tmp_path, small_sample):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
     assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
+
+
+def test_raw_text_is_that_of_the_comments(tmp_path):
+    word = "1\tA" + "\t_" * 8 + "\n\n"
+    lines = f"# newdoc\n# text = A b.\n{word}# text = C\n{word}# newpar\n# text = D e\n{word}"
+    (tmp_path / "gold.conllu").write_text(lines)
+    assert text.raw_text(tmp_path / "gold.conllu") == "A b. C\n\nD e\n\n"
+
+
+def test_systems_that_share_a_training_are_one_job():
+    systems = ["text", "text, beam 8", "characters", text.UDPIPE]
+    wanted = settings_of(text.Text, "text", [f"systems={systems}", "languages=[sample]", "seeds=2"])
+    assert wanted.beams.keys() <= wanted.all_systems.keys()
+    cells = {cell.key: cell for cell in text.cells(wanted)}
+    assert len(cells) == 3 * 2 + 1  # UDPipe has one seed
+    groups = {key: cell.group for key, cell in cells.items()}
+    assert groups["text", "sample", "1"] == groups["text, beam 8", "sample", "1"]
+    assert len(set(groups.values())) == 2 * 2 + 1
+    assert cells["text, beam 8", "sample", "1"].settings == "recipe=text beam.size=8"
+
+
+def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target: target.write_text(f"{target.exists()}"))
+    segmenters = []
+    monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, seed: segmenters.append(tokenizer))
+    training = settings_of(text.Text, "text").training("text", "hu", 1)
+    path = text.tokenizer_of(training, tmp_path)
+    assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"
+    assert text.tokenizer_of(training, tmp_path, fresh=True).read_text() == "True"
+    assert segmenters == [path, path]
+
+
+def of_lattices(*overrides: str) -> lattices.LatticeExperiment:
+    return settings_of(lattices.LatticeExperiment, "lattices", overrides)
+
+
+def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
+    monkeypatch.setattr(lattices, "check", lambda *_: None)
+    asked = of_lattices("languages=[tr,he,hu]", "lookaheads=[1,3]", "lemmas=[true,false]", "sizes=[8]")
+    keys = [cell.key for cell in lattices.cells(asked)]
+    assert len(keys) == len(set(keys)) == 3 * (4 + 4 + 4 + 1) + 4  # and those of hu that are guessed
+    for training in {asked.training(key) for key in keys}:
+        plan(training.settings())
+    assert len({cell.settings for cell in lattices.cells(asked) if cell.key[1] == "tr"}) == 9
+    given, alone = (asked.training((system, "he", "1", "3", "true")) for system in (lattices.GOLD, lattices.ALONE))
+    assert given == alone
+
+
+@pytest.mark.long
+def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
+    asked = of_lattices(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
+    made = {}
+    for system in (lattices.LATTICES, lattices.SUFFIXES):
+        lattices.make_lattices(asked, system, "sample")
+        for part, file in asked.lattice_files(system, "sample").items():
+            made[system, part] = read_lattices(file)
+            assert len(made[system, part]) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+    for part in lattices.PARTS:
+        plain, guessed = ([one.arcs for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
+        assert plain != guessed
+
+
+def test_nothing_is_guessed_where_lattices_are_given():
+    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):
+        lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))

@@ -14,19 +14,7 @@ from typing import Any, cast
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from experiments import (
-    choices,
-    command,
-    comparison,
-    engine,
-    figure8,
-    figure9,
-    lattices,
-    table7,
-    text,
-    trainings,
-    treebanks,
-)
+from experiments import choices, command, comparison, engine, figure8, figure9, lattices, table7, text, trainings, treebanks
 from experiments.command import settings_of, with_quotes
 from experiments.trainings import Training
 from parser.settings.overrides import training_settings

@@ -116,13 +116,9 @@ def test_a_file_with_other_columns_is_refused(tmp_path):
         read_rows(tmp_path / "rows.csv", COLUMNS, 1)
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def test_the_progress_bar_names_the_jobs_that_run(monkeypatch):
-    terminal = _Terminal()
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stderr", terminal)
     jobs = [Job(f"hu column {number} seed 1", partial(abs, -number)) for number in (1, 2)]
     assert sorted(run_jobs(jobs, 1)) == [1, 2]
@@ -139,7 +135,9 @@ def test_a_job_that_fails_stops_the_others(tmp_path):
         list(run_jobs([waiting, Job("fails", partial(int, "x")), waiting], 2))
 
 
-def test_trainings_beside_each_other_draw_no_bars(monkeypatch):
+def test_trainings_beside_each_other_draw_no_bars_and_the_rest_is_still_shown(monkeypatch):
+    """Though nobody else holds the stream."""
+
     class Terminal(io.TextIOWrapper):
         def isatty(self) -> bool:
             return True
@@ -147,11 +145,6 @@ def test_trainings_beside_each_other_draw_no_bars(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal(io.BytesIO(), encoding="utf-8"))
     _without_bars()
     assert not sys.stderr.isatty()
-
-
-def test_without_bars_the_rest_is_still_shown_though_nobody_else_holds_the_stream(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    _without_bars()
     gc.collect()
     print("compiling", file=sys.stderr)
     assert sys.stderr.buffer.getvalue() == b"compiling\n"

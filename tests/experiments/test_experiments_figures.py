@@ -1,4 +1,4 @@
-"""Table 6 and figures 8 to 10: the commands on a tiny treebank, and their arithmetic against slow reference implementations."""
+"""Table 6, figures 8 to 10 and the oracles' costs: commands on a tiny treebank, and arithmetic against slow references."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import oracles
-from experiments import figure8, figure9, figure10, table6, treebanks
+from experiments import figure8, figure9, figure10, system_oracles, table6, treebanks
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from oracles import Query, Trees
-from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
+from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED, OF_SYSTEMS
 from scripts.benchmarks.random_computations import random_computations
 from tests import brute_force
 from tests.forked import script
@@ -83,13 +83,6 @@ def test_bad_settings_are_one_clear_message(arguments, message):
     assert done.returncode == 1
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_help_says_how_to_run():
-    done = command("figure10.py", "--help")
-    assert done.returncode == 0
-    assert "python experiments/figure10.py paths.treebanks=" in done.stdout
-    assert "optimal_probability: 0.9" in done.stdout
 
 
 def test_the_training_part_if_it_is_there_else_the_rest(folder, tmp_path):
@@ -198,21 +191,19 @@ def test_critical_nodes_are_those_of_the_definition():
     assert fewer
 
 
-def test_nodes_tied_only_to_removed_ones_are_critical_but_not_kept_here():
-    # 2 and 4 hang from 1, which is gone; 3 hangs from 2, and 5 from the root.
-    trees = Trees.from_heads([[0, 1, 2, 1, 0]])
-    batch = Query(*(np.array(entry, np.int32) for entry in ([0], [[0]], [1], [2])))
-    assert critical(trees[0], 2) == {2, 4, 5}
-    assert kept(trees[0], [0], 2) == {5}
-    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 0, 4, 3, 1]]
-
-
-def test_ancestors_of_critical_nodes_are_critical():
-    # 2 hangs from 3, that from 4, and that from 1, which is gone.
-    trees = Trees.from_heads([[0, 3, 4, 1]])
-    batch = Query(*(np.array(entry, np.int32) for entry in ([0], [[0, 2]], [2], [3])))
-    assert critical(trees[0], 3) == kept(trees[0], [0, 2], 3) == {3, 4}
-    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 2, 2]]
+@pytest.mark.parametrize(
+    ("heads", "stack", "front", "by_definition", "here"),
+    [
+        # 2 and 4 hang from 1, which is gone; 3 hangs from 2, and 5 from the root: what hangs from removed nodes alone goes.
+        ([0, 1, 2, 1, 0], [0], 2, {2, 4, 5}, {5}),
+        # 2 hangs from 3, that from 4, and that from 1, which is gone: ancestors of critical nodes are critical.
+        ([0, 3, 4, 1], [0, 2], 3, {3, 4}, {3, 4}),
+    ],
+)
+def test_critical_nodes_by_hand(heads, stack, front, by_definition, here):
+    assert (critical(heads, front), kept(heads, stack, front)) == (by_definition, here)
+    counts = [0, len(stack) - 1, len(heads) + 1 - front, len(by_definition), len(here)]
+    assert figure10.critical_counts(Trees.from_heads([heads]), [Query.single(stack, front)]).tolist() == [counts]
 
 
 def test_means_by_size():
@@ -223,10 +214,6 @@ def test_means_by_size():
     assert rows[1]["kept"] == pytest.approx((1 + 3 + 2) / 3)
     assert rows[1]["kept_here"] == pytest.approx((1 + 3 + 3) / 3)
     assert rows[1]["k"] == 1
-
-
-def test_every_oracle_has_a_line():
-    assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {*NOT_TIMED}
 
 
 def test_the_page_says_how_much_longer_context_rows_take():
@@ -259,8 +246,53 @@ def test_the_page_says_how_the_number_of_optimal_trees_grows():
         assert text.format(cells[name][2].split(" ")[0]) in page
 
 
-def test_committed_figures_are_of_the_paper():
+def test_committed_figures_are_of_the_paper_and_every_oracle_has_a_line():
+    assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {*NOT_TIMED}
     rows = {row["treebank"]: row for row in read_csv(ROOT / "experiments" / "table6" / "results.csv")}
     for name in ("got", "cu", "hu", "el"):
         assert rows[name]["parts"] == "train"
         assert round(float(rows[name]["nonprojective_percent"])) == table6.PAPER_NONPROJECTIVE[name]
+
+
+# Whose systems take two transitions for each word, and others that make no arc.
+LONGER = ("covington_loss",)
+
+
+def test_the_command_writes_what_it_measures(tmp_path):
+    rng = random.Random(5)
+    trees = [random_mildly_nonprojective_tree(rng, rng.randint(3, 9)) for _ in range(12)]
+    trees = [tree for tree in trees if tree.count(0) == 1]
+    part = Path(tmp_path / "UD_Hungarian-Szeged" / "hu_szeged-ud-dev.conllu")
+    part.parent.mkdir()
+    write_conllu(part, [sentence(tree) for tree in trees])
+    words = sum(map(len, trees))
+    given = [f"paths.treebanks={tmp_path}", "treebanks=[hu]", f"output={tmp_path / 'out'}", "min_configurations=1"]
+    done = script("experiments/system_oracles.py", *given)
+    assert done.returncode == 0, done.stderr
+    rows = read_csv(tmp_path / "out" / "results.csv")
+    assert [row["oracle"] for row in rows] == list(OF_SYSTEMS)
+    by_words = {row["oracle"]: int(row["configurations"]) / words for row in rows}
+    assert by_words.pop("pointer_cycles") == 1
+    assert all(by_words.pop(name) > 2 for name in LONGER)
+    assert set(by_words.values()) == {2}
+    assert all(float(row["mean"]) > 0 and float(row["percentile_999"]) > 0 for row in rows)
+    by_oracle = {row["oracle"] for row in read_csv(tmp_path / "out" / "sizes.csv")}
+    assert by_oracle == {*OF_SYSTEMS, system_oracles.TABLE}
+    assert {"times.svg", "table_sizes.svg", "table.md"} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize("name", OF_SYSTEMS)
+def test_sizes_are_those_of_stack_and_buffer(name):
+    measured = system_oracles.cost(Trees.from_heads([[2, 0, 2], [0]]), name, 1.0, 1)
+    # Sentences of 3 tokens and of 1: k + m begins with these, and each attachment makes it one less, but pointer's do not.
+    assert sorted(set(measured.sizes.tolist())) == ([1, 3] if name == "pointer_cycles" else [1, 2, 3])
+    assert len(measured.calls) == len(measured.sizes)
+    assert len(measured.sizes) > 8 if name in LONGER else len(measured.sizes) == (4 if name == "pointer_cycles" else 8)
+
+
+def test_the_table_begins_with_the_top_alone():
+    rng = random.Random(2)
+    trees = Trees.from_heads([random_projective_tree(rng, 6) for _ in range(10)])
+    sizes = system_oracles.table_sizes(trees, 0.9, 1)
+    assert sizes[1] == [1] * (10 * 12)  # T[1,1] of every configuration holds the spines of the top
+    assert max(sizes) > 3

@@ -71,14 +71,6 @@ def rows_of(experiment: Any, settings: Any) -> list[dict[str, str]]:
     return [*read_rows(ROOT / settings.published / "results.csv", experiment.columns, len(experiment.key)).values()]
 
 
-@pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
-def test_pages_are_those_of_the_rows(module, config, overrides, tmp_path):
-    experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
-    settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
-    experiment.write(settings, rows_of(experiment, settings), tmp_path)
-    same(tmp_path, ROOT / settings.published)
-
-
 @pytest.mark.parametrize(("module", "overrides"), DRAWN)
 def test_pages_of_measurements_are_those_of_the_rows(module, overrides, tmp_path):
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
@@ -102,15 +94,19 @@ EVERYTHING = {
 
 
 @pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
-def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overrides, monkeypatch):
+def test_pages_are_those_of_the_rows_and_whoever_asks_for_these_trains_nothing(
+    module, config, overrides, monkeypatch, tmp_path
+):
     """Each row has the settings of a variant, and a commit."""
     monkeypatch.setattr("experiments.engine.paths", lambda *_: dict.fromkeys(("train", "dev", "test"), ROOT / "README.md"))
     monkeypatch.setattr("experiments.table7.has_parts", lambda *_: True)
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
+    settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
+    rows = rows_of(experiment, settings)
+    experiment.write(settings, rows, tmp_path)
+    same(tmp_path, ROOT / settings.published)
     settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides, *EVERYTHING.get(module, [])])
-    rows = [
-        row for row in rows_of(experiment, settings) if row.get("clock") != "false" and row.get("system") not in GONE_SYSTEMS
-    ]
+    rows = [row for row in rows if row.get("clock") != "false" and row.get("system") not in GONE_SYSTEMS]
     rows = [row for row in rows if not is_gone(row["settings"].split())]
     if "recipe" in experiment.key:
         rows = [row for row in rows if row["recipe"] == settings.recipe]
@@ -124,7 +120,10 @@ def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overr
 
 @pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
 def test_every_variant_can_be_trained(module, config, overrides):
-    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py."""
+    """Of the settings of all rows a training can be composed that passes the checks of scripts/train.py.
+
+    Where claims are tested, variants differ, and every claim and comparison of times names variants.
+    """
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
     wanted = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
     variants = {
@@ -132,6 +131,11 @@ def test_every_variant_can_be_trained(module, config, overrides):
         **getattr(wanted, "all_systems", {}),
         **{name: of for study in getattr(wanted, "all_studies", {}).values() for name, of in study.variants.items()},
     }
+    if config in ("online", "systems", "systems_bilstm", "systems_text", "subwords", "pretrained"):
+        known = [wanted.settings_of(name) for name, own in wanted.all_variants.items() if not is_gone(own)]
+        assert len(set(known)) == len(known)
+        named = {name for claim in wanted.all_claims.values() for name in (*claim.better, *claim.worse)}
+        assert named | {name for pair in wanted.all_times.values() for name in pair} <= set(wanted.all_variants)
     for settings in variants.values():
         if isinstance(settings, compression.System):
             taught = ["distillation.teacher=RUN_FOLDER"] if settings.distributions else []

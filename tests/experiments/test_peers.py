@@ -104,13 +104,10 @@ def test_what_other_commands_have_trained_does_not_count(tmp_path):
     assert (tmp_path / "model").read_text() == "xxxyxy"
 
 
-def test_a_peer_that_fails_is_an_error_that_names_its_log(tmp_path):
+def test_a_peer_finds_nothing_of_ours_and_one_that_fails_is_an_error_that_names_its_log(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"ended with 3; .*log.txt says why$"):
         PeerRun(peer("import sys; sys.exit(3)"), tmp_path, "xx").train()
     assert not (tmp_path / "trained.json").exists()
-
-
-def test_a_peer_finds_nothing_of_ours(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     code = "import os; open('model', 'w').write(str(os.environ.get('PYTHONPATH')) + os.environ['OMP_NUM_THREADS'])"

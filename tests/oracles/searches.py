@@ -87,32 +87,37 @@ class Search(ABC, Generic[Configuration]):
         return {name: int(score) for name, score in zip(oracle.transition_names, row, strict=True) if score != NOT_APPLICABLE}
 
 
-def found_by(oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]]) -> list[dict[str, int]]:
-    """What an oracle scores in configurations, each given with the number of the search whose gold tree it belongs to."""
+def found_by(
+    oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]], weighed: bool = False
+) -> list[dict[str, int]]:
+    """What an oracle scores in configurations, each given with the number of the search whose gold tree it belongs to.
+
+    ``weighed``: as it is, else the number of gold arcs in it.
+    """
     bound = oracle.bind(Trees.from_heads([search.heads[1:] for search in searches], partial=True))
     rows = bound.score_batch(searches[0].query(max(search.n for search in searches), cases))
     assert rows.dtype == np.int16 or bound.gold_weight > 1
-    rows = np.where(rows == NOT_APPLICABLE, rows, rows // bound.gold_weight)
+    rows = rows if weighed else np.where(rows == NOT_APPLICABLE, rows, rows // bound.gold_weight)
     return [searches[s].read(oracle, now, row) for (s, now), row in zip(cases, rows, strict=True)]
 
 
-def compare(oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]]) -> None:
+def compare(oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]], weighed: bool = False) -> None:
     """Asserts that an oracle scores every transition as the searches do."""
     wrong = [
         f"{searches[s].heads[1:]} {now}: {scores}, not {expected}"
-        for (s, now), scores in zip(cases, found_by(oracle, searches, cases), strict=True)
+        for (s, now), scores in zip(cases, found_by(oracle, searches, cases, weighed), strict=True)
         if scores != (expected := searches[s].scores(now))
     ]
     assert not wrong, f"{len(wrong)} of {len(cases)}; first: {wrong[0]}"
 
 
-def compare_everywhere(oracle: Oracle, searches: Sequence[Search[Any]], most: int | None = None) -> None:
+def compare_everywhere(oracle: Oracle, searches: Sequence[Search[Any]], most: int | None = None, weighed: bool = False) -> None:
     """Compares in all configurations, or a sample of so many for each tree; in no order, as oracles keep rows by prefix."""
     rng, reachable = random.Random(0), {search.n: sorted(search.reachable()) for search in {s.n: s for s in searches}.values()}
     chosen = {n: found if most is None else rng.sample(found, min(most, len(found))) for n, found in reachable.items()}
     cases = [(s, now) for s, search in enumerate(searches) for now in chosen[search.n]]
     rng.shuffle(cases)
-    compare(oracle, searches, cases)
+    compare(oracle, searches, cases, weighed)
 
 
 def walked(searches: Sequence[Search[Any]], rng: random.Random, optimal: float = 0.0) -> list[tuple[int, Any]]:
@@ -132,6 +137,10 @@ class ArcStandardSearch(Search[Plain]):
     def transitions(self, now: Plain) -> Iterator[tuple[str, Arc | None, Plain]]:
         for step in random_trees.applicable_steps(*now, self.n):
             yield ("sh", "rl", "rr")[step], None, random_trees.apply_step(*now, step)
+
+    def forget(self) -> None:
+        """Frees the memory of what has been searched."""
+        self._steps.best_of.clear()
 
     def scores(self, now: Plain) -> dict[str, int]:
         return {name: score for name, score in zip(("sh", "rl", "rr"), self._steps(*now), strict=True) if score is not None}

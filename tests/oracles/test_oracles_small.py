@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +17,9 @@ from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, Oracle, Strategy, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.arc_standard.static import ArcStandardStatic
 from tests import brute_force, random_trees
+from tests.forked import new_python
 from tests.jit import COMPILED
+from tests.oracles.searches import ArcStandardSearch, compare_everywhere
 
 # Exhaustive up to this many tokens; without compilation, up to 3.
 LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if not COMPILED else "5"))
@@ -37,23 +36,13 @@ EXACT: dict[str, Callable[[str], Oracle]] = {
 
 
 @cache
-def everything(n: int) -> tuple[Trees, list]:
-    """All trees of n tokens, and all configurations of each of them as (sentence, stack, front)."""
-    trees = Trees.from_heads(random_trees.all_trees(n))
-    configurations = list(brute_force.configurations(n))
-    return trees, [(s, *c) for s in range(len(trees)) for c in configurations]
-
-
-@cache
-def all_scores(n: int, strategy: str) -> np.ndarray:
-    """What score_batch should answer to everything(n)."""
-    trees, cases = everything(n)
-    searches = [brute_force.StepScores(trees[s], strategy) for s in range(len(trees))]
-    return as_array([searches[s](stack, front) for s, stack, front in cases])
-
-
-def as_array(scores: list) -> np.ndarray:
-    return np.array([[NOT_APPLICABLE if x is None else x for x in row] for row in scores], np.int16).reshape(-1, 3)
+def all_searches(n: int, strategy: str) -> list[ArcStandardSearch]:
+    """Of all trees of n tokens; they remember the scores of every configuration, and nothing else."""
+    found = [ArcStandardSearch(tree, strategy) for tree in random_trees.all_trees(n)]
+    for search in found:
+        search.scores = {now: search.scores(now) for now in brute_force.configurations(n)}.__getitem__
+        search.forget()
+    return found
 
 
 def test_brute_force_makes_all_projective_trees():
@@ -66,23 +55,10 @@ def test_brute_force_makes_all_projective_trees():
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_brute_force_everywhere(name, strategy, n):
-    oracle = EXACT[name](strategy)
-    trees, cases = everything(n)
-    expected = all_scores(n, strategy)
+    oracle, searches = EXACT[name](strategy), all_searches(n, strategy)
     if oracle.needs_projective_gold:
-        kept = np.flatnonzero(trees.projective)
-        number = {int(s): i for i, s in enumerate(kept)}
-        expected = expected[[s in number for s, _, _ in cases]]
-        cases = [(number[s], stack, front) for s, stack, front in cases if s in number]
-        trees = trees.select(kept)
-    scores = oracle.bind(trees).score_batch(random_trees.query(cases))
-    assert scores.dtype == np.int16
-    wrong = np.flatnonzero((scores != expected).any(axis=1))
-    if len(wrong):
-        s, stack, front = cases[wrong[0]]
-        pytest.fail(
-            f"{len(wrong)} of {len(cases)}; first: {trees[s]} {stack} {front}: {scores[wrong[0]]}, not {expected[wrong[0]]}"
-        )
+        searches = [search for search in searches if brute_force.is_projective(search.heads[1:])]
+    compare_everywhere(oracle, searches)
 
 
 @given(st.data(), st.sampled_from(Strategy))
@@ -143,10 +119,10 @@ def test_equal_each_other_on_long_sentences(strategy, projective):
 
 @pytest.mark.parametrize("n", range(1, min(LARGEST, 4) + 1))
 def test_the_best_score_depends_on_the_strategy_only_if_strict(n):
-    best = {strategy: all_scores(n, strategy).max(axis=1) for strategy in Strategy}
-    np.testing.assert_array_equal(best[Strategy.LEFT_BEFORE_RIGHT], best[Strategy.ANY])
-    np.testing.assert_array_equal(best[Strategy.RIGHT_BEFORE_LEFT], best[Strategy.ANY])
-    assert (best[Strategy.STRICT_LEFT_BEFORE_RIGHT] <= best[Strategy.ANY]).all()
+    for searches in zip(*(all_searches(n, strategy) for strategy in Strategy), strict=True):
+        for now in brute_force.configurations(n):
+            left, strict, right, free = (max(search.scores(now).values(), default=0) for search in searches)
+            assert left == right == free >= strict
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -228,6 +204,4 @@ print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_a_second_start_compiles_nothing():
-    command = [sys.executable, "-c", USE_EVERYTHING]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]) for _ in "12"]
-    assert int(runs[1].stdout) == 0
+    assert [int(new_python(USE_EVERYTHING)) for _ in "12"][1] == 0

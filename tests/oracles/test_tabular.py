@@ -1,28 +1,89 @@
-"""The generic tabular algorithm: the paper's tables over every semiring, and a grammar for another transition system."""
+"""The generic tabular algorithm: the paper's tables over every semiring (Nederhof 2019, Section 3), and grammars of others."""
 
 from __future__ import annotations
 
 import math
 import random
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import Strategy, Trees
-from oracles.arc_hybrid.tabular import ArcHybridGrammar
+from oracles import Strategy
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.arc_standard.tabular import ArcStandardGrammar
-from oracles.tabular import ARC_STANDARD, MAX_PLUS, PROJECTIVE_TREES, Configuration, SplitGrammar, parse, transition_scores
+from oracles.tabular import (
+    ARC_STANDARD,
+    MAX_PLUS,
+    PROJECTIVE_TREES,
+    Configuration,
+    Semiring,
+    SplitGrammar,
+    parse,
+    transition_scores,
+)
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles.searches import ArcHybridSearch
-from tests.oracles.semirings import BEST_DERIVATION, BOOLEAN, COUNTING, SCORE_AND_COUNT, edges_of
-from tests.random_trees import query, random_projective_tree, random_tree
+from tests.oracles.searches import ArcHybridSearch, ArcStandardSearch, compare_everywhere
+
+# Whether there is a derivation.
+BOOLEAN: Semiring[bool] = Semiring(
+    zero=False, one=True, plus=lambda a, b: a or b, times=lambda a, b: a and b, edge=lambda score, head, child: True
+)
+
+# How many derivations there are.
+COUNTING: Semiring[int] = Semiring(
+    zero=0, one=1, plus=lambda a, b: a + b, times=lambda a, b: a * b, edge=lambda score, head, child: 1
+)
+
+
+def _better_score_and_count(a: tuple[float, int], b: tuple[float, int]) -> tuple[float, int]:
+    if a[0] == b[0]:
+        return a[0], a[1] + b[1]
+    return max(a, b)
+
+
+# The best score, and how many derivations have it. Counts are Python's integers: exact however large.
+SCORE_AND_COUNT: Semiring[tuple[float, int]] = Semiring(
+    zero=(-math.inf, 0),
+    one=(0, 1),
+    plus=_better_score_and_count,
+    times=lambda a, b: (a[0] + b[0], a[1] * b[1]),
+    edge=lambda score, head, child: (score, 1),
+)
+
+# The best score, and a derivation that has it (of several the one found first), as nested pairs with edges at the leaves.
+# Only up to the choice among equals is this a semiring. ``edges_of`` reads the derivation.
+BEST_DERIVATION: Semiring[tuple[float, Any]] = Semiring(
+    zero=(-math.inf, None),
+    one=(0, None),
+    plus=lambda a, b: b if b[0] > a[0] else a,
+    times=lambda a, b: (a[0] + b[0], (a[1], b[1])),
+    edge=lambda score, head, child: (score, _Edge(head, child)),
+)
+
+
+@dataclass(frozen=True)
+class _Edge:
+    head: int
+    child: int
+
+
+def edges_of(derivation: Any) -> list[tuple[int, int]]:
+    """The edges (head, child) of the second part of a weight of BEST_DERIVATION, by child."""
+    edges = []
+    agenda = [derivation]
+    while agenda:
+        part = agenda.pop()
+        if isinstance(part, _Edge):
+            edges.append((part.head, part.child))
+        elif part is not None:
+            agenda.extend(part)
+    return sorted(edges, key=lambda edge: edge[1])
 
 
 def over_sentence(heads, semiring):
@@ -100,37 +161,29 @@ def test_table_4_derives_what_the_parser_can_make_each_tree_once(n):
         assert made == len(reachable_trees(stack, front, n))
 
 
-def arc_standard_scores(heads, stack, front, strategy):
-    scores = transition_scores(ArcStandardGrammar(strategy), heads, Configuration(stack, tuple(range(front, len(heads) + 1))))
-    return tuple(scores.get(name) for name in ("shift", "reduce_left", "reduce_right"))
-
-
 @pytest.mark.parametrize("strategy", Strategy)
 def test_arc_standard_equals_brute_force(strategy):
-    for n in range(1, 4):
-        for heads in random_trees.all_trees(n):
-            search = brute_force.StepScores(heads, strategy)
-            for stack, front in brute_force.configurations(n):
-                assert arc_standard_scores(heads, stack, front, strategy) == search(stack, front)
+    for n in (1, 2, 3):
+        searches = [ArcStandardSearch(tree, strategy) for tree in random_trees.all_trees(n)]
+        compare_everywhere(oracles.create("arc_standard_tabular", strategy), searches)
+    rng = random.Random(1)
+    searches = [ArcStandardSearch(random_trees.random_tree(rng, n), strategy) for n in (4, 5, 5)]
+    compare_everywhere(oracles.create("arc_standard_tabular", strategy), searches)
 
 
 @given(random_trees.trees_with_configuration(random_trees.trees(5, 10)), st.sampled_from(Strategy))
 def test_the_fast_kernels_equal_their_reference(case, strategy):
     heads, stack, front = case
-    expected = arc_standard_scores(heads, stack, front, strategy)
+    scores = transition_scores(ArcStandardGrammar(strategy), heads, Configuration(stack, tuple(range(front, len(heads) + 1))))
     for options in ({}, {"share_chart": False}):
-        oracle = NederhofCubic(strategy, **options)
-        assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected
+        found = NederhofCubic(strategy, **options).step_scores(heads, stack, range(front, len(heads) + 1))
+        assert found == tuple(scores.get(name) for name in ("shift", "reduce_left", "reduce_right"))
 
 
 @pytest.mark.parametrize("n", range(1, 5))
 def test_a_grammar_for_arc_hybrid_gives_its_oracle(n):
-    for heads in list(random_trees.all_trees(n))[:: 1 if n < 4 else 7]:
-        search = ArcHybridSearch(heads)
-        for stack, front in brute_force.configurations(n):
-            scores = transition_scores(ArcHybridGrammar(), heads, Configuration(stack, tuple(range(front, n + 1))))
-            names = {"shift": "sh", "left_arc": "la", "right_arc": "ra"}
-            assert {names[name]: score for name, score in scores.items()} == search.scores((stack, front))
+    trees = list(random_trees.all_trees(n))[:: 1 if n < 4 else 7]
+    compare_everywhere(oracles.create("arc_hybrid_tabular"), [*map(ArcHybridSearch, trees)])
 
 
 def test_what_cannot_be_derived_weighs_zero():
@@ -155,39 +208,3 @@ def test_deep_derivations_are_read_without_recursion():
     score, derivation = over_sentence(random_trees.chain(40), BEST_DERIVATION)
     assert score == 40
     assert edges_of(derivation) == [(token - 1, token) for token in range(1, 41)]
-
-
-def all_configurations(trees):
-    """Every configuration of every sentence: a subset of 0..b-1 that contains 0, and the buffer b..n."""
-    return query(
-        [(s, *configuration) for s, heads in enumerate(trees) for configuration in brute_force.configurations(len(heads))]
-    )
-
-
-@pytest.mark.parametrize("strategy", list(Strategy))
-def test_arc_standard_is_context_rows(strategy):
-    rng = random.Random(1)
-    trees = [random_tree(rng, n) for n in (1, 2, 3, 4, 5, 5)]
-    batch = all_configurations(trees)
-    packed = Trees.from_heads(trees)
-    expected = oracles.create("context_rows", strategy).bind(packed).score_batch(batch)
-    found = oracles.create("arc_standard_tabular", strategy).bind(packed).score_batch(batch)
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_arc_hybrid_is_its_own_oracle_on_projective_gold():
-    rng = random.Random(2)
-    trees = [random_projective_tree(rng, n) for n in (1, 2, 3, 4, 5, 6, 6)]
-    batch = all_configurations(trees)
-    packed = Trees.from_heads(trees)
-    expected = oracles.create("arc_hybrid_local").bind(packed).score_batch(batch)
-    found = oracles.create("arc_hybrid_tabular").bind(packed).score_batch(batch)
-    np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("name", ["arc_standard_tabular", "arc_hybrid_tabular"])
-def test_a_single_configuration(name):
-    oracle = oracles.create(name)
-    scores = oracle.step_scores([2, 0, 2], [0, 1], [2, 3])
-    expected = {"arc_standard_tabular": (3, 2, None), "arc_hybrid_tabular": {"sh": 1, "la": 3, "ra": 2}}
-    assert scores == expected[name]

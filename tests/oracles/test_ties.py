@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from oracles.edge_weights import GOLD_WEIGHT, LEVELS, negative_infinity
 from oracles.trees import MAX_TOKENS
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
+from tests.oracles.searches import ArcStandardSearch, Plain, compare, compare_everywhere
 
 LARGEST = 4 if COMPILED else 3  # exhaustive up to here; one more, sampled
 LONGEST = 30 if COMPILED else 8
@@ -29,73 +30,47 @@ KNOWING = ["nederhof_cubic", "context_rows"]
 GOLD = 1000
 
 
-def search(heads: list[int], strategy: str) -> brute_force.StepScores:
+class TiesSearch(ArcStandardSearch):
     """Brute force by the definition: a gold edge, or a reward that is smaller by one for each ancestor that is skipped."""
 
-    def weight(head: int, child: int) -> int:
-        chain = brute_force.ancestors(heads, child)
-        if head not in chain:
-            return 0
-        skipped = chain.index(head)
-        return GOLD if skipped == 0 else max(0, LEVELS - skipped)
+    def __init__(self, heads: Sequence[int], strategy: str) -> None:
+        super().__init__(heads, strategy)
 
-    return brute_force.StepScores(heads, strategy, weight)
+        def weight(head: int, child: int) -> int:
+            chain = brute_force.ancestors(heads, child)
+            if head not in chain:
+                return 0
+            skipped = chain.index(head)
+            return GOLD if skipped == 0 else max(0, LEVELS - skipped)
 
+        self._steps = brute_force.StepScores(heads, strategy, weight)
 
-def as_array(scores: list[brute_force.Scores]) -> np.ndarray:
-    """What score_batch should answer: the two parts of a score weighed as the oracles do."""
-
-    def combined(score: int | None) -> int:
-        return NOT_APPLICABLE if score is None else score // GOLD * GOLD_WEIGHT + score % GOLD
-
-    return np.array([[combined(score) for score in row] for row in scores], np.int32).reshape(-1, 3)
-
-
-@cache
-def everything(n: int, strategy: str) -> tuple[Trees, list, np.ndarray]:
-    """All trees of n tokens, all configurations of each as (sentence, stack, front), and their scores."""
-    trees = Trees.from_heads(random_trees.all_trees(n))
-    configurations = list(brute_force.configurations(n))
-    cases, scores = [], []
-    for s in range(len(trees)):
-        best = search(trees[s], strategy)
-        cases += [(s, *configuration) for configuration in configurations]
-        scores += [best(*configuration) for configuration in configurations]
-    return trees, cases, as_array(scores)
+    def scores(self, now: Plain) -> dict[str, int]:
+        """The two parts of a score weighed as the oracles do."""
+        return {name: score // GOLD * GOLD_WEIGHT + score % GOLD for name, score in super().scores(now).items()}
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", KNOWING)
 def test_equals_brute_force_everywhere(name, strategy, n):
-    trees, cases, expected = everything(n, strategy)
-    scores = oracles.create(name, strategy, ties=TIES).bind(trees).score_batch(random_trees.query(cases))
-    assert scores.dtype == np.int32
-    wrong = np.flatnonzero((scores != expected).any(axis=1))
-    if len(wrong):
-        s, stack, front = cases[wrong[0]]
-        pytest.fail(f"{len(wrong)} of {len(cases)}; {trees[s]} {stack} {front}: {scores[wrong[0]]}, not {expected[wrong[0]]}")
+    searches = [TiesSearch(tree, strategy) for tree in random_trees.all_trees(n)]
+    compare_everywhere(oracles.create(name, strategy, ties=TIES), searches, weighed=True)
 
 
 @pytest.mark.parametrize("strategy", Strategy)
 def test_equals_brute_force_on_a_sample_of_the_next_size(strategy):
-    rng = random.Random(strategy)
-    heads = rng.sample(list(random_trees.all_trees(LARGEST + 1)), SAMPLE)
-    cases = [(s, *configuration) for s in range(len(heads)) for configuration in brute_force.configurations(LARGEST + 1)]
-    searches = [search(tree, strategy) for tree in heads]
-    expected = as_array([searches[s](stack, front) for s, stack, front in cases])
+    heads = random.Random(strategy).sample(list(random_trees.all_trees(LARGEST + 1)), SAMPLE)
+    searches = [TiesSearch(tree, strategy) for tree in heads]
     for name in KNOWING:
-        scores = oracles.create(name, strategy, ties=TIES).bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
-        np.testing.assert_array_equal(scores, expected, err_msg=name)
+        compare_everywhere(oracles.create(name, strategy, ties=TIES), searches, weighed=True)
 
 
 @given(random_trees.trees_with_configuration(random_trees.trees(5, 7)), st.sampled_from(Strategy))
 def test_equals_brute_force_on_random_trees(case, strategy):
-    heads, stack, front = case
-    [expected] = as_array([search(heads, strategy)(stack, front)])
+    heads, *now = case
     for name in KNOWING:
-        scores = oracles.create(name, strategy, ties=TIES).step_scores(heads, stack, range(front, len(heads) + 1))
-        assert [NOT_APPLICABLE if score is None else score for score in scores] == expected.tolist(), name
+        compare(oracles.create(name, strategy, ties=TIES), [TiesSearch(heads, strategy)], [(0, tuple(now))], weighed=True)
 
 
 @pytest.mark.parametrize("strategy", Strategy)

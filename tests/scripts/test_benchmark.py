@@ -1,4 +1,4 @@
-"""The command of the benchmarks: rows of what was measured."""
+"""The command of the benchmarks, whose rows say what was measured; and the benchmark of serving."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from scripts.benchmarks import command as benchmark
+from scripts.benchmarks import serving
 from scripts.benchmarks.measurements import Measurement, read_measurements, write_measurements
+from tests.serving.documents import document, model_of_kind, parsed
 
 
 def measurement(label: str, quantity: str, value: str) -> Measurement:
@@ -50,9 +52,33 @@ def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, capsys)
         f"python scripts/benchmark.py oracles --size 3 --label 'x y' --rows {tmp_path}/rows.csv",
     )
 
-
-@pytest.mark.usefixtures("a_benchmark")
-def test_rows_need_a_label(tmp_path, capsys):
     with pytest.raises(SystemExit):
         benchmark.main(["oracles", "--rows", str(tmp_path / "rows.csv")])
     assert "--rows and --label go together" in capsys.readouterr().err
+
+
+def test_documents_cover_the_file_and_know_their_answers(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(document(1, 8).replace("\t_\t0\tdep", "\tA=b\t0\tdep"))
+    model = model_of_kind()
+    made = serving.make_documents(model, path)
+    assert len(made) == 4
+    assert "".join(one.answer for one in made) == parsed(model, path.read_text())
+    path.write_text("# nothing\n\n")
+    with pytest.raises(ValueError, match="there are no sentences to send"):
+        serving.make_documents(model, path)
+
+
+@pytest.mark.long
+def test_a_short_run(tmp_path):
+    pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
+    model_of_kind().save(tmp_path / "model")
+    path = tmp_path / "a.conllu"
+    path.write_text(document(1, 30).replace("\t_\t0\tdep", "\tA=b\t0\tdep"))
+    result = serving.run(tmp_path / "model", path, clients=5, seconds=1)
+    assert result["wrong"] == 0, result["examples_of_wrong"]
+    assert result["answers"] >= 5
+    assert "words/s" in serving.as_table(result)
+    with pytest.raises(ValueError, match=r"not start: error: .*neither a folder nor a model"):
+        serving.serving(tmp_path / "none").__enter__()

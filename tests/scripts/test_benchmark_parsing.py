@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+from pathlib import Path
 
 import pytest
 
@@ -65,15 +66,6 @@ def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     parsing.read(model, file.read_bytes())
 
 
-@pytest.mark.long
-def test_beams_are_measured_beside_greedy_parsing(model_and_file):
-    model, file = model_and_file
-    result = parsing.run(model, [file], times=1, beam=[1, 3])
-    names = {f"decoding, beam {size}, merge {merge}" for size in (1, 3) for merge in ("none", "configuration")}
-    assert names <= set(result["words_per_second"])
-    assert {f"{name}, words/s x size over greedy" for name in names} <= set(result["ratios"])
-
-
 def test_ratios_of_beams():
     times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], ratios.UDPIPE_WITH_BEAM: [Time(8, 8)]}
     times[ratios.OURS_AS_UDPIPE] = [Time(2, 2)]
@@ -84,9 +76,12 @@ def test_ratios_of_beams():
 
 
 @pytest.mark.long
-def test_decoding_is_compared_with_that_of_other_models(model_and_file):
+def test_decoding_is_compared_with_beams_and_with_that_of_other_models(model_and_file):
     model, file = model_and_file
-    result = parsing.run(model, [file], times=1, over=[parsing._named(f"itself={model}")])
+    result = parsing.run(model, [file], times=1, beam=[1, 3], over=[parsing._named(f"itself={model}")])
+    names = {f"decoding, beam {size}, merge {merge}" for size in (1, 3) for merge in ("none", "configuration")}
+    assert names <= set(result["words_per_second"])
+    assert {f"{name}, words/s x size over greedy" for name in names} <= set(result["ratios"])
     assert result["words_per_second"]["decoding by itself, 1 thread"] > 0
     assert result["ratios"][ratios.decoding_over("itself")] > 0
     times = {"decoding, 1 thread": [Time(9, 1), Time(9, 4)], "decoding by x, 1 thread": [Time(9, 3), Time(9, 4)]}
@@ -133,20 +128,20 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     ]
 
 
-def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
-    model, file = model_and_file
-    with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run(model, [file], udpipe=str(tmp_path / "nowhere.udpipe"))
-    with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run(model, [file], udpipe_train=tmp_path / "nowhere.conllu")
-
-
-def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path):
-    model, file = model_and_file
-    with pytest.raises(ValueError, match=r"nofile: there is no such file"):
-        parsing.run(model, [tmp_path / "nofile"])
-    with pytest.raises(ValueError, match=r"nomodel: no such model folder"):
-        parsing.run(tmp_path / "nomodel", [file])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"udpipe": "nowhere.udpipe"}, "UDPipe"),
+        ({"udpipe_train": Path("nowhere")}, "no such file to train UDPipe on"),
+        ({"spacy_train": Path("nowhere")}, "no such file to train spaCy on"),
+        ({"files": [Path("nofile")]}, "nofile: there is no such file"),
+        ({"model": Path("nomodel")}, "nomodel: neither a folder nor a model"),
+    ],
+)
+def test_what_is_missing_is_an_error(model_and_file, options, message):
+    given = dict(zip(("model", "files"), (model_and_file[0], [model_and_file[1]]), strict=True)) | {"times": 1} | options
+    with pytest.raises(ValueError, match=message):
+        parsing.run(**given)
 
 
 @pytest.mark.extras
@@ -175,10 +170,3 @@ def test_spacy_keeps_all_but_the_trees(tmp_path):
     assert others(parsed) == others(f"# one\n{text}")
     heads = [line.split("\t")[6] for line in parsed.split("\n") if line[:1].isdigit()]
     assert heads.count("0") >= 5
-
-
-def test_what_to_train_on_must_be_there(model_and_file, tmp_path):
-    model, file = model_and_file
-    for option, name in (("udpipe_train", "UDPipe"), ("spacy_train", "spaCy")):
-        with pytest.raises(ValueError, match=f"no such file to train {name} on"):
-            parsing.run(model, [file], times=1, **{option: tmp_path / "none"})

@@ -47,25 +47,18 @@ def test_it_times_epochs_products_explorations_and_the_start(file):
     assert "epoch_over_products" in training.as_table(result)
 
 
-def test_without_a_second_pass_there_is_no_exploration(file):
-    result = training.run([*SMALL, "column=2"], treebank_file=file, times=1, starts=0)
+def test_a_treebank_is_repeated_until_it_has_so_many_words_and_without_a_second_pass_there_is_no_exploration(file, tmp_path):
+    (tmp_path / "empty.conllu").touch()
+    with pytest.raises(ValueError, match="no words to repeat"):
+        training.write_repeated(tmp_path / "empty.conllu", 5, tmp_path / "longer.conllu")
+    result = training.run([*SMALL, "column=2"], treebank_file=file, times=1, starts=0, words=40)
     assert "exploration_percent_of_second_pass" not in result
     assert set(result["median_seconds"]) == {"epoch", "products", "products_by_torch_mm"}
-
-
-def test_a_treebank_is_repeated_until_it_has_so_many_words(file):
-    result = training.run([*SMALL, "column=2"], treebank_file=file, times=1, starts=0, words=40)
     assert result["words"] == 45
     assert result["epoch_seconds_of_a_million_words"] == pytest.approx(result["median_seconds"]["epoch"] / 45 * 1e6)
     assert 50 < result["peak_memory_megabytes"] < 100_000
     units = {name: unit for name, (_, unit) in training.quantities(result).items()}
     assert (units["peak_memory_megabytes"], units["epoch_seconds_of_a_million_words"]) == ("MB", "s")
-
-
-def test_nothing_cannot_be_repeated(tmp_path):
-    (tmp_path / "empty.conllu").touch()
-    with pytest.raises(ValueError, match="no words to repeat"):
-        training.write_repeated(tmp_path / "empty.conllu", 5, tmp_path / "longer.conllu")
 
 
 def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
@@ -78,6 +71,17 @@ def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
         training.start_up([f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"])
 
 
+class Noted:
+    """A product that notes the sizes of what it multiplies."""
+
+    def __init__(self) -> None:
+        self.shapes: list[tuple[int, ...]] = []
+
+    def __call__(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        self.shapes.append((*a.shape, len(b)))
+        return a @ b.t()
+
+
 @pytest.mark.parametrize("embedded", [{}, {"form": False}, {"form": True}])
 def test_the_products_are_those_of_an_epochs_updates(embedded):
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0"]})
@@ -85,20 +89,14 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
     n_values = {"form": 9, "upos": 4}
     tokens = AttributeEmbeddings(list(n_values), Embeddings(embeddings, n_values))
     classifier = Classifier(tokens, slots, n_values, MlpSpec(8, "relu", 0.0, 0.0, 0.0), n_outputs=5)
-    done: list[tuple[int, ...]] = []
-
-    def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        done.append((*a.shape, len(b)))
-        return a @ b.t()
-
-    training.seconds_of_products(classifier, 17, 7, note)
+    training.seconds_of_products(classifier, 17, 7, note := Noted())
     of_batch = [(7, 8, 5), (5, 7, 8), (7, 5, 8)]
     if embedded:
         of_batch += [(7, 6, 8), (8, 7, 6)]
     if embedded.get("form"):
         of_batch += [(7, 8, 6)]
     of_last = [tuple(3 if side == 7 else side for side in shape) for shape in of_batch]
-    assert done == of_batch * 2 + of_last
+    assert note.shapes == of_batch * 2 + of_last
 
 
 def test_the_products_of_an_encoder_are_those_of_its_updates():
@@ -116,14 +114,8 @@ def test_the_products_of_an_encoder_are_those_of_its_updates():
     expected += [(tokens, 6, hidden), (tokens, hidden, 6), (hidden, tokens, 6)] * 2
     expected += [(10, hidden, outputs), (10, outputs, hidden), (outputs, 10, hidden)]
     assert list(products_of(model.classifier, *batches[0])) == expected
-    done: list[tuple[int, ...]] = []
-
-    def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        done.append((*a.shape, len(b)))
-        return a @ b.t()
-
-    assert training.seconds_of_encoder(model.classifier, lengths, 24, 12, note) > 0
-    assert done[: len(expected)] == expected
+    assert training.seconds_of_encoder(model.classifier, lengths, 24, 12, note := Noted()) > 0
+    assert note.shapes[: len(expected)] == expected
 
 
 def test_the_share_of_the_explorations_is_that_of_the_whole_pass():

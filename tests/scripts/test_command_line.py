@@ -11,6 +11,7 @@ import pytest
 
 from parser.commands import draw, lattices, projectivize, recombine, report, trace
 from parser.commands.command_line import number_of_threads
+from tests import forked
 from tests.toy import ROOT
 
 PRINTS = "from parser.commands.command_line import run\nrun(lambda: print('line\\n' * 100_000))"
@@ -31,28 +32,36 @@ def test_a_reader_that_has_seen_enough():
     assert (done.stdout, done.stderr) == ("line\n141\n", "")
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_error_to_a_command_that_does_without(closed):
-    assert shell(PRINTS, closed).returncode == 0
-
-
-def test_what_is_said_does_not_go_to_standard_output_where_standard_error_is_closed():
+@pytest.mark.parametrize(
+    ("closed", "target"), [("<&-", "stdout"), (">&-", "stdout"), ("2>&-", "stderr"), ("<&- >&- 2>&-", "stdout")]
+)
+def test_closed_streams_are_no_error_and_what_is_said_goes_to_no_other(closed, target):
     done = shell(
-        "import sys\nfrom parser.commands.command_line import run\nrun(lambda: print('said', file=sys.stderr))", "2>&-"
+        f"import sys\nfrom parser.commands.command_line import run\nrun(lambda: print('a', file=sys.{target}))", closed
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (0, "a\n" if closed == "<&-" else "")
 
 
-def test_what_the_system_refuses_is_one_line():
-    done = shell("from parser.commands.command_line import run\nrun(lambda: open('/dev/null/x'))")
-    assert (done.returncode, done.stderr) == (1, "error: /dev/null/x: Not a directory\n")
+@pytest.fixture
+def program(tmp_path):
+    """Runs a program in a process that has loaded what it needs: its status, and what it says."""
+
+    def run(text: str) -> tuple[int, str]:
+        (tmp_path / "program.py").write_text(f"from parser.commands.command_line import run\n{text}", encoding="utf-8")
+        done = forked.script(str(tmp_path / "program.py"))
+        return done.returncode, done.stderr
+
+    return run
+
+
+def test_what_the_system_refuses_is_one_line(program):
+    assert program("run(lambda: open('/dev/null/x'))") == (1, "error: /dev/null/x: Not a directory\n")
 
 
 @pytest.mark.parametrize(("error", "traceback"), [("OSError(28, 'full')", False), ("KeyError(1)", True)])
-def test_a_thread_that_finds_the_disk_full_leaves_it_to_the_command_to_say_so(error, traceback):
-    program = f"""
+def test_a_thread_that_finds_the_disk_full_leaves_it_to_the_command_to_say_so(program, error, traceback):
+    status, said = program(f"""
 import threading
-from parser.commands.command_line import run
 
 def fail():
     raise {error}
@@ -64,11 +73,10 @@ def main():
     raise ValueError("told")
 
 run(main)
-"""
-    done = shell(program)
-    assert done.returncode == 1
-    assert done.stderr.endswith("error: told\n")
-    assert ("Traceback" in done.stderr) == traceback
+""")
+    assert status == 1
+    assert said.endswith("error: told\n")
+    assert ("Traceback" in said) == traceback
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

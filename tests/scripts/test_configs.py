@@ -1,8 +1,9 @@
-"""Every configuration composes, passes the checks, and explains its keys."""
+"""Every configuration composes, passes the checks and is explained by --help; columns and oracles in sweeps."""
 
 from __future__ import annotations
 
 import re
+import sys
 from itertools import product
 
 import pytest
@@ -10,8 +11,12 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from parser import transitions
+from parser.commands import train
+from parser.commands.settings_help import CHOICES, SECTIONS, schema_keys, settings_help
+from parser.commands.train import with_shares
 from parser.settings.plan import plan
-from tests.toy import CONFIGS, composed, settings
+from parser.training.sweeps import JobFolders
+from tests.toy import CONFIGS, composed, forget_what_is_stored, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))
 RECIPES = sorted(path.stem for path in (CONFIGS / "recipe").glob("*.yaml"))
@@ -33,7 +38,10 @@ def test_they_compose(treebank, recipe, column):
     assert (made.treebank.name, made.recipe, made.column) == (treebank, recipe, column)
 
 
-@pytest.mark.parametrize(("system", "recipe"), list(product(SYSTEMS, RECIPES)))
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(name, marks=[] if name in ("accurate", "text") else pytest.mark.long) for name in RECIPES]
+)
 def test_every_transition_system_composes_with_every_recipe(system, recipe):
     made = settings(f"system={system}", f"recipe={recipe}")
     plan(made)
@@ -58,17 +66,9 @@ def test_tests_have_the_settings_that_hydra_composes(overrides):
 
 
 def test_columns_are_those_of_table_7():
+    subset, lifted, original = "projective_subset", "projectivized", "original"
     passes = [(made.first_pass.trees, made.second_pass.trees) for made in (settings(f"column={c}") for c in range(1, 6))]
-    assert passes == [
-        ("projective_subset", None),
-        ("projectivized", None),
-        ("projective_subset", "projective_subset"),
-        ("projectivized", "projectivized"),
-        ("projectivized", "original"),
-    ]
-
-
-def test_column_6_is_5_with_ties():
+    assert passes == [(subset, None), (lifted, None), (subset, subset), (lifted, lifted), (lifted, original)]
     five, six = settings("column=5"), settings("column=6")
     assert (five.ties, six.ties) == (None, "nearest_ancestor")
     five.ties, five.column = six.ties, six.column
@@ -100,3 +100,78 @@ def test_every_key_of_the_main_file_is_commented():
             break
         is_setting = ":" in line and not line.strip().startswith(("#", "-")) and line.partition(":")[2].strip()
         assert not is_setting or "#" in line, line
+
+
+def test_all_settings_are_explained():
+    text = settings_help(["seed=3", "recipe=accurate"])
+    for key in [*schema_keys(), *CHOICES]:
+        assert f"\n  {key}=" in text or f"\n  {key}.NAME=VALUE" in text, key
+    assert all(f"\n{title}\n" in text for title in SECTIONS)
+    assert "\n  seed=3   " in text
+    assert "\n  optimizer.name=adam   " in text
+    assert "for weights, word vectors and the order of the examples" in text
+    assert "experiments" not in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_there_are_no_more_settings_than_people_can_know():
+    """A new setting takes the place of one that brings less."""
+    assert settings_help([]).endswith(f"\n\n{len(schema_keys())} settings")
+    assert len(schema_keys()) <= 117
+
+
+def test_the_command_prints_it(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["train.py", "--help", "beam=local", "beam.size=32", "treebank.train=a (1).conllu"])
+    train.main()
+    found = capsys.readouterr().out
+    assert "\n  beam.size=32   " in found
+    assert "\n  treebank.train=a (1).conllu   " in found
+    monkeypatch.setattr(sys, "argv", ["train.py", "--help", "sead=1"])
+    with pytest.raises(ValueError, match=r"no setting sead; --help lists"):
+        train.main()
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Runs the command in this process, but for the work of its jobs: a function of its arguments, and columns and oracles."""
+    jobs: list[tuple[int | None, str]] = []
+    monkeypatch.setattr(train, "run", lambda made: jobs.append((made.column, made.oracle)))
+    monkeypatch.setattr(JobFolders, "sweep", None)
+    forget_what_is_stored(monkeypatch)
+
+    def run(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+        train.main()
+
+    return run, jobs
+
+
+def test_two_shares_are_a_list_but_in_a_sweep():
+    assert with_shares(["treebank.held_out=0.1,0.2", "seed=1,2"]) == ["treebank.held_out=[0.1,0.2]", "seed=1,2"]
+    for plain in (["treebank.held_out=0.1"], ["treebank.held_out=[0.1,0.1]"], ["-m", "treebank.held_out=0.1,0.2"]):
+        assert with_shares(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("given", "jobs"),
+    [
+        (["column=1,4"], [(1, "nederhof_linear"), (4, "nederhof_linear")]),
+        (["column=4", "oracle=glob('nederhof_[cq]*')"], [(4, "nederhof_cubic"), (4, "nederhof_quadratic")]),
+    ],
+)
+def test_a_sweep_has_a_job_for_each(command, tmp_path, given, jobs):
+    run, found = command
+    with pytest.raises(SystemExit):  # none of them has left a result
+        run("-m", *given, f"hydra.sweep.dir={tmp_path}")
+    assert found == jobs
+
+
+def test_a_sweep_without_jobs_is_an_error(command, tmp_path):
+    with pytest.raises(ValueError, match=r"no jobs: glob\(\)"):
+        command[0]("-m", "strategy=glob(*)", f"hydra.sweep.dir={tmp_path}")
+
+
+def test_a_shell_completes_oracles(command, monkeypatch, capsys):
+    monkeypatch.setenv("COMP_LINE", "python scripts/train.py oracle=nederhof_l")
+    command[0]("-sc", "query=bash")
+    assert capsys.readouterr().out == "oracle=nederhof_linear\n"

@@ -127,15 +127,12 @@ def test_a_sweep(trained):
     assert f"run folders: {trained.folder}/{trained.name} sweep" in said
 
 
-def test_settings_that_name_folders(trained):
+def test_settings_that_name_folders_and_parsing(trained):
     run = f"{trained.name} run"
-    said = trained.train(f"start={run}", "second_pass.epochs=1", "column=3", "hydra.run.dir=continued")
-    assert "second pass, epoch 1 of 1" in said
     both = override("treebank.train", [trained.folder / trained.data, trained.data])
-    assert "12 sentences" in trained.train(both, "hydra.run.dir=twice")
-
-
-def test_parsing_and_evaluating(trained):
+    said = trained.train(f"start={run}", both, "second_pass.epochs=1", "column=3", "hydra.run.dir=continued")
+    assert "second pass, epoch 1 of 1" in said
+    assert "12 sentences" in said
     output = f"./{trained.name} parsed.conllu"
     trained.start("scripts/parse.py", f"./{trained.name} run", f"./{trained.data}", "-o", output)
     assert "LAS" in trained.start("scripts/evaluate.py", f"./{trained.data}", output)

@@ -11,24 +11,25 @@ import pytest
 from parser.commands.train_treebanks import main, table, treebanks
 from parser.model.model import Model
 from tests import forked
-from tests.toy import sentence, write_conllu
-
-TINY = [
-    "first_pass.epochs=1",
-    "column=1",
-    "classifier.hidden=4",
-    "vectors.attribute=null",
-    "features.form=[]",
-    "tensorboard.figures=false",
-]
+from tests.toy import NO_VECTORS, TINY, sentence, write_conllu
 
 
-def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
+@pytest.fixture
+def made(monkeypatch) -> list[list[str]]:
+    """What the trainings are given, which run in forked processes."""
+    made: list[list[str]] = []
+
     def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
         assert command[:5] == [sys.executable, "-P", "-m", "parser.commands", "train"]
+        made.append(command[5:])
         return forked.script("scripts/train.py", *command[5:])
 
     monkeypatch.setattr(subprocess, "run", run)
+    return made
+
+
+@pytest.mark.usefixtures("made")
+def test_a_folder_of_treebanks(tmp_path, capsys):
     toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(12)]
     for name in ("UD_A-a é (v2)", "UD_B-b"):
         (tmp_path / "ud" / name).mkdir(parents=True)
@@ -39,7 +40,7 @@ def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
         "UD_A-a é (v2)": ["train"],
         "UD_B-b": ["train", "test"],
     }
-    assert main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), *TINY]) == 1
+    assert main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), "column=1", *TINY, *NO_VECTORS]) == 1
     written = (tmp_path / "runs" / "table.md").read_text()
     assert capsys.readouterr().out == written
     assert "| UD_A-a é (v2) | 11 | 33 | " in written  # the tenth sentence is held out
@@ -47,20 +48,13 @@ def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "runs" / "UD_A-a é (v2)" / "model").is_dir()
 
 
-def test_several_treebanks_make_one_model_besides(tmp_path, capsys, monkeypatch):
-    made: list[list[str]] = []
-
-    def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
-        made.append(command[5:])
-        return forked.script("scripts/train.py", *command[5:])
-
-    monkeypatch.setattr(subprocess, "run", run)
+def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
     for name, parts in {"UD_A-a": ["train", "dev", "test"], "UD_B": ["train", "test"]}.items():
         (folder := tmp_path / "u d, é" / name).mkdir(parents=True)
         for seed, part in enumerate(parts):
             toys = [sentence([2, 0, 2], random.Random(10 * number + seed)) for number in range(12)]
             write_conllu(folder / f"x-ud-{part}.conllu", toys)
-    alone = [*TINY[:3], "recipe=accurate", "model=bilstm", "encoder.hidden=4", "encoder.layers=1", *TINY[-1:]]
+    alone = ["column=1", *TINY, "recipe=accurate", "model=bilstm", "encoder.hidden=4", "encoder.layers=1"]
     arguments = [str(tmp_path / "u d, é"), "--together", "UD_A-a,UD_B", "-o", str(tmp_path / "runs"), *alone]
     assert main(arguments) == 0
     assert len(made) == 3
@@ -89,7 +83,9 @@ def test_treebanks_that_make_no_model_together(tmp_path, together, said):
         main([str(tmp_path), "--together", together])
 
 
-def test_two_treebanks_of_one_folder_are_refused(tmp_path):
+def test_two_treebanks_of_one_folder_and_none_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="no folder in it has a file"):
+        main([str(tmp_path)])
     (tmp_path / "UD_A-a").mkdir()
     for code in ("a_a", "a_b"):
         write_conllu(tmp_path / "UD_A-a" / f"{code}-ud-train.conllu", [sentence([0], random.Random(1))])
@@ -100,8 +96,3 @@ def test_two_treebanks_of_one_folder_are_refused(tmp_path):
 def test_a_table():
     parts = {"train": {"sentences": 1200, "words": 12000}, "dev": None, "test": {"las": 50.0, "uas": 60.0}}
     assert table({"x": parts}).splitlines()[2] == "| x | 1,200 | 12,000 | - | 50.00 / 60.00 |"
-
-
-def test_a_folder_without_treebanks(tmp_path):
-    with pytest.raises(ValueError, match="no folder in it has a file"):
-        main([str(tmp_path)])

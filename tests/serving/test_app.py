@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import http.client
 import json
 import re
 import shutil
@@ -54,19 +53,16 @@ _MULTIPART = b'--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + b"a
 _MULTIPART_TYPE = "multipart/form-data; boundary=x"
 
 
-def test_a_charset_that_is_utf_8_is_none_to_refuse(client):
-    headers = {"content-type": f'{_MULTIPART_TYPE}; charset="UTF-8"'}
-    assert client.post("/process?input=horizontal", content=_MULTIPART, headers=headers).status_code == 200
+def multipart(client, content_type: str):
+    return client.post("/process?input=horizontal", content=_MULTIPART, headers={"content-type": content_type})
 
 
-def test_health(client):
+def test_health_and_models(client):
+    """HEAD only looks whether they are there, as curl -I and watchers of servers do."""
     assert client.get("/health").json() == {"status": "ok", "model": "toy"}
-
-
-@pytest.mark.parametrize("path", ["/health", "/models", "/"])
-def test_what_only_looks_whether_it_is_there(client, path):
-    """As curl -I and watchers of servers do."""
-    assert client.head(path).status_code == 200
+    for answer in (client.get("/models"), client.post("/models")):
+        assert answer.json() == {"models": {"toy": ["parser"]}, "default_model": "toy"}
+    assert [client.head(path).status_code for path in ("/health", "/models", "/")] == [200] * 3
 
 
 def test_a_request_is_a_line_of_the_log(client, caplog):
@@ -77,13 +73,8 @@ def test_a_request_is_a_line_of_the_log(client, caplog):
     assert [line.rpartition(",")[0] for line in lines] == ["POST /process 400", "GET /a%0Ab 404"]
 
 
-def test_models(client):
-    for answer in (client.get("/models"), client.post("/models")):
-        assert answer.json() == {"models": {"toy": ["parser"]}, "default_model": "toy"}
-
-
 def test_get_and_post_forms_and_files(client, service):
-    text = document(3)
+    text = document(7)
     fields = {"data": text, "parser": "", "model": "toy"}
     others = {name: value for name, value in fields.items() if name != "data"}
     answers = [
@@ -98,6 +89,7 @@ def test_get_and_post_forms_and_files(client, service):
         assert answer.status_code == 200, answer.text
         assert answer.headers["content-type"] == "application/json"
         assert answer.json() == {"model": "toy", "acknowledgements": [], "result": parsed(service.model, text)}
+        assert "é" in answer.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -105,34 +97,14 @@ def test_get_and_post_forms_and_files(client, service):
     [
         (lambda c: c.get("/process"), 400, "data is missing; give the text, or the sentences, as the parameter data"),
         (lambda c: c.get("/process?data=%FF"), 400, "the parameters cannot be read: 'utf-8' codec"),
-        (
-            lambda c: c.get("/process?" + "&".join(f"a{i}=" for i in range(99))),
-            400,
-            "the parameters cannot be read: Max number",
-        ),
+        (lambda c: c.get("/process?" + "a=&" * 99), 400, "the parameters cannot be read: Max number"),
         (lambda c: c.post("/process", data={"data": "1\ta"}), 400, "data, line 1, sentence 1: 2 columns where CoNLL-U has 10"),
         (lambda c: c.post("/process", files={"data": b"\xff"}), 400, "the request is not UTF-8 at byte"),
-        (
-            lambda c: c.post("/process", json={"data": ""}),
-            400,
-            "send a form: Content-Type application/x-www-form-urlencoded or",
-        ),
-        (
-            lambda c: c.post("/process", content=b"x", headers={"content-type": "multipart/form-data"}),
-            400,
-            "the multipart form cannot be read: Missing boundary",
-        ),
-        (
-            # Decoding by this codec takes time that is the square of the length.
-            lambda c: c.post("/process", content=_MULTIPART, headers={"content-type": f"{_MULTIPART_TYPE}; charset=punycode"}),
-            400,
-            "Content-Type names a charset other than UTF-8",
-        ),
-        (
-            lambda c: c.post("/process", content=_MULTIPART, headers={"content-type": f'{_MULTIPART_TYPE}; Charset*="x"'}),
-            400,
-            "Content-Type names a charset other than UTF-8",
-        ),
+        (lambda c: c.post("/process", json={"data": ""}), 400, "send a form: Content-Type application/x-www-form-urlencoded"),
+        (lambda c: multipart(c, "multipart/form-data"), 400, "the multipart form cannot be read: Missing boundary"),
+        # Decoding by this codec takes time that is the square of the length.
+        (lambda c: multipart(c, f"{_MULTIPART_TYPE}; charset=punycode"), 400, "Content-Type names a charset other than UTF-8"),
+        (lambda c: multipart(c, f'{_MULTIPART_TYPE}; Charset*="x"'), 400, "Content-Type names a charset other than UTF-8"),
         (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
         (lambda c: c.get("/etc/passwd"), 404, "only /, /health, /models and /process exist"),
         (lambda c: c.get("/docs"), 404, "only /, /health, /models and /process exist"),
@@ -144,6 +116,10 @@ def test_errors_are_a_line(client, send, status, told):
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/plain; charset=utf-8")
     assert answer.text.startswith(told)
     assert answer.text.count("\n") == 1
+
+
+def test_a_charset_that_is_utf_8_is_none_to_refuse(client):
+    assert multipart(client, f'{_MULTIPART_TYPE}; charset="UTF-8"').status_code == 200
 
 
 def test_no_file_is_opened_for_a_request(client, monkeypatch, tmp_path):
@@ -182,11 +158,8 @@ def test_the_page(client, service):
     assert ">\na b &lt;c&gt;\n</textarea>" in words.text
 
 
-def test_the_page_of_a_model_without_an_example_has_no_button_for_it(client):
-    assert '<button name="example">' not in client.get("/").text
-
-
-def test_the_page_parses_the_models_example():
+def test_the_page_parses_the_models_example(client):
+    assert '<button name="example">' not in client.get("/").text  # of a model without one
     service = Service(model_of_kind(), "toy", example=EXAMPLE)  # it also reads FEATS, which are there
     with TestClient(create_app(service, Limits(seconds=600))) as client:
         answer = client.get("/", params={"data": "", "example": ""})
@@ -309,34 +282,34 @@ def server(service):
         yield f"http://{host}:{port}"
 
 
-def test_connections_that_bring_no_request_are_closed(service):
-    with running_server(service, Limits(seconds=0.1)) as address, ExitStack() as opened:
-        silent, halting = (opened.enter_context(socket.create_connection(address)) for _ in range(2))
-        halting.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n")
+ASKED = b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+
+@pytest.fixture
+def connected():
+    """Opens connections to an address."""
+    with ExitStack() as opened:
+        yield lambda address, n: [opened.enter_context(socket.create_connection(address)) for _ in range(n)]
+
+
+def test_connections_that_bring_no_request_and_too_many_are_closed(service, connected):
+    with running_server(service, Limits(seconds=0.1)) as address:
+        silent, halting = connected(address, 2)
+        halting.sendall(ASKED[:-2])
         assert silent.recv(1) == halting.recv(1) == b""
-
-
-def test_too_many_connections_are_closed(service):
-    limits = Limits(seconds=600, requests=1)
-    with running_server(service, limits) as address, ExitStack() as opened:
-        *within, beyond = (opened.enter_context(socket.create_connection(address)) for _ in range(4 * limits.requests + 1))
+    with running_server(service, Limits(seconds=600, requests=1)) as address:
+        *within, beyond = connected(address, 5)
         with suppress(ConnectionResetError):
             assert beyond.recv(1) == b""
         for kept in within:
-            kept.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            kept.sendall(ASKED)
             assert kept.recv(12) == b"HTTP/1.1 200"
 
 
-def test_a_client_that_sends_too_much_sees_the_answer(server):
-    host, port = server.removeprefix("http://").split(":")
-    asking = http.client.HTTPConnection(host, int(port))
-    asking.request("POST", "/process", b"a" * 8_000_000, {"Content-Type": "application/x-www-form-urlencoded"})
-    assert asking.getresponse().status == 413
-
-
-def test_clients_at_the_same_time(server, service):
+def test_clients_at_the_same_time_and_one_that_sends_too_much_see_the_answer(server, service):
     import httpx2
 
+    assert httpx2.post(f"{server}/process", data={"data": "a" * 8_000_000}, timeout=600).status_code == 413
     texts = [document(seed) for seed in range(60)]
 
     def ask(text: str) -> str:
@@ -354,7 +327,7 @@ def test_a_unix_socket(service, tmp_path, monkeypatch):
     def asked() -> bytes:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
-            client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            client.sendall(ASKED)
             return client.recv(12)
 
     for _ in range(2):  # the second time, there is what the first left
@@ -389,11 +362,20 @@ def test_a_client_of_udpipe_works(server, service):
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 
 
+OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu"]
+in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+
+
+@pytest.fixture
+def open_browser(tmp_path):
+    """Starts a browser with a window of a size."""
+    return lambda size: Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}"])
+
+
 @pytest.mark.extras
-@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+@in_browser
 def test_the_page_in_a_browser(server, tmp_path):
-    picture = tmp_path / "page.png"
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"]
     # No other host can be found, so that what the page needs is all here.
     command += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=900,1200", "--dump-dom"]
     done = subprocess.run([*command, f"{server}/?data={quote('a b é a')}"], capture_output=True, text=True)
@@ -404,8 +386,6 @@ def test_the_page_in_a_browser(server, tmp_path):
     assert done.stdout.count('<g data-child="1" style="visibility: hidden;">') == 1
     assert re.search(r"<summary>The computation in \d+ steps</summary>", done.stdout)
     assert "Refused to" not in done.stderr  # by the policy of the page
-    subprocess.run([*command[:-1], f"--screenshot={picture}", f"{server}/?data={quote('a b é a')}"], capture_output=True)
-    assert picture.stat().st_size > 10_000
 
 
 # Where words are in the window, and their heads; of the first tree.
@@ -429,10 +409,9 @@ ANSWERED = """new Promise(done => new MutationObserver((_, observer) => {
 
 
 @pytest.mark.extras
-@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
-def test_trees_are_corrected_in_place(server, tmp_path):
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    with Browser([str(BROWSER), *options, "--window-size=400,900"]) as browser:
+@in_browser
+def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
+    with open_browser("400,900") as browser:
 
         def answered(start: list[float], end: list[float]) -> None:
             """Drags; the page must stay where it is."""
@@ -494,10 +473,9 @@ RELATION = """(() => {
 
 
 @pytest.mark.extras
-@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
-def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, tmp_path):
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    with Browser([str(BROWSER), *options, "--window-size=900,1200"]) as browser:
+@in_browser
+def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, open_browser):
+    with open_browser("900,1200") as browser:
         browser.go(f"{server}/?data={quote('a b é a b')}")
         heads = browser.value(HEADS)
         root, word = heads.index(0) + 1, next(word for word in range(1, 6) if heads[word - 1] != 0)
@@ -517,9 +495,3 @@ def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, tmp
             assert browser.value(CORRECTIONS) == f"1.{word}={heads[word - 1]}:{wanted}"
             assert browser.value(HEADS)[word - 1] == heads[word - 1]
             assert wanted in browser.value(f"document.querySelector('.given.named[data-child=\"{word}\"]').textContent")
-
-
-def test_json_is_plain(client):
-    answer = client.post("/process", data={"data": document(7), "parser": ""})
-    assert json.loads(answer.content.decode())["model"] == "toy"
-    assert "é" in answer.content.decode()

@@ -1,9 +1,11 @@
-"""What a service answers is what parse.py writes, whatever else is asked for at the same time."""
+"""What a service answers is what parse.py writes; jobs that wait are worked on together; limits of requests."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +18,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError, ParseOptions, TagUse
 from parser.serving import page
 from parser.serving import service as module
+from parser.serving.app import Batcher, Limited, Limits
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
 from parser.text.tokenizer import TextSplitter, Tokenizer
@@ -55,13 +58,10 @@ def test_what_nobody_waits_for_is_not_parsed(service):
     late, in_time = service.answers([replace(request, deadline=0.0), request])
     assert isinstance(late, TooLateError)
     assert in_time == parsed(service.model, document(1))
-
-
-@pytest.mark.parametrize("heads", ["", "1.1=0"])
-def test_what_nobody_waits_for_is_not_parsed_with_given_heads(service, heads):
-    fields = {"data": document(1), "allow_missing_columns": "", "heads": heads}
-    [late] = service.answers([replace(page_request(service, fields), deadline=0.0)])
-    assert isinstance(late, TooLateError)
+    for heads in ("", "1.1=0"):
+        fields = {"data": document(1), "allow_missing_columns": "", "heads": heads}
+        [late] = service.answers([replace(page_request(service, fields), deadline=0.0)])
+        assert isinstance(late, TooLateError)
 
 
 def test_what_nobody_waits_for_any_more_is_not_tokenized(service, monkeypatch):
@@ -144,10 +144,7 @@ def test_simple_formats(service):
         ({"data": "", "tokenizer": ""}, "toy-small has no tokenizer; give words"),
         ({"data": "# a\n\nA dog.\n"}, "data has no tabs, so it is not CoNLL-U; send input=horizontal"),
         ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
-        (
-            {"data": "a " * 2001, "input": "horizontal"},
-            "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it",
-        ),
+        ({"data": "a " * 2001, "input": "horizontal"}, "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it"),
     ],
 )
 def test_what_cannot_be_done(service, fields, told):
@@ -161,10 +158,7 @@ def test_what_cannot_be_done(service, fields, told):
     ("fields", "told"),
     [
         ({}, "data is missing"),
-        (
-            {"data": "", "tokenizer": "ranges;range"},
-            "tokenizer=range is not known; leave it empty, or say pres",
-        ),
+        ({"data": "", "tokenizer": "ranges;range"}, "tokenizer=range is not known; leave it empty, or say pres"),
         ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
         ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
         ({"data": "", "output": "matxin"}, "output=matxin is not known"),
@@ -206,13 +200,9 @@ def test_what_clients_of_udpipe_send(tmp_path, monkeypatch):
 
 def test_input_without_tags_is_refused():
     strict = Service(model_of_kind(), "toy")
-    untagged = WORD.format(1, "a", "_") * 1
-    answer, allowed = strict.answers(
-        [
-            job(data="".join(untagged + "\n" for _ in range(100)), parser=""),
-            Request(untagged, parser=True, allow_missing_columns=True),
-        ]
-    )
+    untagged = WORD.format(1, "a", "_")
+    anyway = Request(untagged, parser=True, allow_missing_columns=True)
+    answer, allowed = strict.answers([job(data=f"{untagged}\n" * 100, parser=""), anyway])
     assert isinstance(answer, MissingColumnsError)
     assert allowed == parsed(strict.model, untagged)
 
@@ -229,19 +219,12 @@ def with_heads(service: Service, data: str, heads: str) -> str | ValueError:
 
 
 @pytest.mark.parametrize("kind", ["plain", "text"])
-def test_given_heads_are_kept_by_the_page(kind):
+def test_given_heads_and_relations_are_kept_by_the_page(kind):
     service = Service(model_of_kind(kind), "toy")
     assert service.keeps_heads
-    answer = with_heads(service, "a b é a\nb a", "1.2=4 2.1=0")
-    assert isinstance(answer, str)
-    heads = [line.split("\t")[6] for line in answer.splitlines() if line[:1].isdigit()]
-    assert (heads[1], heads[4], len(heads)) == ("4", "0", 6)
-
-
-@pytest.mark.parametrize("kind", ["plain", "text"])
-def test_given_relations_are_kept_by_the_page(kind):
-    service = Service(model_of_kind(kind), "toy")
     data = "a b é a\nb a"
+    heads = [columns[6] for columns in columns_of(with_heads(service, data, "1.2=4 2.1=0"))]
+    assert (heads[1], heads[4], len(heads)) == ("4", "0", 6)
     trees = [columns_of(tree) for tree in with_heads(service, data, "").strip().split("\n\n")]
     number, word = next((n, w) for n, tree in enumerate(trees) for w, columns in enumerate(tree) if columns[6] != "0")
     head, was = trees[number][word][6:8]
@@ -253,8 +236,7 @@ def test_given_relations_are_kept_by_the_page(kind):
         assert given.endswith(head) or found[number][word][7] == relation
 
 
-def test_relations_of_the_document_are_not_given():
-    service = Service(model_of_kind(), "toy")
+def test_relations_of_the_document_are_not_given(service):
     text = document(5, 1).replace("\tdep\t", "\tnever-seen\t")
     assert "never-seen" not in with_heads(service, text, "1.1=0")
 
@@ -273,15 +255,15 @@ def test_relations_of_the_document_are_not_given():
         ("1.1=3 1.2=4", "is lost: system=arc_standard"),
     ],
 )
-def test_heads_that_cannot_be_given_are_named(heads, message):
-    answer = with_heads(Service(model_of_kind(), "toy"), "a b é a\nb a", heads)
+def test_heads_that_cannot_be_given_are_named(service, heads, message):
+    answer = with_heads(service, "a b é a\nb a", heads)
     assert isinstance(answer, ValueError)
     assert re.search(message, str(answer))
 
 
-def test_what_is_no_head_is_refused_and_what_keeps_none_says_so():
+def test_what_is_no_head_is_refused_and_what_keeps_none_says_so(service):
     with pytest.raises(RequestError, match=r"heads=1:2 is not SENTENCE\.WORD=HEAD or"):
-        page_request(Service(model_of_kind(), "toy"), {"data": "a", "heads": "1:2"})
+        page_request(service, {"data": "a", "heads": "1:2"})
     linear = Service(small_linear_model(), "toy")
     assert not linear.keeps_heads
     assert "cannot keep given heads" in str(with_heads(linear, "a b", "1.1=2"))
@@ -329,3 +311,104 @@ def test_arguments_that_cannot_be(arguments, told, capsys):
     with pytest.raises(SystemExit):
         serve.main(["model", *arguments])
     assert told in capsys.readouterr().err
+
+
+def jobs(n: int, data: str = "a") -> list[Request]:
+    return [Request(f"{data}{i}") for i in range(n)]
+
+
+def test_those_that_wait_are_worked_on_together():
+    batches, free = [], Event()
+
+    def work(batch):
+        free.wait()
+        batches.append([job.data for job in batch])
+        return [job.data.upper() for job in batch]
+
+    async def ask():
+        batcher = Batcher(work)
+        asked = [asyncio.create_task(batcher.answer(job)) for job in jobs(5)]
+        await asyncio.sleep(0)  # the first batch has begun, with all that was there
+        asked += [asyncio.create_task(batcher.answer(job)) for job in jobs(4, "b")]
+        await asyncio.sleep(0)
+        asked[6].cancel()
+        free.set()
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        batcher.close()
+        return answers
+
+    answers = asyncio.run(ask())
+    assert answers[:6] + answers[7:] == ["A0", "A1", "A2", "A3", "A4", "B0", "B2", "B3"]
+    assert isinstance(answers[6], asyncio.CancelledError)
+    assert [*map(sorted, batches)] == [["a0", "a1", "a2", "a3", "a4"], ["b0", "b2", "b3"]]
+
+
+def test_large_ones_are_worked_on_alone():
+    async def ask():
+        batcher = Batcher(lambda batch: [len(batch)] * len(batch))
+        return await asyncio.gather(*(batcher.answer(job) for job in jobs(3, "a" * 400_000)))
+
+    assert asyncio.run(ask()) == [1, 1, 1]
+
+
+def test_a_failure_is_told_to_all_and_ends_nothing():
+    failing = iter([True, False])
+
+    def work(batch):
+        if next(failing):
+            raise KeyError("a mistake")
+        return ["right" for _ in batch]
+
+    async def ask():
+        batcher = Batcher(work)
+        with pytest.raises(RuntimeError, match="a mistake"):
+            await batcher.answer(*jobs(1))
+        return await batcher.answer(*jobs(1))
+
+    assert asyncio.run(ask()) == "right"
+
+
+def answered(limits: Limits, bodies: list[list[bytes]], waits: bool = False) -> list[tuple[int, bytes]]:
+    """Statuses and contents of the answers to requests that come at the same time; ``waits``: none is ever answered."""
+
+    async def app(scope, receive, send):
+        message = await receive()
+        if waits:
+            await asyncio.Event().wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": message["body"]})
+
+    limited = Limited(app, limits)
+
+    async def ask(body: list[bytes]) -> tuple[int, bytes]:
+        parts = [{"type": "http.request", "body": part, "more_body": True} for part in body]
+        parts.append({"type": "http.request", "body": b"", "more_body": False})
+        sent: list = []
+
+        async def receive():
+            await asyncio.sleep(0)
+            return parts.pop(0)
+
+        async def send(message):
+            sent.append(message)
+
+        await limited({"type": "http", "headers": []}, receive, send)
+        return sent[0]["status"], sent[1]["body"]
+
+    async def ask_all():
+        return await asyncio.gather(*map(ask, bodies))
+
+    return asyncio.run(ask_all())
+
+
+def test_too_many_bytes_requests_and_seconds():
+    assert answered(Limits(bytes=4), [[b"ab", b"cd"]]) == [(200, b"abcd")]
+    ((status, said),) = answered(Limits(bytes=4), [[b"ab", b"cd", b"e"]])
+    assert (status, said.partition(b";")[0]) == (413, b"the request has more than 4 bytes")
+    # What a client is still sending is read to its end, else it would not see the answer; but none of it is held.
+    assert answered(Limits(bytes=4), [[b"abcde"] * 9])[0][0] == 413
+    *first, (status, said) = answered(Limits(requests=2), [[b"a"], [b"b"], [b"c"]])
+    assert first == [(200, b"a"), (200, b"b")]
+    assert (status, said) == (429, b"2 requests are being worked on; try again later\n")
+    ((status, said),) = answered(Limits(seconds=0.01), [[b"a"]], waits=True)
+    assert (status, said.partition(b";")[0]) == (408, b"there was no answer within 0.01 seconds")

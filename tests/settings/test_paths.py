@@ -72,6 +72,7 @@ def test_what_is_printed_is_read_back(folder, path, sweep, key):
     assert as_path == [os.path.normpath(path)]
     words = ["optimal-step", "train", "a b", override(key, path)]
     assert shlex.split(shell_command(words[:-1], {key: path})) == words
+    assert values(override(DEV, "~")) == [os.path.join(".", "~")]  # home is left alone in what is printed
 
 
 @given(paths=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), max_size=3))
@@ -162,19 +163,11 @@ def test_what_is_the_name_of_a_file_means_that_file_whatever_else_is_there(folde
     assert values(f"{key}={name}", sweep=sweep) == [name]
 
 
-def test_other_words_are_left_as_they_are():
+def test_words_that_name_no_paths():
     words = ["-m", "seed=1,2", "~treebank.dev", "treebank=hu,el", "ő", "model=mlp", "+features.x=[s0]", "--config-dir", "a b"]
     assert for_hydra(words, path_settings(), sweep=True) == words
-
-
-def test_sweeps_are_known_by_their_option():
-    for option in ("-m", "--multirun", "--mult", "hydra.mode=MULTIRUN"):
-        assert is_sweep(["seed=1", option])
-    for option in ("--", "-c", "--resolve", "model=mlp"):
-        assert not is_sweep([option])
-
-
-def test_only_commas_of_the_outside_separate():
+    assert all(is_sweep(["seed=1", option]) for option in ("-m", "--multirun", "--mult", "hydra.mode=MULTIRUN"))
+    assert not any(is_sweep([option]) for option in ("--", "-c", "--resolve", "model=mlp"))
     assert split('a, (b,c),[d,{e,f}] ,"g,h",it\'s,(i,j') == ["a", "(b,c)", "[d,{e,f}]", '"g,h"', "it's", "(i", "j"]
 
 
@@ -219,7 +212,3 @@ def test_a_name_that_is_given_twice_is_refused(word, name):
 )
 def test_other_names_are_taken(word):
     for_hydra([word], path_settings(), sweep=None)
-
-
-def test_home_is_left_alone_in_what_is_printed(folder):
-    assert values(override(DEV, "~")) == [os.path.join(".", "~")]

@@ -192,7 +192,7 @@ def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_te
     train_until_killed(taught, tmp_path / "killed", 2)
     train(taught, tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    with pytest.raises(ModelError, match="no such model folder"):
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
         train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{tmp_path / 'none'}]"), tmp_path / "run")
 
 
@@ -202,7 +202,7 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
     with pytest.raises(SettingsError, match=r"relations .*treebank="):
         train(run(other, *taught), tmp_path / "run")
-    with pytest.raises(ModelError, match="no such model folder"):
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
     mlp = Model.load(teacher)
     mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))

@@ -77,7 +77,7 @@ def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path)
     start = f"start={tmp_path}/local"
     with pytest.raises(SettingsError, match=r"start=.*classifier\.hidden=33"):
         train(run(treebank, *GLOBAL, start, "classifier.hidden=33"), tmp_path / "other")
-    with pytest.raises(ModelError, match="no such model folder"):
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
         train(run(treebank, *GLOBAL, f"start={tmp_path}/nowhere"), tmp_path / "none")
     train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
     weights = (tmp_path / "run/model/classifier.safetensors").read_bytes()

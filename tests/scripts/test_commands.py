@@ -1,0 +1,281 @@
+"""The commands check and draw, and options of parse.py that the input has no use for."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+
+from parser.beam_settings import Beam, BeamError, Merge, searching
+from parser.commands import check, draw, parse, projectivize, trace
+from parser.conllu.checks import ConlluError
+from parser.data.treebank import TreebankError, read_treebank
+from tests.forgery import small_model
+from tests.toy import SAMPLE, write_conllu
+
+DEV = SAMPLE / "sample-ud-dev.conllu"
+TWO_ROOTS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n"
+GOOD = TWO_ROOTS.replace("0\troot\t_\t_\n\n", "1\tdep\t_\t_\n\n")
+
+
+def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
+    (tmp_path / "a.conllu").write_text(TWO_ROOTS + GOOD + TWO_ROOTS)
+    (tmp_path / "b.conllu").write_text(GOOD.replace("2\tb", "3\tb") + GOOD)
+    assert check.main([str(tmp_path / "a.conllu"), str(tmp_path / "b.conllu"), str(tmp_path / "none.conllu")]) == 1
+    found = capsys.readouterr().out
+    for place in ("a.conllu, line 2, sentence 1: several roots", "a.conllu, line 8, sentence 3: several roots"):
+        assert place in found
+    assert "a.conllu: 1 sentence to train on, 2 faults, of which parsing refuses 0; treebank.on_error=skip" in found
+    assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
+    assert "none.conllu: there is no such file" in found
+    assert "none.conllu: 0 sentences" not in found
+    (tmp_path / "empty.conllu").write_text("# nothing\n\n")
+    assert check.main([str(tmp_path / "empty.conllu")]) == 1
+    assert "empty.conllu: there is no sentence in this file" in capsys.readouterr().out
+    assert re.search(r"\n +2  several roots\n +1  word \.\.\. where word", found)
+
+
+def test_what_leaves_nothing_to_train_on_is_no_advice(tmp_path, capsys):
+    (tmp_path / "a.conllu").write_text(TWO_ROOTS * 2)
+    assert check.main([str(tmp_path / "a.conllu")]) == 1
+    assert "0 sentences to train on, 2 faults, of which parsing refuses 0\n" in capsys.readouterr().out
+    for skip in (False, True):
+        with pytest.raises(TreebankError, match=r"2 faults; optimal-step check FILE lists all$"):
+            read_treebank(tmp_path / "a.conllu", skip)
+
+
+def test_all_faults_of_a_sentence(tmp_path, capsys):
+    """But not those that only follow from others."""
+    word = "\ta\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
+    ids = "".join(identifier + word.format(head) for identifier, head in [("1", 0), ("x", 9), ("3", "y"), ("4", 99), ("z", 1)])
+    columns = "1" + word.format(0) + "2 b\n3\tb\n4" + word.format("_")
+    heads = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, "_", 9, 1], 1))
+    trees = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, 0, 4, 3, 6, 5], 1))
+    file = tmp_path / "a.conllu"
+    file.write_text("\n".join([ids, columns, heads, trees, GOOD]), encoding="utf-8")
+    assert check.main([str(file)]) == 1
+    *found, summary = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert [re.sub(r".*, line (\d+), sentence (\d+): (.{12}).*", r"\2 \1 \3", fault) for fault in found] == [
+        *("1 2 'x' is not a", "1 3 the head 'y'", "1 4 the head 99 ", "1 5 'z' is not a"),
+        *("2 8 1 column whe", "2 9 2 columns wh", "2 10 the head '_'"),
+        *("3 13 the head '_'", "3 14 the head 9 i"),
+        *("4 18 several root", "4 19 a cycle: the", "4 21 a cycle: the"),
+    ]
+    assert "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip" in summary
+    assert read_treebank(file, skip=True).n_left_out == 4  # sentences, not faults
+
+
+def test_every_line_in_another_encoding(tmp_path, capsys):
+    """The whole file is to be converted, so that no sentence of it can be left out."""
+    file = tmp_path / "a.conllu"
+    file.write_bytes((GOOD + GOOD.replace("\ta", "\tß") + GOOD.replace("\tb", "\tß") + TWO_ROOTS).encode("latin-1"))
+    assert check.main([str(file)]) == 1
+    *found, summary = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert [re.sub(r".*, line (\d+)(, sentence 4)?: ", r"\1 ", fault)[:18] for fault in found] == [
+        "4 this is not UTF-",
+        "8 this is not UTF-",
+        "11 several roots: ",
+    ]
+    assert "1 sentence to train on, 3 faults, of which parsing refuses 0" in summary
+    assert "on_error" not in summary
+    with pytest.raises(TreebankError, match=r"line 4: this is not UTF-8(.*\n)*3 faults; optimal-step check FILE lists all$"):
+        read_treebank(file, skip=True)
+
+
+def test_files_without_a_sentence_to_skip_and_without_a_fault(tmp_path, capsys):
+    file = tmp_path / "a_2.conllu"
+    file.write_bytes(GOOD.encode("utf-16"))
+    assert check.main([str(file)]) == 1
+    found = capsys.readouterr().out
+    assert "--on-error" not in found
+    assert re.search(r"\n +1  this is UTF-...\n$", found)
+    assert check.main([str(DEV)]) == 0
+    assert capsys.readouterr().out == f"{DEV}: 150 sentences, no fault\n"
+
+
+def test_the_validator_of_universal_dependencies(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "a.conllu"
+    file.write_text("# sent_id = a\n# text = a b\n" + GOOD.replace("\tX", "\tNUON"))
+    assert check.main([str(file)]) == 0
+    capsys.readouterr()
+    assert check.main([str(file), "--level", "2"]) == 1
+    found = capsys.readouterr().out
+    assert re.search(r"a\.conllu, line 3: error unknown-upos \(level 2\): .*NUON", found)
+    assert re.search(r"\n +2  error unknown-upos \(level 2\)", found)
+    assert check.main([str(file), "--level", "1"]) == 0
+    monkeypatch.setitem(sys.modules, "udtools", None)
+    with pytest.raises(ValueError, match=r"^--level needs udtools, which is not installed: pip install udtools"):
+        check.main([str(file), "--level", "1"])
+
+
+GOLD = SAMPLE / "sample-ud-test.conllu"
+
+
+def test_one_sentence_in_the_terminal_and_formats_by_name(tmp_path, capsys):
+    draw.main([str(GOLD), "--sentence", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("# sentence 2")
+    assert len(lines) == 2 + len(read_treebank(GOLD)[1])
+    for name, start in (("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.text", "# sentence 1")):
+        draw.main([str(GOLD), "-o", str(tmp_path / name)])
+        assert (tmp_path / name).read_text().startswith(start)
+    assert (tmp_path / "a.html").read_text().count("<svg") == len(read_treebank(GOLD))
+
+
+def test_what_is_wrong_alone(tmp_path, capsys):
+    sentences = read_treebank(GOLD).sentences[:3]
+    gold = write_conllu(tmp_path / "gold.conllu", sentences)
+    sentences[1].deprels[0] = "wrong"
+    ours = write_conllu(tmp_path / "ours.conllu", sentences)
+    draw.main([str(ours), "--gold", str(gold), "--wrong"])
+    drawn = capsys.readouterr().out
+    assert drawn.count("# sentence") == 1
+    assert "# sentence 2" in drawn
+    assert "<- gold: " in drawn
+    draw.main([str(ours), "--gold", str(gold), "--wrong", "--sentence", "1"])
+    assert capsys.readouterr().out == ""
+
+
+def test_what_cannot_be_drawn(tmp_path):
+    other = write_conllu(tmp_path / "other.conllu", read_treebank(GOLD).sentences[1:])
+    with pytest.raises(ConlluError, match="have different words here"):
+        draw.main([str(other), "--gold", str(GOLD)])
+    (tmp_path / "none.conllu").write_text("# nothing\n\n")
+    with pytest.raises(ValueError, match=r"none\.conllu: there is no sentence in this file"):
+        draw.main([str(tmp_path / "none.conllu"), "-o", str(tmp_path / "none.svg")])
+    assert not (tmp_path / "none.svg").exists()
+    with pytest.raises(ValueError, match="there is no sentence 1000"):
+        draw.main([str(GOLD), "--sentence", "1000"])
+    with pytest.raises(ValueError, match=r"dev\.conllul\.bz2: lattices"):
+        draw.main(["dev.conllul.bz2"])
+
+
+PARTIAL = """1\told\t_\tADJ\t_\t_\t_\t_\t_\tProb=0.40
+2\tbooks\t_\tNOUN\t_\t_\t0\troot\t_\t_
+3\tburn\t_\tVERB\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+def test_known_arcs_are_drawn(tmp_path, capsys):
+    path, other = tmp_path / "partial.conllu", tmp_path / "other.conllu"
+    path.write_text(PARTIAL, encoding="utf-8")
+    draw.main([str(path)])
+    _, old, books, burn, *_ = capsys.readouterr().out.splitlines()
+    assert old.split()[-3:] == ["_", "ADJ", "old"]
+    assert books.split()[-3:] == ["root", "NOUN", "books"]
+    assert burn.split()[-3:] == ["_", "VERB", "burn"]
+    draw.main([str(path), "-o", str(tmp_path / "a.svg")])
+    assert (tmp_path / "a.svg").read_text().count("<g data-child") == 1
+    other.write_text(PARTIAL.replace("_\t_\t_\tProb", "2\tdet\t_\tProb"), encoding="utf-8")
+    draw.main([str(other), "--gold", str(path), "--wrong"])  # nothing that is known is wrong
+    assert capsys.readouterr().out == ""
+    draw.main([str(path), "--gold", str(other), "--wrong"])
+    assert "old   <- gold: det of 2 books" in capsys.readouterr().out
+
+
+def test_other_commands_take_partial_trees(tmp_path, capsys):
+    path = tmp_path / "partial.conllu"
+    path.write_text(PARTIAL, encoding="utf-8")
+    trace.main([str(path)])
+    assert "0 gold arcs lost" in capsys.readouterr().out
+    crossing = "".join(f"{i}\tw\t_\t_\t_\t_\t{head}\tx\t_\t_\n" for i, head in enumerate("304__", 1)) + "\n"
+    path.write_text(PARTIAL + crossing, encoding="utf-8")
+    projectivize.main([str(path)])
+    out, err = capsys.readouterr()
+    assert out.startswith(PARTIAL)
+    heads = [line.split("\t")[6] for line in out.splitlines() if line[2:3] == "w"]
+    assert heads[3:] == ["_", "_"] != heads[:2]
+    assert "2 sentences, 1 of them not projective" in err
+    assert " of 4 heads kept" in err
+    for arguments in ([str(path), "--method", "lifting"], [str(path), "--count"]):
+        with pytest.raises(ConlluError, match=r"the head '_' is not a number; write the id of a word, or 0 for the root$"):
+            projectivize.main(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.conllul", "--tags=fill"], "--tags fill is not supported with lattices; leave it out"),
+        (["in.txt", "--lattice", "--text"], "--text is not supported with lattices; leave it out"),
+        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with CoNLL-U; add --text"),
+        (["in.conllu", "--sentences=line"], "--sentences line is not supported with CoNLL-U; add --text"),
+        (["in.conllul", "--tokens=space"], "--tokens space is not supported with lattices; leave it out"),
+        (["in.txt", "--text", "--tokens=space", "--tokenizer=t"], "--tokens space uses no tokenizer"),
+        (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not supported with CoNLL-U; leave it out"),
+        (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
+        (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv has no use, as no lemmas are written; add --tags=fill, or"),
+        (["in.conllul", "--probabilities"], "--probabilities is not supported with lattices; leave it out"),
+        (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; omit one of"),
+        (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this input file would be overwritten; choose "),
+        (["in.conllu", "-o", "in.conllu"], "in.conllu: this input file would be overwritten"),
+        (["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"], "l.tsv: this input file would be over"),
+        (["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"], "t.udpipe: this input file would be"),
+        (["in.conllul", "-o", "in.conllul"], "in.conllul: this input file would be overwritten"),
+    ],
+)
+def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", *arguments])
+    with pytest.raises(ValueError, match=message):
+        parse.main()
+
+
+@pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--beam=0", "--max-arcs=0", "--max-arcs=x"])
+def test_numbers_are_positive(monkeypatch, capsys, option):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert "give a number from 1 to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "known"),
+    [
+        ("--merge=all", "none, configuration, signature"),
+        ("--on-error=all", "stop, skip, keep"),
+        ("--tags=all", "keep, fill, overwrite"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(monkeypatch, capsys, option, known):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert f"'all' is unknown; known: {known}" in capsys.readouterr().err
+
+
+def test_a_gpu_is_only_for_a_pretrained_encoder(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["parse.py", "a-model", "in.conllu", "--device=cuda"])
+    monkeypatch.setattr(parse, "load_model", lambda *arguments: small_model("text"))
+    with pytest.raises(ValueError, match="--device cuda: this model reads no pretrained encoder"):
+        parse.main()
+
+
+def test_a_greedy_parser_merges_nothing():
+    for own, size in ((None, None), (None, 1), (Beam(8), 1)):
+        with pytest.raises(BeamError, match="merge=none needs a beam"):
+            searching(own, size, Merge.NONE)
+    assert searching(Beam(8), None, Merge.NONE) == Beam(8, Merge.NONE)
+
+
+def test_a_terminal_shows_how_much_is_written(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    target = io.BytesIO()
+    with parse.with_progress(target, "out.conllu") as progress:
+        progress.write(bytes(1000))
+    assert target.getvalue() == bytes(1000)
+    assert "written: " in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with parse.with_progress(target, "out.conllu") as progress:
+        assert progress is target
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with parse.with_progress(target, "-") as progress:
+        assert progress is target
