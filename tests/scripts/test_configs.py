@@ -10,7 +10,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-import parser.commands.train  # which registers a resolver of hydra's, run_name
+import parser.commands.train  # noqa: F401 - it registers hydra's resolver run_name
 from parser import transitions
 from parser.commands import train
 from parser.commands.settings_help import CHOICES, SECTIONS, schema_keys, settings_help
