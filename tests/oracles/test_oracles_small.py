@@ -40,7 +40,7 @@ def all_searches(n: int, strategy: str) -> list[ArcStandardSearch]:
     """Of all trees of n tokens; they remember the scores of every configuration, and nothing else."""
     found = [ArcStandardSearch(tree, strategy) for tree in random_trees.all_trees(n)]
     for search in found:
-        search.scores = {now: search.scores(now) for now in brute_force.configurations(n)}.__getitem__
+        search.scores = {now: search.scores(now) for now in brute_force.configurations(n)}.__getitem__  # type: ignore[assignment, method-assign]
         search.forget()
     return found
 
