@@ -1,6 +1,4 @@
-"""All computations of a short sentence, by recursion over lists; nothing here is shared with the package under test."""
-
-from __future__ import annotations
+"""All computations of a short sentence, by recursion over lists, with scores that look random; and what holds of any trees."""
 
 import math
 import random
@@ -8,6 +6,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed import Scorer
 from tests.transitions.reference_systems import State, applicable, take
 
 NOTHING = -1
@@ -119,3 +123,35 @@ def random_slots(rng: random.Random) -> list[str]:
         descents = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
         slots.add(".".join([f"s{rng.randint(0, 2)}", *descents]) + ":" + rng.choice(["form", "deprel"]))
     return sorted(slots)
+
+
+def sentence_of_tokens(n: int) -> Sentences:
+    """A sentence in which the attribute of token i is i + N_RESERVED."""
+    return Sentences(np.arange(n + 1, dtype=np.int32)[None] + N_RESERVED, np.array([0, n + 1]))
+
+
+def hashing_scorer(slots: list[str], n_outputs: int) -> Scorer:
+    """hashed_scores() of what the slots read in sentence_of_tokens()."""
+
+    def score(features: np.ndarray) -> np.ndarray:
+        read = np.where(features == ABSENT, NO_NODE, features - N_RESERVED)
+        return np.array([hashed_scores(tuple(row), n_outputs) for row in read.tolist()], np.float32)
+
+    return score
+
+
+def check_trees(trees: list[Tree], n: int, root_relation: int | None) -> None:
+    """Distinct trees in the order of their scores, each of which has one root with its relation."""
+    scores = [tree.score for tree in trees]
+    assert scores == sorted(scores, reverse=True)
+    assert len({(tree.heads.tobytes(), tree.relations.tobytes()) for tree in trees}) == len(trees) > 0
+    for tree in trees:
+        assert len(tree.heads) == n
+        assert (tree.heads == 0).sum() == 1
+        np.testing.assert_array_equal(tree.heads == 0, tree.relations == root_relation)
+        for token in range(1, n + 1):
+            seen = set()
+            while token:
+                assert token not in seen
+                seen.add(token)
+                token = int(tree.heads[token - 1])

@@ -1,7 +1,5 @@
 """All computations over all paths of a lattice, by recursion over lists, and models for lattices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -18,20 +16,11 @@ from tests.decoding.computations import find
 from tests.random_models import with_random_weights
 from tests.transitions.reference_systems import State, applicable, take
 
-SLOTS = {
-    "form": ["s0", "b0", "b1", "s1.l1"],
-    "upos": ["s1", "b0", "b1"],
-    "length": ["s0", "b0"],
-    "deprel": ["s0.r1", "s1.l1"],
-}
+SLOTS = {"form": ["s0", "b0", "b1", "s1.l1"], "upos": ["s1", "b0", "b1"], "length": ["s0", "b0"], "deprel": ["s0.r1", "s1.l1"]}
 
 
 def lattice_model(
-    lookahead: int | None,
-    read: int = 2,
-    system: str = "arc_standard",
-    slots: dict[str, list[str]] = SLOTS,
-    seed: int = 7,
+    lookahead: int | None, read: int = 2, system: str = "arc_standard", slots: dict[str, list[str]] = SLOTS, seed: int = 7
 ) -> Model:
     """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
     torch.manual_seed(seed)

@@ -1,8 +1,6 @@
 """Beams: the compiled one against the readable one."""
 
-from __future__ import annotations
-
-import random
+import sys
 from itertools import product
 
 import numpy as np
@@ -13,25 +11,23 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam import compiled as beam_module
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.parsers import beam_parser_of, parser_of, parser_with_beam
 from parser.model.model import Model
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import Slot
-from tests.decoding.drawn_scores import check_trees
+from tests.decoding.computations import check_trees
 from tests.forgery import KINDS, small_model
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
-from tests.toy import sentence
+from tests.toy import assert_same_trees, drawn_sentences, flat_sentences
 
-N_SENTENCES = 30 if COMPILED else 4
-LONGEST = 20 if COMPILED else 6
+BEAMS = [None, *(Beam(3, merge) for merge in Merge)]
 
 
 @pytest.fixture(scope="module")
 def sentences():
-    rng = random.Random(5)
-    return [sentence([0] + [1] * (rng.randint(1, LONGEST) - 1), rng) for _ in range(N_SENTENCES)]
+    return drawn_sentences(5, *((30, 20) if COMPILED else (4, 6)))
 
 
 def of_degree(model: Model, degree: int) -> Model:
@@ -47,21 +43,16 @@ def test_one_item_is_greedy_parsing(sentences, single_root, activation):
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     for merge, scores in product((Merge.NONE, Merge.CONFIGURATION), Scores):
         beam = Beam(1, merge, scores)
-        found = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
-        np.testing.assert_array_equal(found.heads, greedy.heads)
-        np.testing.assert_array_equal(found.relations, greedy.relations)
+        assert_same_trees(beam_parser_of(model, beam).parse(encoded, single_root=single_root), greedy)
     slow = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_item_is_greedy_parsing_with_any_kind_of_model(kind):
-    rng = random.Random(2)
     model = small_model(kind)
-    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 5, 9)])
-    greedy, found = parser_of(model).parse(encoded), beam_parser_of(model, Beam(1)).parse(encoded)
-    np.testing.assert_array_equal(found.heads, greedy.heads)
-    np.testing.assert_array_equal(found.relations, greedy.relations)
+    encoded = model.vocabularies.encode(flat_sentences([1, 2, 5, 9], seed=2))
+    assert_same_trees(beam_parser_of(model, Beam(1)).parse(encoded), parser_of(model).parse(encoded))
 
 
 @pytest.mark.parametrize(
@@ -81,24 +72,18 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
         for ours, theirs in zip(fast, expected, strict=True):
             np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-4)
             for tree, its_equal in zip(ours, theirs, strict=True):
-                np.testing.assert_array_equal(tree.heads, its_equal.heads)
-                np.testing.assert_array_equal(tree.relations, its_equal.relations)
+                assert_same_trees(tree, its_equal)
         best = beam_parser_of(model, beam, threads=2).parse(encoded, single_root=single_root)
         for start, trees in zip(best.offsets, fast, strict=False):
             np.testing.assert_array_equal(best.heads[start + 1 : start + 1 + len(trees[0].heads)], trees[0].heads)
 
 
-OTHERS = ["arc_eager", "arc_hybrid", "covington", "swap", "lr_spine", "pointer"]
-
-
-@pytest.mark.parametrize("system", OTHERS)
+@pytest.mark.parametrize("system", ["arc_eager", "arc_hybrid", "covington", "swap", "lr_spine", "pointer"])
 def test_other_systems_have_a_beam(sentences, system):
     model = random_static_model(sentences, {"form": 5})
-    if system in ("lr_spine", "pointer"):
-        slots = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
-        model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
-    else:
-        model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, system)
+    candidates = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
+    slots = candidates if system in ("lr_spine", "pointer") else model.slots
+    model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
     encoded = model.vocabularies.encode(sentences[:8])
     greedy = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, greedy.heads)
@@ -109,14 +94,14 @@ def test_other_systems_have_a_beam(sentences, system):
 
 @pytest.mark.parametrize("degree", [1, 3])
 def test_trees_are_valid_and_in_order(sentences, degree):
-    model = random_static_model(sentences, {"form": 5})
-    if degree > 1:
-        model = of_degree(model, degree)
+    model = of_degree(random_static_model(sentences, {"form": 5}), degree)
     encoded = model.vocabularies.encode(sentences)
     for merge in (Merge.NONE, Merge.CONFIGURATION):
         for own, n in zip(beam_parser_of(model, Beam(7, merge)).k_best(encoded, 4), encoded.lengths, strict=True):
             check_trees(own, int(n), model.system.root_relation)
             assert len(own) <= 4
+    with pytest.raises(BeamError, match="ask for 1 to 3"):
+        beam_parser_of(model, Beam(3)).k_best(encoded, 4)
 
 
 def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
@@ -132,7 +117,7 @@ def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
 
 
 def test_a_workspace_grows_where_a_step_makes_several_parts(monkeypatch):
-    sentences = [sentence([0] + [1] * (29 if COMPILED else 14))]
+    sentences = flat_sentences([30 if COMPILED else 15])
     model = of_degree(random_static_model(sentences * 2, {"form": 5}), MAX_DEGREE)
     with torch.no_grad():  # all tokens onto the stack, then the deepest arcs: each makes nine cells of the stack anew
         model.classifier.output.bias[0] += 1000
@@ -161,7 +146,22 @@ def test_beams_that_cannot_be(given, said):
         Beam(*given)
 
 
-def test_more_trees_than_items(sentences):
-    model = random_static_model(sentences, {"form": 5})
-    with pytest.raises(BeamError, match="ask for 1 to 3"):
-        beam_parser_of(model, Beam(3)).k_best(model.vocabularies.encode(sentences), 4)
+@pytest.mark.parametrize("extreme", ["min", "max"])
+@pytest.mark.parametrize("beam", BEAMS, ids=[f"beam merge={beam.merge}" if beam else "greedy" for beam in BEAMS])
+def test_trees_do_not_depend_on_what_memory_held(beam, extreme, monkeypatch):
+    """Workspaces are not cleared before they are used."""
+    sentences = flat_sentences([1, 2, 5, 8], seed=7)
+    model = random_static_model(sentences, {"form": 5, "deprel": 3})
+    encoded = model.vocabularies.encode(sentences)
+    expected = parser_with_beam(model, beam).parse(encoded)
+    empty = np.empty  # kernels are compiled by now; they have one of their own
+
+    def dirty(shape, dtype=float, **options):
+        made = empty(shape, dtype, **options)
+        if sys._getframe(1).f_globals["__name__"].startswith("parser."):
+            numbers = np.issubdtype(made.dtype, np.integer)
+            made.fill(getattr(np.iinfo(made.dtype), extreme) if numbers else extreme == "min" if made.dtype == bool else np.nan)
+        return made
+
+    monkeypatch.setattr(np, "empty", dirty)
+    assert_same_trees(parser_with_beam(model, beam).parse(encoded), expected)

@@ -1,11 +1,11 @@
 """Parsing a file in compiled chunks against parsing it line by line: the same bytes, for any chunks and any threads."""
 
-from __future__ import annotations
-
 import io
 import random
 import tracemalloc
 from functools import partial
+from itertools import count, islice
+from threading import Barrier
 from typing import BinaryIO, cast
 
 import pytest
@@ -20,7 +20,7 @@ from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import ChunkParser, FileCounts
+from parser.decoding.files.file_parsing import ChunkParser, FileCounts, parallel_map
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.parse_options import OnError, ParseOptions
 from parser.decoding.predictor import Predictor
@@ -62,7 +62,6 @@ def in_chunks(model: Model, content: bytes, single_root: bool = True, **options)
     return target.getvalue(), parsed
 
 
-@settings(max_examples=100)
 @given(files() | damaged_files(), st.integers(1, 60), st.integers(1, 3), st.booleans())
 @example(line("0000000001-1", "a") + line(1, "a") + b"\n" + line(1, "a"), 3, 2, True)
 def test_any_file_in_any_chunks(model, content, chunk_bytes, threads, single_root):
@@ -84,11 +83,11 @@ def long_file(n_sentences: int) -> bytes:
     return b"\n".join(sentences)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.parametrize("chunk_bytes", [1, 10_000, 10**9])
-def test_a_long_file_in_any_chunks_by_any_threads(model, threads, chunk_bytes):
+def test_a_long_file_in_any_chunks_by_any_threads(model):
     content = long_file(500)
-    assert in_chunks(model, content, threads=threads, chunk_bytes=chunk_bytes) == slowly(model, content)
+    expected = slowly(model, content)
+    for threads, chunk_bytes in ((1, 1), (4, 1), (1, 10_000), (2, 10_000), (1, 10**9), (2, 10**9)):
+        assert in_chunks(model, content, threads=threads, chunk_bytes=chunk_bytes) == expected, (threads, chunk_bytes)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -198,10 +197,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize(
-    ("before", "missing"),
-    [(b"", 0), (b"", 1), (b"", 2), (MARK, 1), (MARK + b"# a\n", 1)],
-)
+@pytest.mark.parametrize(("before", "missing"), [(b"", 0), (b"", 1), (b"", 2), (MARK, 1), (MARK + b"# a\n", 1)])
 def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, missing, end):
     """Whatever the file begins with, and whether its end is missing: of the last line, of the sentence."""
     words = [line(i, form, "_", form).rstrip() + end for i, form in enumerate(["a", "b"], 1)]
@@ -231,3 +227,40 @@ def test_words_that_are_not_utf_8_are_parsed_and_said_so(model):
         _, parsed = in_chunks(model, content + damage, on_error=OnError.SKIP)
         assert any("line 2 is not UTF-8" in warning for warning in parsed.warnings())
     assert in_chunks(model, line(1, "\u00e9"))[1].not_utf8 is None
+
+
+def test_threads_work_side_by_side():
+    met = Barrier(2, timeout=60)
+    assert len(list(parallel_map(lambda _: met.wait(), range(10), 2))) == 10
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_results_are_in_the_order_of_the_items_and_few_are_taken_ahead(threads):
+    assert list(parallel_map(lambda x: x * x, range(100), threads)) == [(x, x * x) for x in range(100)]
+    assert list(parallel_map(str, [], threads)) == []
+    taken = []
+
+    def items():
+        for item in count():
+            taken.append(item)
+            yield item
+
+    results = parallel_map(str, items(), threads)
+    assert [result for _, result in islice(results, 50)] == [str(item) for item in range(50)]
+    assert len(taken) <= 50 + 3 * threads
+    results.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("fault", ["item", "function"])
+def test_an_error_comes_after_the_results_before_it(threads, fault):
+    def items():
+        yield from range(10)
+        if fault == "item":
+            raise OSError("cannot be read on")
+        yield from range(-1, 10)
+
+    results = parallel_map(lambda item: item if item >= 0 else [][0], items(), threads)
+    assert list(islice(results, 10)) == [(item, item) for item in range(10)]
+    with pytest.raises(OSError if fault == "item" else IndexError):
+        next(results)

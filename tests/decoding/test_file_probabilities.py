@@ -1,7 +1,5 @@
 """Prob= in MISC: what a Parser says of the same words, whatever else is written, and refused where it would mean nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import BytesIO
 

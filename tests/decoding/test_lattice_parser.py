@@ -1,7 +1,5 @@
 """Parsing lattices: against all computations over all paths of small ones, and against plain parsing."""
 
-from __future__ import annotations
-
 import io
 import math
 import random
@@ -12,18 +10,19 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.lattice.compiled import Arcs
+from parser.data.sentences import Parses, Sentences
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.sentence_parser import distinct, write_trees
 from parser.lattices import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
-from tests.decoding.single_paths import parse_as_paths
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
 from tests.parsed_files import parse_file
 from tests.random_models import random_static_model
-from tests.toy import sentence
+from tests.toy import assert_same_trees, drawn_sentences, sentence
 
 N_LATTICES = 6 if COMPILED else 1
 
@@ -71,15 +70,17 @@ def test_attardis_system_parses_lattices():
     np.testing.assert_allclose([one.score for one in found], [one[0] for one in expected], rtol=1e-4, atol=1e-4)
 
 
-@pytest.fixture(scope="module")
-def sentences():
-    rng = random.Random(5)
-    longest = 20 if COMPILED else 5
-    return [sentence([0] + [1] * (rng.randint(1, longest) - 1), rng) for _ in range(20 if COMPILED else 3)]
+def parse_as_paths(search: LatticeBeam, sentences: Sentences, single_root: bool = True) -> Parses:
+    """Sentences as lattices of a single path."""
+    parses, nodes = Parses.allocate(sentences.offsets), np.arange(sentences.lengths.max() + 1, dtype=np.int32)
+    arcs = [Arcs.of(nodes[:n], nodes[1 : n + 1], n) for n in sentences.lengths.tolist()]
+    write_trees((distinct(trees, 1)[0] for trees in search.lattice_trees(sentences, arcs, single_root)), parses)
+    return parses
 
 
 @pytest.mark.parametrize("single_root", [True, False])
-def test_a_single_path_is_plain_parsing(sentences, single_root):
+def test_a_single_path_is_plain_parsing(single_root):
+    sentences = drawn_sentences(5, *((20, 20) if COMPILED else (3, 5)))
     model = random_static_model(sentences, {"form": 5, "deprel": 3}, "tanh")
     encoded = model.vocabularies.encode(sentences)
     for size, merge, scores in product((1, 2, 7), (Merge.NONE, Merge.CONFIGURATION), Scores):
@@ -87,8 +88,7 @@ def test_a_single_path_is_plain_parsing(sentences, single_root):
         expected = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         for lookahead in (None, 4):
             found = parse_as_paths(LatticeParser(model, beam, lookahead)._search, encoded, single_root)
-            np.testing.assert_array_equal(found.heads, expected.heads)
-            np.testing.assert_array_equal(found.relations, expected.relations)
+            assert_same_trees(found, expected)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     found = parse_as_paths(LatticeParser(model, Beam(1))._search, encoded, single_root)
     np.testing.assert_array_equal(found.heads, greedy.heads)
@@ -102,17 +102,15 @@ def test_output_is_a_path_with_a_tree():
         one = LatticeParser(model, Beam(size)).k_best(lattices, model.vocabularies)
         other = LatticeParser(model, Beam(size), threads=3).k_best(lattices, model.vocabularies)
         for lattice, (parse,), (again,) in zip(lattices, one, other, strict=True):
-            assert lattice.is_path(parse.arcs.tolist())
+            assert lattice.is_path(arcs := parse.arcs.tolist())
             assert (parse.heads == 0).sum() == 1
             np.testing.assert_array_equal(parse.heads == 0, parse.relations == model.system.root_relation)
-            np.testing.assert_array_equal(parse.heads, again.heads)
-            np.testing.assert_array_equal(parse.arcs, again.arcs)
+            assert (arcs, parse.heads.tolist()) == (again.arcs.tolist(), again.heads.tolist())
             names = [model.relations.symbols[r] for r in parse.relations]
-            text = conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), names)
-            assert text.endswith("\n\n")
+            assert conllu(lattice, arcs, parse.heads.tolist(), names).endswith("\n\n")
 
 
-def test_words_that_come_from_no_lattice_are_of_length_one(tmp_path):
+def test_words_that_come_from_no_lattice_are_of_length_one():
     model = lattice_model(2)
     words = sentence([0, 1, 2], random.Random(1))
     pairs = list(enumerate(zip(words.forms, words.upos, strict=True)))

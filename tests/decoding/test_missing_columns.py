@@ -1,7 +1,5 @@
 """Input without the columns that a model reads is refused before anything is parsed, and no other input is."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """The pointer system with an encoder that predicts heads: the classifier and the biaffine scorer point together."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

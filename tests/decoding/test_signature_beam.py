@@ -1,34 +1,150 @@
-"""The compiled beam whose items merge by signature, against the readable one (test_merging_beam.py)."""
-
-from __future__ import annotations
+"""Items that merge by signature: the readable search against all computations, the compiled one against the readable one."""
 
 import random
 
 import numpy as np
 import pytest
+import torch
 
-from parser.beam_settings import Beam, Merge, Scores
+from parser import transitions
+from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.sentences import Sentences
-from parser.decoding.beam.signature import SignatureItems
+from parser.decoding.beam.batched import search_batched
+from parser.decoding.beam.signature import SignatureItems, visible_parts
 from parser.decoding.beam.signature_beam import SignatureBeamParser, best_outputs
-from parser.decoding.parsers import beam_parser_of
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
-from tests.decoding.computations import random_slots
-from tests.decoding.derivation_counts import count_derivations
-from tests.decoding.slow_derivations import Item, last_items
-from tests.decoding.slow_merging import MergingBeamParser
+from parser.transitions.features import FeatureTable, Slot, slots_of
+from tests.decoding.computations import (
+    Space,
+    all_computations,
+    best_by_tree,
+    check_trees,
+    hashing_scorer,
+    random_slots,
+    sentence_of_tokens,
+)
+from tests.decoding.slow_merging import (
+    Item,
+    MergedItem,
+    MergingBeamParser,
+    MergingSearch,
+    arcs_of,
+    best_trees,
+    count_derivations,
+    last_items,
+)
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
-from tests.toy import sentence
+from tests.toy import assert_same_trees, drawn_sentences, flat_sentences, sentence, settings
 
-N_SENTENCES = 12 if COMPILED else 4
-LONGEST = 12 if COMPILED else 6
+SMALL = ["s0:form", "s1:form", "b0:form"]
+
+
+def slots_of_recipe(recipe: str) -> list[str]:
+    """Those of a recipe, all attributes but the relation being the token."""
+    features = settings(f"recipe={recipe}").features
+    slots = slots_of({name: positions for name, positions in features.items() if name == "deprel"})
+    nodes = dict.fromkeys(position for name, positions in features.items() if name != "deprel" for position in positions)
+    return [*(f"{position}:form" for position in nodes), *map(str, slots)]
+
+
+def steps_of(
+    slots: list[str], n: int, n_relations: int = 1, root: int | None = None, single_root: bool = False,
+    scores: Scores = Scores.GLOBAL, size: int | None = None,
+) -> list[list[MergedItem]]:  # fmt: skip
+    system = transitions.create("arc_standard", n_relations, root)
+    table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
+    search = MergingSearch(system, table, size, scores, single_root)  # type: ignore[arg-type]
+    return list(search.steps(sentence_of_tokens(n), 0, hashing_scorer(slots, 1 + 2 * n_relations)))
+
+
+def test_the_visible_parts_of_the_papers_features():
+    word, left, right = ((), False), ((("l", 1),), True), ((("r", 1),), True)
+    parts = visible_parts([Slot.parse(slot) for slot in slots_of_recipe("paper")])
+    assert parts == [{word, left, right}, {word, left, right}, {word}]
+
+
+@pytest.mark.parametrize(
+    ("slots", "counts"), [(SMALL, [3, 8, 20, 46, 97]), ("paper", [3, 8, 21, 53, 126]), ("accurate", [3, 10, 35, 119, 390])]
+)
+def test_how_many_items_there_are_without_a_limit(slots, counts):
+    for n, expected in enumerate(counts, 1):
+        steps = steps_of(slots_of_recipe(slots) if isinstance(slots, str) else slots, n)
+        assert sum(map(len, steps)) == expected
+
+
+@pytest.mark.parametrize(("single_root", "counts"), [(False, [1, 3, 13, 67, 381, 2307]), (True, [1, 2, 8, 40, 224, 1344])])
+def test_the_last_item_stands_for_all_computations(single_root, counts):
+    for n, expected in enumerate(counts, 1):
+        assert sum(map(count_derivations, steps_of(SMALL, n, single_root=single_root)[-1])) == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_without_a_limit_the_best_trees_are_found_in_their_order(seed):
+    rng = random.Random(seed)
+    n, n_relations = rng.choice([(5, 1), (3, 2)])
+    root = 1 if n_relations > 1 else None
+    slots, single_root, scores = random_slots(rng), rng.random() < 0.5, rng.choice([*Scores])
+    computations = all_computations(Space("arc_standard", 1, n_relations, root, single_root, scores is Scores.LOCAL, slots), n)
+    last = steps_of(slots, n, n_relations, root, single_root, scores)[-1]
+    assert max(item.prefix for item in last) == pytest.approx(max(computations)[0], abs=1e-9)
+    assert sum(map(count_derivations, last)) == len(computations)
+    expected = best_by_tree(computations)
+    found = distinct(best_trees(last, n + 1), 10_000)
+    assert len(found) == len(expected)
+    for tree, ((heads, relations), total) in zip(found, expected, strict=True):
+        assert tree.score == pytest.approx(total, abs=1e-9)
+        assert (tuple(tree.heads.tolist()), tuple(tree.relations.tolist())) == (heads, relations)
+
+
+def whole_stacks(n: int) -> list[str]:
+    """Slots that see all of any stack of a sentence of n tokens."""
+    # A descent to a child of some rank needs as many tokens.
+    descents = [""]
+    for text in descents:
+        left = n - sum(map(int, text.replace(".l", " ").replace(".r", " ").split()))
+        descents += [f"{text}.{side}{rank}" for side in "lr" for rank in range(1, left + 1)]
+    return [f"s{depth}{text}:{read}" for depth in range(n + 1) for text in descents for read in ("form", "deprel")]
+
+
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("size", [3, 1000])
+def test_where_all_is_visible_items_are_configurations(size, scores):
+    n, n_relations = 3, 2
+    slots = whole_stacks(n)
+    last = steps_of(slots, n, n_relations, 1, False, scores, size)[-1]
+    table, system = FeatureTable([Slot.parse(slot) for slot in slots], ["form"]), transitions.create("arc_standard", 2, 1)
+    beam, scorer = Beam(size, Merge.CONFIGURATION, scores), hashing_scorer(slots, 1 + 2 * n_relations)
+    expected = search_batched(sentence_of_tokens(n), system, table, scorer, beam, single_root=False)
+    assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
+    for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
+        np.testing.assert_array_equal(arcs_of(item.stack[0], n + 1), [heads, relations])
+
+
+def test_what_holds_of_every_item():
+    rng = random.Random(3)
+    for size in (None, 3):
+        steps = steps_of(random_slots(rng), 5, 2, size=size)
+        for m, items in enumerate(steps):
+            assert size is None or len(items) <= size
+            prefixes = [item.prefix for item in items]
+            assert prefixes == sorted(prefixes, reverse=True)
+            for item in items:
+                assert item.size == 2 * item.front - 1 - m
+                for predictor, shift in item.predictors:
+                    assert predictor.front == item.began
+                    assert predictor in steps[m - (2 * (item.front - item.began) - 1)]
+                    assert item.prefix >= predictor.prefix + shift + item.inside - 1e-9 or size is not None
+                if item.predictors and size is None:
+                    best = max(predictor.prefix + shift + item.inside for predictor, shift in item.predictors)
+                    assert item.prefix == pytest.approx(best, abs=1e-9)
 
 
 @pytest.fixture(scope="module")
 def sentences():
-    rng = random.Random(6)
-    return [sentence([0] + [1] * (rng.randint(1, LONGEST) - 1), rng) for _ in range(N_SENTENCES)]
+    return drawn_sentences(6, *((12, 12) if COMPILED else (4, 6)))
 
 
 def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
@@ -66,26 +182,27 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
             tied = np.flatnonzero(np.isclose(scores, score, rtol=1e-5, atol=1e-3))
             assert sorted(_as_lists(ours[i]) for i in tied) == sorted(_as_lists(theirs[i]) for i in tied)
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
-        np.testing.assert_array_equal(best.heads[inside], ours[0].heads)
-        np.testing.assert_array_equal(best.relations[inside], ours[0].relations)
+        assert _as_lists(ours[0]) == (best.heads[inside].tolist(), best.relations[inside].tolist())
     last = final_items(fast, encoded, single_root)
     for items, expected_items in zip(last, slow.final_items(encoded, single_root=single_root), strict=True):
         assert [count_derivations(item) for item in items] == [count_derivations(item) for item in expected_items]
         for item, its_twin in zip(items, expected_items, strict=True):
-            assert item.prefix == pytest.approx(its_twin.prefix, rel=1e-5, abs=1e-3)
-            assert item.inside == pytest.approx(its_twin.inside, rel=1e-5, abs=1e-3)
+            assert (item.prefix, item.inside) == pytest.approx((its_twin.prefix, its_twin.inside), rel=1e-5, abs=1e-3)
 
 
 @pytest.mark.parametrize("scores", [*Scores])
 @pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("size", [1, 2, 3, 8])
+@pytest.mark.parametrize("size", [1, 3, 8])
 def test_the_compiled_search_is_the_readable_one(sentences, size, single_root, scores):
-    check_equal(
-        random_static_model(sentences, {"form": 5, "deprel": 3}), sentences, Beam(size, Merge.SIGNATURE, scores), single_root
-    )
+    model = random_static_model(sentences, {"form": 5, "deprel": 3})
+    check_equal(model, sentences, Beam(size, Merge.SIGNATURE, scores), single_root)
+    if size == 1:  # which is greedy parsing
+        encoded = model.vocabularies.encode(sentences)
+        found = compiled(model, Beam(1, Merge.SIGNATURE, scores)).parse(encoded, single_root=single_root)
+        assert_same_trees(found, parser_of(model).parse(encoded, single_root=single_root))
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(10))
 def test_with_any_features(sentences, seed):
     rng = random.Random(seed)
     slots: dict[str, list[str]] = {"form": ["b0"]}
@@ -135,8 +252,7 @@ def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
 
 def test_threads_and_batches_change_nothing(sentences):
     model = random_static_model(sentences, {"form": 5})
-    many = sentences * (300 if COMPILED else 3)
-    encoded = model.vocabularies.encode(many)
+    encoded = model.vocabularies.encode(sentences * (300 if COMPILED else 3))
     beam = Beam(3, Merge.SIGNATURE)
     one, two = (compiled(model, beam, threads).parse(encoded) for threads in (1, 2))
     alone = compiled(model, beam).parse(model.vocabularies.encode(sentences))
@@ -154,3 +270,40 @@ def test_the_best_outputs_are_the_first_of_all_in_order(limit):
         count = best_outputs(row, limit, outputs)
         expected = [o for o in sorted(range(15), key=lambda o: (-row[o], o)) if row[o] > -np.inf][:limit]
         assert outputs[:count].tolist() == expected
+
+
+def test_more_trees_than_items_are_valid_and_in_order(sentences):
+    model = random_static_model(sentences, {"form": 5})
+    encoded = model.vocabularies.encode(sentences)
+    parser = compiled(model, Beam(4, Merge.SIGNATURE))
+    best, found = parser.parse(encoded), parser.k_best(encoded, 9)
+    for trees, start, end in zip(found, encoded.offsets[:-1], encoded.offsets[1:], strict=True):
+        check_trees(trees, end - start - 1, model.system.root_relation)
+        np.testing.assert_array_equal(trees[0].heads, best.heads[start + 1 : end])
+    assert max(map(len, found)) > 4
+    (trees,) = compiled(model, Beam(2, Merge.SIGNATURE)).k_best(model.vocabularies.encode(flat_sentences([400])), 3)
+    check_trees(trees, 400, model.system.root_relation)
+    assert len(trees) == 3
+
+
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences, broken, scores):
+    model = random_static_model(sentences, {"form": 5})
+    encoded = model.vocabularies.encode(flat_sentences([1, 2, 3]))
+    with torch.no_grad():
+        model.classifier.output.bias[[0, 3]] = broken
+    merged, expected = (
+        beam_parser_of(model, Beam(1000, merge, scores)).k_best(encoded, 1) for merge in (Merge.SIGNATURE, Merge.CONFIGURATION)
+    )
+    for (ours,), (theirs,), n in zip(merged, expected, encoded.lengths, strict=True):
+        check_trees([ours], int(n), model.system.root_relation)
+        assert np.isfinite(ours.score)
+        assert ours.score == pytest.approx(theirs.score, rel=1e-5)
+
+
+def test_other_systems_do_not_merge_by_signature(sentences):
+    model = random_static_model(sentences, {"form": 5})
+    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
+    with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
+        beam_parser_of(other, Beam(4, Merge.SIGNATURE))

@@ -1,7 +1,5 @@
 """Which tags are written, through parse_file()."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 import numpy as np
@@ -43,42 +41,33 @@ def columns(lines: list[list[str]], place: int) -> list[str]:
     return [line[place] for line in lines if len(line) == 10 and line[0].isdigit()]
 
 
-def test_keep_writes_trees_alone():
-    found = parsed(TagUse.KEEP)
-    assert columns(found, 3) == ["A", "B", "_", "_", "_", "B"]
-    assert columns(found, 5) == ["_", "F=1", "_", "_", "_", "_"]
-
-
-def test_fill_writes_columns_that_are_empty_throughout_a_sentence():
+def test_what_is_kept_filled_and_overwritten():
     kept, filled, written = (parsed(use) for use in TagUse)
-    assert columns(filled, 3) == ["A", "B", *columns(written, 3)[2:4], "_", "B"]
+    assert columns(kept, 3) == ["A", "B", "_", "_", "_", "B"]
+    assert columns(kept, 5) == ["_", "F=1", "_", "_", "_", "_"]
+    assert columns(filled, 3) == ["A", "B", *columns(written, 3)[2:4], "_", "B"]  # what is empty throughout a sentence
     assert columns(filled, 5) == ["_", "F=1", *columns(written, 5)[2:]]
     for lines in (filled, written):
         assert [line[:3] + line[4:5] + line[6:] for line in lines] == [line[:3] + line[4:5] + line[6:] for line in kept]
         assert [line for line in lines if not line[0].isdigit()] == [line for line in kept if not line[0].isdigit()]
-
-
-def test_overwrite_writes_what_the_model_predicts():
-    model = random_text_model()
-    written = parsed(TagUse.OVERWRITE)
-    assert set(columns(written, 3)) <= {*model.vocabularies.tags["upos"].symbols}
-    assert set(columns(written, 5)) <= {*model.vocabularies.tags["feats"].symbols}
+    known = random_text_model().vocabularies.tags
+    assert set(columns(written, 3)) <= {*known["upos"].symbols}
+    assert set(columns(written, 5)) <= {*known["feats"].symbols}
     assert columns(written, 4) == ["x"] * 6  # it does not predict XPOS
 
 
 @pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])
-def test_any_chunks_and_threads_give_the_same(options):
-    content = b"\xef\xbb\xbf" + TEXT * 5
-    assert parsed(TagUse.FILL, content, **options) == parsed(TagUse.FILL, content)
+def test_any_chunks_and_threads_give_the_same(options, monkeypatch):
+    lemmas = BARE * 5, random_lemma_model()
+    given = [(b"\xef\xbb\xbf" + TEXT * 5, random_text_model()), lemmas]
+    whole = [parsed(TagUse.FILL, *one) for one in given]
+    assert [parsed(TagUse.FILL, *one, **options) for one in given] == whole
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 4)
+    assert parsed(TagUse.FILL, *lemmas, **options) == whole[1]
 
 
 def test_a_sentence_that_cannot_be_read_is_skipped():
     assert parsed(TagUse.OVERWRITE, b"1\tx\n\n" + TEXT, on_error=OnError.SKIP) == parsed(TagUse.OVERWRITE)
-
-
-def test_a_model_without_tags_says_so():
-    with pytest.raises(NoTagsError, match="recipe=text"):
-        parse_file(small_model("static"), BytesIO(TEXT), BytesIO(), tags=TagUse.FILL)
 
 
 def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
@@ -190,14 +179,9 @@ def test_a_lexicon_that_gave_no_lemma_is_told():
             )
 
 
-@pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])
-def test_any_chunks_and_threads_give_the_same_lemmas(options, monkeypatch):
-    whole = parsed(TagUse.FILL, BARE * 5, random_lemma_model())
-    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 4)
-    assert parsed(TagUse.FILL, BARE * 5, random_lemma_model(), **options) == whole
-
-
-def test_a_lexicon_is_refused_where_no_lemmas_are_predicted():
+def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
+    with pytest.raises(NoTagsError, match="recipe=text"):
+        parsed(TagUse.FILL, model=small_model("static"))
     for model in (random_text_model(), small_model("static")):
         for use in (TagUse.KEEP, TagUse.FILL):
             with pytest.raises(NoTagsError, match=r"predicts no (lemmas|tags).*recipe=text"):

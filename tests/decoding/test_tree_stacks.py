@@ -1,7 +1,5 @@
 """Stacks of trees that share their parts, against lists."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,12 +1,10 @@
 """The compiled lookup of words against Vocabularies, on the columns that conllu/stream.py reads; also when it has to forget."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.conllu.chunks import Chunk, find_words
@@ -40,7 +38,6 @@ def assert_encoded(cache: WordCache, content: bytes) -> None:
     np.testing.assert_array_equal(found.offsets, expected.offsets)
 
 
-@settings(max_examples=100)
 @given(st.lists(files(), max_size=4), st.sampled_from([{}, {"max_entries": 3}, {"max_bytes": 20}, {"max_entries": -1}]))
 def test_it_encodes_as_the_vocabularies_do(contents, bounds):
     cache = WordCache(VOCABULARIES, **bounds)

@@ -1,7 +1,5 @@
 """Sums of what the slots at a position add, against the activations of single slots, to the last bit."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

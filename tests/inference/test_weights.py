@@ -1,10 +1,9 @@
 """The weights as numpy arrays: the same from a model folder, where no torch is needed, as from the classifier."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,6 +29,7 @@ def layout(model: Model) -> Layout:
     return Layout(model.spec, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
 
 
+@cache
 def models() -> list[Model]:
     """Static, and contextual: without and with characters and tags, with tags that are not read, and with lemmas."""
     contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0), random_lemma_model()
@@ -49,13 +49,13 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
     loaded = Model.load(tmp_path / "model")
     found, expected = loaded.weights(), model.classifier.weights()
     assert loaded._classifier is None
+    assert loaded._description() == model._description()
+    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
     assert (found.activation, found.layout) == (expected.activation, expected.layout)
     for name in ("hidden_bias", "one_hot", "output", "output_bias"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert [(part.attribute, part.columns) for part in found.embedded] == [
-        (part.attribute, part.columns) for part in expected.embedded
-    ]
     for ours, theirs in zip(found.embedded, expected.embedded, strict=True):
+        assert (ours.attribute, ours.columns) == (theirs.attribute, theirs.columns)
         np.testing.assert_array_equal(ours.weights, theirs.weights)
     assert list(found.vectors) == list(expected.vectors)
     for name, vectors in found.vectors.items():
@@ -86,21 +86,23 @@ def test_both_know_the_same_activations():
         active_units.activation_number("swish")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_file_is_parsed_without_torch(kind, tmp_path):
+def test_files_are_parsed_without_torch(tmp_path):
     """It is torch above all that takes time to import; the others have no business in a parser."""
-    small_model(kind).save(tmp_path / "model")
+    for kind in KINDS:
+        small_model(kind).save(tmp_path / kind)
     write_conllu(tmp_path / "in.conllu", SENTENCES[:2])
     command = """
 import sys
 from parser.commands.parse import main
-sys.argv[1:] = sys.argv[1:] + ["-o", sys.argv[1] + ".conllu", "--allow-missing-columns"]
-assert main() == 0
+folder, *kinds = sys.argv[1:]
+for kind in kinds:
+    files = f"{folder}/in.conllu", "-o", f"{folder}/{kind}.conllu"
+    sys.argv = ["parse", f"{folder}/{kind}", *files, "--allow-missing-columns"]
+    assert main() == 0
 print(*{name.partition(".")[0] for name in sys.modules})
 """
-    arguments = [str(tmp_path / "model"), str(tmp_path / "in.conllu")]
-    done = subprocess.run([sys.executable, "-c", command, *arguments], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", command, tmp_path, *KINDS], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "model.conllu").exists()
+    assert all((tmp_path / f"{kind}.conllu").exists() for kind in KINDS)
     slow = {"torch", "gensim", "tensorboard", "hydra", "omegaconf"} & set(done.stdout.split())
     assert slow == set()

@@ -1,7 +1,5 @@
 """Algorithm 2 in plain Python: features are tuples, weights dictionaries, the average is summed up after every step."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linear models that parse with a beam; the search itself is tested with any scores in tests/decoding/test_batched_beam.py."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -15,10 +13,10 @@ from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
 from parser.model import loading as models
 from parser.training.passes.online import iterate
-from tests.decoding.drawn_scores import check_trees
+from tests.decoding.computations import check_trees
 from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence
+from tests.toy import assert_same_trees, sentence
 
 
 def trained(system: str, options: dict[str, int], oracle: str):
@@ -39,9 +37,7 @@ def trained(system: str, options: dict[str, int], oracle: str):
 def test_a_beam_of_one_is_greedy_and_a_wider_one_has_several_trees(system, options, oracle, scores):
     model, sentences = trained(system, options, oracle)
     greedy = parser_of(model).parse(sentences)
-    single = beam_parser_of(model, Beam(1, scores=scores)).parse(sentences)
-    np.testing.assert_array_equal(single.heads, greedy.heads)
-    np.testing.assert_array_equal(single.relations, greedy.relations)
+    assert_same_trees(beam_parser_of(model, Beam(1, scores=scores)).parse(sentences), greedy)
     for trees, n in zip(beam_parser_of(model, Beam(4, scores=scores)).k_best(sentences, 4), sentences.lengths, strict=True):
         check_trees(trees, int(n), model.system.root_relation)
         assert len(trees) > 1 or n == 1

@@ -1,7 +1,5 @@
 """The compiled perceptron against the one in plain Python: the same weights, the same parses, by every system and mode."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -59,30 +57,14 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):
         generator = np.random.default_rng([1, i])
-        iterate(
-            perceptron,
-            model,
-            data,
-            bound,
-            generator,
-            canonical=mode == "static",
-            probability=float(mode == "explore"),
-        )
+        iterate(perceptron, model, data, bound, generator, canonical=mode == "static", probability=float(mode == "explore"))
     model.weights = perceptron.average()
 
     columns = [{"form": s.forms, "upos": s.upos, "feats": s.feats} for s in treebank]
     heads = [s.heads for s in treebank]
     relations = [[number - N_RESERVED for number in RELATIONS.encode(s.deprels)] for s in treebank]
     expected = reference.learn(
-        model.system,
-        templates,
-        columns,
-        heads,
-        relations,
-        bound,
-        2,
-        canonical=mode == "static",
-        explores=mode == "explore",
+        model.system, templates, columns, heads, relations, bound, 2, canonical=mode == "static", explores=mode == "explore"
     )
     assert len(model.weights.values) == len(expected)
     np.testing.assert_allclose(np.sort(model.weights.values), sorted(expected.values()), rtol=1e-6)

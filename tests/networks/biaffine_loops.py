@@ -1,7 +1,5 @@
 """The loss of biaffine attention, word by word."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """Heads as a further task of the encoder: its loss against plain loops."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

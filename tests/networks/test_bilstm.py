@@ -1,8 +1,4 @@
-"""The BiLSTM: any batch, the classifier over it, precomputed contributions, parsing."""
-
-from __future__ import annotations
-
-import random
+"""The BiLSTM: any batch, the classifier over it, precomputed contributions."""
 
 import numpy as np
 import pytest
@@ -11,13 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser import batch_sizes
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, vocabulary_for
-from parser.decoding.greedy.batched import BatchedParser, parse_batched
-from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
-from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import ContextualScorer
@@ -25,15 +17,8 @@ from parser.networks.representation import Embeddings
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from tests.random_models import random_bilstm_model
-from tests.toy import sentence
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    rng = random.Random(0)
-    return [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
 
 
 def plain_lstm(encoder: BiLSTM, layer: int) -> nn.LSTM:
@@ -105,30 +90,6 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
             np.testing.assert_allclose(some(features), expected, rtol=1e-3, atol=1e-3)
             transitions = model.system.transitions(now, rows)
             model.system.apply(now, rows, transitions, *best(model.system, expected, transitions))
-
-
-@pytest.mark.parametrize("together", [15, 10_000])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
-    model = random_bilstm_model(sentences)
-    encoded = model.vocabularies.encode(sentences)
-    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
-    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
-    found = parser_of(model, threads).parse(encoded)
-    for parses in (found, BatchedParser(model.weights(), model.system, model.table).parse(encoded)):
-        np.testing.assert_array_equal(parses.heads, expected.heads)
-        np.testing.assert_array_equal(parses.relations, expected.relations)
-
-
-def test_a_saved_model_parses_the_same(sentences, tmp_path):
-    model = random_bilstm_model(sentences)
-    model.save(tmp_path / "model")
-    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
-    loaded = Model.load(tmp_path / "model")
-    assert loaded._description() == model._description()
-    expected, found = parse(model, sentences), parse(loaded, sentences)
-    np.testing.assert_array_equal(found.heads, expected.heads)
-    np.testing.assert_array_equal(found.relations, expected.relations)
 
 
 def test_without_sentences_there_are_no_vectors(sentences):

@@ -1,7 +1,5 @@
 """Dropout masks: shares, means, independence, the generator that they hang on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

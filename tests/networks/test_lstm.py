@@ -1,7 +1,5 @@
 """LSTMs in the order of packed sequences, on a CPU, against torch's own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

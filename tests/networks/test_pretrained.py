@@ -1,20 +1,15 @@
 """What a pretrained encoder makes of sentences: against transformers, word by word, window by window."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import signal
 import sys
-from threading import Event, Thread
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from parser.data.parts.characters import Characters
@@ -23,31 +18,13 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
-from parser.networks.pretrained import PretrainedEncoder, cache_vectors, one_thread, windows
+from parser.networks.pretrained import PretrainedEncoder, cache_vectors, windows
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
 
+pytestmark = pytest.mark.extras
+
 SENTENCES = [["the", "w1", "nost"], ["w1"], [], ["a", "", "☃", "λβ", "the"]]
-
-
-@given(st.lists(st.integers(0, 5), max_size=40), st.integers(5, 20))
-def test_windows_cover_each_word_once_and_none_is_too_long(sizes, room):
-    found = windows(np.array(sizes, np.int64), room)
-    assert [word for window in found for word in range(window.kept, window.end)] == [*range(len(sizes))]
-    for window in found:
-        assert window.first <= window.kept <= window.end <= window.last
-        assert sum(sizes[window.first : window.last]) <= room
-    if sum(sizes) <= room:
-        assert len(found) == 1
-
-
-def test_words_far_from_the_ends_of_a_sentence_are_far_from_those_of_their_window():
-    for window in windows(np.ones(100, np.int64), 20)[1:-1]:
-        assert window.kept - window.first >= 4
-        assert window.last - window.end >= 4
-
-
-extras = pytest.mark.extras
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +59,6 @@ def expected(encoder: PretrainedEncoder, forms: list[str]) -> np.ndarray:
     return centred / np.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
 
 
-@extras
 def test_a_word_has_the_mean_of_its_pieces_in_each_layer(encoder):
     sentences = encoded(encoder, SENTENCES)
     found = encoder.vectors(sentences.values, sentences.offsets)
@@ -93,7 +69,6 @@ def test_a_word_has_the_mean_of_its_pieces_in_each_layer(encoder):
     assert not found[6].any() or found[6].shape == (3, SIZE)
 
 
-@extras
 def test_pieces_of_forms(encoder):
     first, *_ = encoder.pieces.encode_forms([["the", "", "☃", "w" * 99, "\ud800"]])
     assert first[0] == ROOT
@@ -103,7 +78,6 @@ def test_pieces_of_forms(encoder):
     assert (encoder.pieces.encode_forms([["w" * 99]])[:, 1] >= N_RESERVED).all()
 
 
-@extras
 def test_vectors_depend_on_the_sentence_alone_and_not_on_threads(encoder):
     together = encoded(encoder, SENTENCES * 3)
     found = encoder.vectors(together.values, together.offsets)
@@ -119,7 +93,6 @@ def test_vectors_depend_on_the_sentence_alone_and_not_on_threads(encoder):
         torch.set_num_threads(before)
 
 
-@extras
 @pytest.mark.parametrize("kind", ["T5", "Bart"])
 def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, tmp_path):
     package = transformers()
@@ -141,7 +114,6 @@ def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, t
         PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "saved")), 3)
 
 
-@extras
 def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp_path):
     package = transformers()
     shutil.copytree(folder, tmp_path / "xlnet")
@@ -152,7 +124,6 @@ def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp
     assert np.isfinite(encoder.vectors(sentences.values, sentences.offsets)).all()
 
 
-@extras
 def test_padding_changes_nothing_but_rounding(encoder):
     sentences = encoded(encoder, SENTENCES)
     with torch.no_grad():
@@ -160,7 +131,6 @@ def test_padding_changes_nothing_but_rounding(encoder):
     np.testing.assert_allclose(found, encoder.vectors(sentences.values, sentences.offsets), atol=2e-3)
 
 
-@extras
 def test_a_long_sentence_is_read_in_windows(encoder):
     forms = ["the", "w1", "a"] * 20
     sentences = encoded(encoder, [forms])
@@ -175,7 +145,6 @@ def test_a_long_sentence_is_read_in_windows(encoder):
     np.testing.assert_allclose(found[0], expected(encoder, forms[: parts[0].last])[0], atol=2e-3)
 
 
-@extras
 def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_path, monkeypatch):
     parts = [encoded(encoder, SENTENCES), encoded(encoder, SENTENCES[:1])]
     without = encoder.vectors(parts[0].values, parts[0].offsets)
@@ -192,7 +161,6 @@ def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_
     assert len([*(tmp_path / "cache").iterdir()]) == 4
 
 
-@extras
 def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
     parts = [encoded(encoder, SENTENCES)]
     cache_vectors(encoder, parts, tmp_path)
@@ -205,7 +173,6 @@ def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
         assert path.read_bytes() == whole
 
 
-@extras
 def test_what_a_killed_run_left_in_the_cache_a_day_ago_is_removed(encoder, tmp_path):
     old, new, foreign = (tmp_path / f".{name}.tmp" for name in ("a.npy.0123456789abcdef", "b.npy.0123456789abcdef", "notes"))
     for path in (old, new, foreign):
@@ -217,7 +184,6 @@ def test_what_a_killed_run_left_in_the_cache_a_day_ago_is_removed(encoder, tmp_p
 
 
 @pytest.mark.posix
-@extras
 def test_a_full_disk_names_the_file_and_leaves_nothing(encoder, tmp_path):
     import resource
 
@@ -233,37 +199,6 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(encoder, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_each_thread_has_its_number_of_threads_back():
-    begun, both, left = Event(), Event(), Event()
-    found = {}
-
-    def first():
-        torch.set_num_threads(2)
-        with one_thread(torch.device("cpu")):
-            begun.set()
-            both.wait()
-        found["first, after"] = torch.get_num_threads()
-        left.set()
-
-    def second():
-        begun.wait()
-        with one_thread(torch.device("cpu")):
-            both.set()
-            left.wait()
-            found["second, within"] = torch.get_num_threads()
-        found["second, after"] = torch.get_num_threads()
-
-    before = torch.get_num_threads()
-    threads = [Thread(target=first), Thread(target=second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    torch.set_num_threads(before)
-    assert found == {"first, after": 2, "second, within": 1, "second, after": 2}
-
-
-@extras
 def test_pieces_stand_after_all_other_values(encoder):
     words = sentence([0, 1])
     words.forms = ["the", "w1"]
@@ -273,7 +208,6 @@ def test_pieces_stand_after_all_other_values(encoder):
     np.testing.assert_array_equal(values[4:], encoder.pieces.encode_forms([words.forms]))
 
 
-@extras
 def test_a_byte_level_tokenizer_reads_the_blank_before_a_word(folder, tmp_path):
     write_transformer(tmp_path / "bytes")
     package = transformers() and sys.modules["tokenizers"]
@@ -324,7 +258,6 @@ FAULTS = {
 }
 
 
-@extras
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
     change, message = FAULTS[fault]
@@ -333,13 +266,11 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
         PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "encoder")), 2)
 
 
-@extras
 def test_more_layers_than_there_are(folder):
     with pytest.raises(PretrainedError, match="it has 3 layers"):
         PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 4)
 
 
-@extras
 def test_an_encoder_that_is_not_there(tmp_path, folder):
     with pytest.raises(PretrainedError, match="there is no such folder"):
         find_encoder(str(tmp_path / "no"))
@@ -353,7 +284,6 @@ def test_an_encoder_that_is_not_there(tmp_path, folder):
         PretrainedTokenizer.needed_by(tmp_path, str(folder), sums | {WEIGHTS: "0"})
 
 
-@extras
 def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkeypatch):
     asked = []
 
@@ -368,9 +298,3 @@ def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkey
     assert (pieces.source, pieces.folder) == ("some/model", folder)
     assert PretrainedTokenizer.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
     assert asked == [("some/model", False), ("some/model", True)]
-
-
-def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
-        PretrainedTokenizer.of(str(tmp_path))

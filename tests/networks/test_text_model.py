@@ -1,22 +1,25 @@
-"""Characters and tags in the encoder: against plain loops, and through parsing, saving and loading."""
+"""Parts of the encoder: characters, tags and lemmas against plain loops; windows and threads of pretrained encoders."""
 
-from __future__ import annotations
+import sys
+from threading import Event, Thread
 
 import numpy as np
+import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
-from parser import batch_sizes
 from parser.data.lemma_rules import rule_elements
 from parser.data.lemmas import affixes
 from parser.data.parts.characters import Characters
+from parser.data.parts.pretrained import PretrainedError, PretrainedTokenizer
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
-from parser.decoding.greedy.batched import parse_batched
-from parser.decoding.parsers import parse, parser_of
-from parser.model.model import Model
+from parser.decoding.parsers import parse
 from parser.network_spec import CharacterSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.parts import CharacterEncoder
+from parser.networks.pretrained import one_thread, windows
 from parser.networks.tasks import LemmaScorer, Tagger
 from tests.forgery import small_model
 from tests.random_models import random_text_model
@@ -109,24 +112,62 @@ def test_tags_alone_are_those_of_the_whole_encoder(sentences):
         np.testing.assert_array_equal(values, whole.tag_scores[column].argmax(1).numpy())
 
 
-def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkeypatch):
-    model = random_text_model()
-    encoded = model.vocabularies.encode(sentences)
-    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
-    model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
-    assert loaded._description() == model._description()
-    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 15)
-    for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
-        np.testing.assert_array_equal(parses.heads, expected.heads)
-        np.testing.assert_array_equal(parses.relations, expected.relations)
-    for column, values in model.classifier.tokens.tags_and_rules(encoded)[0].items():
-        np.testing.assert_array_equal(loaded.classifier.tokens.tags_and_rules(encoded)[0][column], values)
-
-
 def test_characters_decide_about_unknown_forms(sentences):
     model = random_text_model()
     one, other = sentence([0, 1]), sentence([0, 1])
     one.forms, other.forms = ["xab", "y"], ["xba", "y"]
     vectors = [model.classifier.tokens.vectors_of(model.vocabularies.encode([s]))["token"] for s in (one, other)]
     assert not torch.equal(*vectors)
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(5, 20))
+def test_windows_cover_each_word_once_and_none_is_too_long(sizes, room):
+    found = windows(np.array(sizes, np.int64), room)
+    assert [word for window in found for word in range(window.kept, window.end)] == [*range(len(sizes))]
+    for window in found:
+        assert window.first <= window.kept <= window.end <= window.last
+        assert sum(sizes[window.first : window.last]) <= room
+    if sum(sizes) <= room:
+        assert len(found) == 1
+
+
+def test_words_far_from_the_ends_of_a_sentence_are_far_from_those_of_their_window():
+    for window in windows(np.ones(100, np.int64), 20)[1:-1]:
+        assert window.kept - window.first >= 4
+        assert window.last - window.end >= 4
+
+
+def test_each_thread_has_its_number_of_threads_back():
+    begun, both, left = Event(), Event(), Event()
+    found = {}
+
+    def first():
+        torch.set_num_threads(2)
+        with one_thread(torch.device("cpu")):
+            begun.set()
+            both.wait()
+        found["first, after"] = torch.get_num_threads()
+        left.set()
+
+    def second():
+        begun.wait()
+        with one_thread(torch.device("cpu")):
+            both.set()
+            left.wait()
+            found["second, within"] = torch.get_num_threads()
+        found["second, after"] = torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    threads = [Thread(target=first), Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    torch.set_num_threads(before)
+    assert found == {"first, after": 2, "second, within": 1, "second, after": 2}
+
+
+def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
+        PretrainedTokenizer.of(str(tmp_path))

@@ -1,7 +1,5 @@
 """What is parsed by parse_many.py, and how it is called."""
 
-from __future__ import annotations
-
 import sys
 
 from parser.commands import parse_many

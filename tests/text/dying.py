@@ -1,7 +1,5 @@
 """What worker processes do in the tests of local_engine.py; it loads nothing slow."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

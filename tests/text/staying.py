@@ -1,7 +1,5 @@
 """What worker processes do in the tests of interruption: they stay where they are, with half a file."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,14 +1,15 @@
 """Many files parsed by several processes."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
 import json
 import multiprocessing
 import os
+import re
 import shlex
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,24 +17,13 @@ import pytest
 
 from parser.beam_settings import Beam, Merge
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import FileCounts, parse_file
+from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor
 from parser.model.model import Model
 from parser.text import local_engine, ray_engine
 from parser.text.local_engine import parse_shards
-from parser.text.shards import (
-    NOTE,
-    REFUSALS,
-    BulkError,
-    Outcome,
-    Refusals,
-    Shard,
-    claim,
-    has_changed,
-    shards_of,
-    undone,
-)
+from parser.text.shards import NOTE, REFUSALS, BulkError, Outcome, Refusals, Shard, claim, has_changed, shards_of, undone
 from parser.text.worker import ShardParser, begin_parser
 from tests.forgery import small_linear_model, small_model
 from tests.text.bulk import WORDS, run_command
@@ -60,6 +50,21 @@ def folders(tmp_path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def many(folders, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
+    """The command over files of the folder, by one process: its exit status and what it says."""
+
+    def run(pattern: str, *options: str) -> tuple[int, str]:
+        command = [f"{folders}/model", f"{folders}/in/{pattern}", "-o", f"{folders}/out", "--workers", "1", *options]
+        status = run_command(monkeypatch, *command)
+        return status, capsys.readouterr().err
+
+    return run
+
+
+MISSING = ParseOptions(allow_missing_columns=True)
+
+
 def test_files_keep_their_places_below_the_wildcards(folders):
     found = shards_of([f"{folders}/in/**/*.conllu*"], folders / "out")
     assert [shard.target for shard in found] == [
@@ -77,25 +82,23 @@ def test_files_keep_their_places_below_the_wildcards(folders):
         shards_of([f"{folders}/in/*.conllu", f"{folders}/other/*.conllu"], folders / "out")
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("t.txt", "t.conllu"),
-        ("t.txt.gz", "t.conllu.gz"),
-        ("t", "t.conllu"),
-        ("t.v1.xz", "t.v1.conllu.xz"),
-        ("t.txt.bz2", "t.conllu"),
-    ],
-)
-def test_text_becomes_conllu(tmp_path, name, expected):
-    (tmp_path / name).write_text("a")
-    assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == expected
+def test_text_becomes_conllu(tmp_path):
+    names = {
+        "t.txt": "t.conllu",
+        "t.txt.gz": "t.conllu.gz",
+        "t": "t.conllu",
+        "t.v1.xz": "t.v1.conllu.xz",
+        "t.txt.bz2": "t.conllu",
+    }
+    for name, expected in names.items():
+        (tmp_path / name).write_text("a")
+        assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == expected
 
 
 def test_trees_of_compression_that_is_not_written_are_not_compressed(folders):
     (folders / "in" / "h.conllu.bz2").write_bytes(bz2.compress(WORDS.encode()))
     (shard,) = shards_of([f"{folders}/in/*.bz2"], folders / "out")
-    assert ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))(shard).error is None
+    assert ShardParser(folders / "model", MISSING)(shard).error is None
     assert len((folders / "out" / "h.conllu").read_text().splitlines()) == 3
 
 
@@ -109,14 +112,10 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path):
     assert [Path(shard.source).name for shard in shards_of([f"{tmp_path}/b[0-9].txt"], tmp_path / "out")] == ["b1.txt"]
 
 
-@pytest.mark.parametrize(("text", "names"), [(True, "*.txt"), (False, "*.conllu")])
-def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, text, names):
-    with pytest.raises(BulkError, match="this is a folder") as found:
-        shards_of([f"{folders}/in/"], folders / "out", text)
-    assert f"'{folders}/in/**/{names}'" in str(found.value)
-
-
-def test_that_pattern_is_right_for_folders_of_any_name(tmp_path):
+def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, tmp_path):
+    for text, names in ((True, "*.txt"), (False, "*.conllu")):
+        with pytest.raises(BulkError, match=re.escape(f"'{folders}/in/**/{names}'")):
+            shards_of([f"{folders}/in/"], folders / "out", text)
     (tmp_path / "it's [v2]?").mkdir()
     (tmp_path / "it's [v2]?" / "a.conllu").touch()
     with pytest.raises(BulkError, match="this is a folder") as found:
@@ -126,39 +125,29 @@ def test_that_pattern_is_right_for_folders_of_any_name(tmp_path):
 
 
 @pytest.mark.usefixtures("forked")
-def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(folders, monkeypatch, capsys):
+def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(folders, many):
     (folders / "in" / "bad.conllu").write_text("1\tx\n\n")
-    command = [f"{folders}/model", f"{folders}/in/**/*.conllu*", "-o", f"{folders}/out", "--workers", "1"]
-    command.append("--allow-missing-columns")
-    assert run_command(monkeypatch, *command) == 1
-    assert "in/bad.conllu, line 1" in capsys.readouterr().err
-    model = Model.load(folders / "model")
+    status, said = many("**/*.conllu*", "--allow-missing-columns")
+    assert status == 1
+    assert "in/bad.conllu, line 1" in said
+    predictor = Predictor(Model.load(folders / "model"), MISSING)
     for name in ("a.conllu", "deep/b.conllu.gz", "deep/c.conllu"):
         read = gzip.decompress if name.endswith(".gz") else bytes
         target = io.BytesIO()
-        source = io.BytesIO(read((folders / "in" / name).read_bytes()))
-        parse_file(Predictor(model, ParseOptions(allow_missing_columns=True)), source, target)
+        parse_file(predictor, io.BytesIO(read((folders / "in" / name).read_bytes())), target)
         assert read((folders / "out" / name).read_bytes()) == target.getvalue()
     (folders / "in" / "bad.conllu").write_text(WORDS)
     kept = (folders / "out" / "a.conllu").stat().st_mtime_ns
-    assert run_command(monkeypatch, *command) == 0
+    status, said = many("**/*.conllu*", "--allow-missing-columns")
+    assert status == 0
+    assert "1 file parsed, 2 words; 3 were there already" in said
     assert (folders / "out" / "bad.conllu").exists()
-    assert (folders / "out" / "a.conllu").stat().st_mtime_ns == kept
-    assert "1 file parsed, 2 words; 3 were there already" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("forked")
-def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
-    command = [f"{folders}/model", f"{folders}/in/**/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
-    command.append("--allow-missing-columns")
-    assert run_command(monkeypatch, *command) == 0
     source, target = folders / "in" / "a.conllu", folders / "out" / "a.conllu"
+    assert target.stat().st_mtime_ns == kept
     source.write_text(WORDS)
-    os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
-    capsys.readouterr()
-    assert run_command(monkeypatch, *command) == 0
-    said = "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as the input has changed since: 1 file\n"
-    assert capsys.readouterr().err.endswith(said)
+    os.utime(source, ns=(0, kept + 1))
+    status, said = many("*.conllu", "--allow-missing-columns")
+    assert "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as the input has changed" in said
     assert target.read_text().count("\n\n") == 1
 
 
@@ -171,7 +160,7 @@ def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatc
         return counts
 
     monkeypatch.setattr(file_parsing, "parse_file", slow)
-    outcome = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))(shard)
+    outcome = ShardParser(folders / "model", MISSING)(shard)
     assert outcome.error == f"{shard.source}: the file changed while it was parsed; parse it again"
     assert not Path(shard.target).exists()
 
@@ -190,7 +179,7 @@ def test_what_is_done_is_as_new_as_its_file(tmp_path):
 
 
 @pytest.mark.parametrize("engine", [local_engine, ray_engine], ids=["local", "ray"])
-def test_kernels_are_compiled_where_it_is_shown(folders, monkeypatch, engine):
+def test_kernels_are_compiled_where_it_is_shown(folders, many, monkeypatch, engine):
     """Before the processes begin, whose standard error nobody reads, and only if there is something to parse."""
     done = []
 
@@ -201,11 +190,10 @@ def test_kernels_are_compiled_where_it_is_shown(folders, monkeypatch, engine):
     monkeypatch.setattr(ShardParser, "warm_up", lambda parser: done.append("warm up"))
     monkeypatch.setattr(engine, "parse_shards", nothing_left_to_parse)
     name = engine.__name__.rpartition(".")[2].removesuffix("_engine")
-    command = [f"{folders}/model", f"{folders}/in/a.conllu", "-o", f"{folders}/out", f"--engine={name}"]
-    assert run_command(monkeypatch, *command) == 0
+    assert many("a.conllu", f"--engine={name}")[0] == 0
     assert done == ["warm up", "parse"]
     (folders / "out/a.conllu").touch()
-    assert run_command(monkeypatch, *command) == 0
+    assert many("a.conllu", f"--engine={name}")[0] == 0
     assert done == ["warm up", "parse", "parse"]
 
 
@@ -220,22 +208,19 @@ def test_its_own_output_is_no_input(folders):
 
 
 @pytest.mark.usefixtures("forked")
-def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch, capsys):
+def test_sentences_that_are_refused_are_in_the_exit_status(folders, many):
     source, target = folders / "in" / "a.conllu", folders / "out" / "a.conllu"
     source.write_text("1\tx\n\n" + WORDS)
-    command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
-    command += ["--allow-missing-columns", "--on-error", "skip"]
-    assert run_command(monkeypatch, *command) == 1
+    options = "--allow-missing-columns", "--on-error", "skip"
+    assert many("*.conllu", *options)[0] == 1
     assert target.read_text().count("\n\n") == 1
-    capsys.readouterr()
-    assert run_command(monkeypatch, *command) == 1  # as it would have been without an interruption
-    assert capsys.readouterr().err.endswith(
-        "1 were there already; 0 failed\n1 sentence in files parsed earlier is not CoNLL-U\n"
-    )
+    said = "1 were there already; 0 failed\n1 sentence in files parsed earlier is not CoNLL-U\n"
+    status, found = many("*.conllu", *options)
+    assert status == 1  # as it would have been without an interruption
+    assert found.endswith(said)
     source.write_text(WORDS)
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
-    assert run_command(monkeypatch, *command) == 0
-    assert run_command(monkeypatch, *command) == 0
+    assert [many("*.conllu", *options)[0] for _ in range(2)] == [0, 0]
 
 
 def test_refusals_are_those_of_the_files_asked_for(tmp_path):
@@ -262,45 +247,34 @@ def test_the_beam_of_a_model_is_used(folders, monkeypatch):
     monkeypatch.setattr(file_parsing, "parse_file", note)
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/a.conllu")
     for beam, merge in ((None, None), (1, None), (4, "none")):
-        parser = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True, beam=beam, merge=merge))
+        parser = ShardParser(folders / "model", replace(MISSING, beam=beam, merge=merge))
         assert parser(shard).error is None
     assert asked == [Beam(8), Beam(1), Beam(4, Merge.NONE)]
 
 
 def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypatch):
-    small_model("contextual").save(tmp_path / "model")
-    (tmp_path / "a.conllu").touch()
+    model = small_model("contextual")
+    model.save(tmp_path / "model")
+    (tmp_path / "a.conllu").write_text(WORDS * 50)
     asked = []
 
     def note(predictor, *arguments, **options):
         asked.append(predictor.model.int8)
-        return FileCounts(0, 0, 0, {})
+        return parse_file(predictor, *arguments, **options)
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
     for int8 in (False, True):
-        parse = begin_parser(tmp_path / "model", ParseOptions(int8=int8))
-        assert parse(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+        model.int8, how = int8, replace(MISSING, int8=int8)
+        assert begin_parser(tmp_path / "model", how)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+        parse_file(Predictor(model, how), io.BytesIO((WORDS * 50).encode()), target := io.BytesIO())
+        assert (tmp_path / "b").read_bytes() == target.getvalue()
     assert asked == [False, True]
-
-
-def test_files_of_8_bits_are_those_of_parse_file(tmp_path):
-    model = small_model("contextual")
-    model.save(tmp_path / "model")
-    model.int8 = True
-    (tmp_path / "a.conllu").write_text(WORDS * 50)
-    options = ParseOptions(allow_missing_columns=True, int8=True)
-    assert ShardParser(tmp_path / "model", options)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
-    target = io.BytesIO()
-    parse_file(Predictor(model, options), io.BytesIO((WORDS * 50).encode()), target)
-    assert (tmp_path / "b").read_bytes() == target.getvalue()
 
 
 def test_linear_models_parse_files(tmp_path):
     small_linear_model().save(tmp_path / "model")
     (tmp_path / "a.conllu").write_text(WORDS)
-    found = ShardParser(tmp_path / "model", ParseOptions(allow_missing_columns=True))(
-        Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")
-    )
+    found = ShardParser(tmp_path / "model", MISSING)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b"))
     assert (found.words, found.error) == (2, None)
 
 
@@ -318,10 +292,9 @@ def test_linear_models_parse_files(tmp_path):
         (["--beam", "4", "--rerank"], "parse without --rerank"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, options, message):
-    command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
+def test_what_is_wrong_is_said_before_anything_is_written(folders, many, options, message):
     with pytest.raises(ValueError, match=message):
-        run_command(monkeypatch, *command, *options)
+        many("*.conllu", *options)
     assert not (folders / "out").exists()
 
 
@@ -332,7 +305,7 @@ def test_a_process_that_cannot_begin_says_why(folders):
 
 
 def test_want_of_memory_is_an_outcome(folders, monkeypatch):
-    parser = ShardParser(folders / "model", ParseOptions(allow_missing_columns=True))
+    parser = ShardParser(folders / "model", MISSING)
 
     def parse_file_without_memory(*arguments, **options):
         raise MemoryError
@@ -358,15 +331,12 @@ def test_another_tokenizer_makes_other_files(folders):
 
 
 def test_other_options_are_refused_in_the_same_folder(folders):
-    claim(folders / "out", folders / "model", ParseOptions())
-    claim(folders / "out", folders / "model", ParseOptions())
-    with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", ParseOptions(several_roots=True))
-    with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", ParseOptions(int8=True))
+    for _ in range(2):
+        claim(folders / "out", folders / "model", ParseOptions())
     (folders / "lemmas.tsv").write_text("a\t_\tb\n")
-    with pytest.raises(BulkError, match="other options"):
-        claim(folders / "out", folders / "model", ParseOptions(lexicon=folders / "lemmas.tsv"))
+    for other in ({"several_roots": True}, {"int8": True}, {"lexicon": folders / "lemmas.tsv"}):
+        with pytest.raises(BulkError, match="other options"):
+            claim(folders / "out", folders / "model", ParseOptions(**other))
     noted = json.loads((folders / "out" / NOTE).read_text())
     always = {"single_root": True, "tags": "keep", "on_error": "stop", "allow_missing_columns": False, "text": False}
     others = ("tokenizer", "sentences", "tokens", "beam", "merge", "treebank")
@@ -376,7 +346,7 @@ def test_other_options_are_refused_in_the_same_folder(folders):
 def test_files_are_written_with_the_lemmas_of_a_lexicon(folders):
     small_model("lemmas").save(folders / "lemmas")
     (folders / "lemmas.tsv").write_text("a\t_\twritten\n")
-    options = ParseOptions(allow_missing_columns=True, tags="overwrite", lexicon=folders / "lemmas.tsv")
+    options = replace(MISSING, tags="overwrite", lexicon=folders / "lemmas.tsv")
     (folders / "words.conllu").write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
     shard = Shard(f"{folders}/words.conllu", f"{folders}/out.conllu")
     assert ShardParser(folders / "lemmas", options)(shard).error is None

@@ -1,7 +1,5 @@
 """parse_many.py interrupted, terminated and killed, and its processes killed: none goes on, and no half file is left."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import select

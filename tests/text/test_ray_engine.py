@@ -1,7 +1,5 @@
 """Many files over a real cluster of Ray's on this machine, with workers that are killed."""
 
-from __future__ import annotations
-
 import io
 import os
 from functools import partial

@@ -1,7 +1,5 @@
 """Sentences by a segmenter: what it learns, its windows, its files, and the tokenizer that asks it."""
 
-from __future__ import annotations
-
 import io
 import json
 
@@ -102,9 +100,8 @@ def test_sentences_are_those_of_single_precision(seed):
     paragraphs = [[Token(form, (form,), True) for form in rng.choice(list("abcdX"), 60)] for _ in range(40)]
     probabilities = segmenter.probabilities(paragraphs)
     segmenter.threshold = float(np.median(np.concatenate(probabilities)))
-    expected = [
-        sentences(tokens, likely > segmenter.threshold) for tokens, likely in zip(paragraphs, probabilities, strict=True)
-    ]
+    pairs = zip(paragraphs, probabilities, strict=True)
+    expected = [sentences(tokens, likely > segmenter.threshold) for tokens, likely in pairs]
     assert segmenter.split(paragraphs) == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_OPEN", 0)
@@ -167,10 +164,10 @@ def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, le
     expected = learned.split([words(without.tokenize(paragraph)) for paragraph in text.split("\n\n")])
     assert asked.tokenize(text) == [sentence for paragraph in expected for sentence in paragraph]
     conllu = b"".join(asked.conllu(io.BytesIO(text.encode()))).decode()
-    assert [line for line in conllu.splitlines() if line.startswith("# text")] == [
-        f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph
-    ]
+    texts = [f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph]
+    assert [line for line in conllu.splitlines() if line.startswith("# text")] == texts
     assert conllu.count("# newpar") == 2
+    assert len(Tokenizer(tmp_path / TOKENIZER, learned).tokenize("b c b c")) == 2  # which may be given one
     # A file that is named comes with UDPipe's sentences, and lines are sentences where they are said to be.
     assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
     (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
@@ -238,9 +235,3 @@ def conllu_of(paragraphs):
                 lines.append(f"{i}\t{token.form}\t_\tX\t_\t_\t{i - 1}\t{relation}\t_\t_")
             lines.append("")
     return "\n".join(lines) + "\n"
-
-
-def test_a_tokenizer_may_be_given_one(tmp_path, monkeypatch, learned):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / TOKENIZER).write_text(fake_udpipe.MAGIC)
-    assert len(Tokenizer(tmp_path / TOKENIZER, learned).tokenize("b c b c")) == 2

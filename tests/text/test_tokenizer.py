@@ -1,7 +1,5 @@
 """Text to sentences and words: by UDPipe where it is installed, and by a fake of it everywhere."""
 
-from __future__ import annotations
-
 import io
 import random
 import re
@@ -55,6 +53,14 @@ def run_parse(monkeypatch, capsysbinary, *arguments: str) -> str:
     return capsysbinary.readouterr().out.decode()
 
 
+def in_conllu(folder, text: str, tokens: str | None = None, **how) -> str:
+    return b"".join(model_tokenizer(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), **how)).decode()
+
+
+def texts(conllu: str) -> list[str]:
+    return [line.removeprefix("# text = ") for line in conllu.splitlines() if line.startswith("# text = ")]
+
+
 def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "text.txt").write_text(TEXT)
     found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
@@ -66,15 +72,10 @@ def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
     assert comments[:4] == ["# newdoc", "# newpar", "# sent_id = 1", "# text = A kutya ugat."]
     assert comments.count("# newpar") == 2
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
-
-
-def test_the_command_for_many_files_writes_the_same(folder, tmp_path, monkeypatch, capsysbinary):
-    (tmp_path / "text.txt").write_text(TEXT)
-    expected = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
-    parser = ShardParser(folder, ParseOptions(text=True))
+    parser = ShardParser(folder, ParseOptions(text=True))  # of many files
     assert parser.tokenizer_path == folder / TOKENIZER
     assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
-    assert (tmp_path / "trees.conllu").read_text() == expected
+    assert (tmp_path / "trees.conllu").read_text() == found
 
 
 def test_the_library_parses_text_too(folder):
@@ -83,6 +84,8 @@ def test_the_library_parses_text_too(folder):
     assert [one.forms for one in found] == SENTENCES
     assert found[0].tokens[-2:] == [Token("ugat", ("ugat",), False), Token(".", (".",), True)]
     assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
+    lines = parser.parse_text("A kutya. Ugat a\nMa\n", sentences="line", allow_missing_columns=True)
+    assert [sentence.tokens[0].form for sentence in lines] == ["A", "Ma"]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +107,7 @@ def test_runs_of_spaces_are_one_space_in_conllu(real_folder):
 def test_each_token_is_found_in_the_text(folder):
     text = f"\ufeffA  du\r\n\r\nlány. {'a' * (2 * LONGEST_RUN + 5)}\0Ma \U0001f600."
     sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
-    written = [
-        (token.form, span) for sentence in sentences for token, span in zip(sentence.tokens, sentence.spans, strict=True)
-    ]
+    written = [pair for one in sentences for pair in zip([token.form for token in one.tokens], one.spans, strict=True)]
     assert [form for form, _ in written] == [text[start:end] for _, (start, end) in written]
     places = [place for _, (start, end) in written for place in range(start, end)]
     assert "".join(text[place] for place in places) == "".join(text.removeprefix("\ufeff").replace("\0", " ").split())
@@ -172,11 +173,8 @@ def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
         elif int(number.partition("-")[0]) > last:
             last = int(number.partition("-")[2] or 0)
             fields = dict(field.split("=", 1) for field in columns[8].split("|") if field != "_")
-            spaces = {
-                name: re.sub(r"\\(.)", lambda found: UNESCAPED[found[1]], value)
-                for name, value in fields.items()
-                if name.startswith("Spaces")
-            }
+            named = {name: value for name, value in fields.items() if name.startswith("Spaces")}
+            spaces = {name: re.sub(r"\\(.)", lambda found: UNESCAPED[found[1]], value) for name, value in named.items()}
             written = spaces.get("SpacesInToken", columns[0])
             text += spaces.get("SpacesBefore", "") + written
             text += spaces.get("SpacesAfter", " " if "SpaceAfter" not in fields else "")
@@ -191,9 +189,8 @@ def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, monkeypatch
     for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", 2 * size)):
         monkeypatch.setattr(f"parser.text.tokenizer.{name}", value)
     rng = random.Random(size)
-    tokenizer = model_tokenizer(folder, tokens=ends)
     for text in ["du\u00a0| \\s\r\n", *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50))]:
-        made = b"".join(tokenizer.conllu(io.BytesIO(text.encode()), presegmented=ends is not None, ranges=True)).decode()
+        made = in_conllu(folder, text, ends, presegmented=ends is not None, ranges=True)
         found, tokens = rebuilt(made)
         assert found == (text.replace("\0", " ") if tokens else ""), ascii(text)
         assert all(written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens)
@@ -211,7 +208,7 @@ def test_misc_is_that_of_udpipe(real_folder):
         expected = []
         while reader.nextSentence(sentence, error):
             expected += [(word.form, word.misc or "_") for word in list(sentence.words)[1:]]
-        made = b"".join(tokenizer.conllu(io.BytesIO(text.encode()), ranges=True)).decode()
+        made = in_conllu(real_folder, text, ranges=True)
         columns = [line.split("\t") for line in made.split("\n") if line[:1].isdigit()]
         assert [(word[1], word[9]) for word in columns] == expected, ascii(text)
 
@@ -283,17 +280,15 @@ def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(fold
     tokenizer = model_tokenizer(folder)
     text = f"{around}{letters}{around}"
     assert written(tokenizer.tokenize(text)).split() == text.split()
-    (conllu,) = tokenizer.conllu(io.BytesIO(text.encode()))
-    assert conllu.decode().count("# newpar") == 1
+    assert in_conllu(folder, text).count("# newpar") == 1
 
 
 @pytest.mark.parametrize("tokens", [None, "space"])
 def test_a_presegmented_line_is_never_cut(folder, tokens):
     """Also one that is longer than what is tokenized at a time, whose sentences end where a text may be cut."""
     lines = ["Ma. " * 40_000 + "jön", "A kutya", "ugat"]
-    text = "\n".join([*lines, "", "Ma"])
-    conllu = b"".join(model_tokenizer(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), presegmented=True)).decode()
-    assert [line.removeprefix("# text = ") for line in conllu.splitlines() if line.startswith("# text = ")] == [*lines, "Ma"]
+    conllu = in_conllu(folder, "\n".join([*lines, "", "Ma"]), tokens, presegmented=True)
+    assert texts(conllu) == [*lines, "Ma"]
     assert conllu.count("# newpar") == 2
 
 
@@ -308,7 +303,7 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
     found = run_parse(monkeypatch, capsysbinary, str(tmp_path), str(tmp_path / "text.txt"), *options)
     (tmp_path / "parsed.conllu").write_text(found, encoding="utf-8")
     assert [sentence.forms for sentence in read_treebank(tmp_path / "parsed.conllu")] == expected
-    assert [line for line in found.splitlines() if line.startswith("# text")] == [f"# text = {' '.join(s)}" for s in expected]
+    assert texts(found) == [" ".join(forms) for forms in expected]
     assert found.count("# newpar") == 3
 
     how = ParseOptions(text=True, tokens="space", sentences="line", allow_missing_columns=True)
@@ -328,20 +323,13 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
             parser.parse_text("a b", **wrong)
 
 
-def test_the_library_takes_lines_as_sentences(folder):
-    found = Parser.load(folder).parse_text("A kutya. Ugat a\nMa\n", sentences="line", allow_missing_columns=True)
-    assert [sentence.tokens[0].form for sentence in found] == ["A", "Ma"]
-
-
 def written(sentences: list[list[Token]]) -> str:
     return "".join(token.form + " " * token.space_after for sentence in sentences for token in sentence)
 
 
 def test_a_presegmented_line_without_spaces_stays_one_sentence(folder):
     lines = ["one line", "a" * (2 * LONGEST_RUN + 5) + " end", "b" * (LONGEST_RUN + 1), "c"]
-    (conllu,) = model_tokenizer(folder).conllu(io.BytesIO("\n".join(lines).encode()), presegmented=True)
-    texts = [line.removeprefix("# text = ") for line in conllu.decode().splitlines() if line.startswith("# text = ")]
-    assert texts == lines
+    assert texts(in_conllu(folder, "\n".join(lines), presegmented=True)) == lines
     (sentence,) = model_tokenizer(folder)._sentences(Block("d" * (3 * LONGEST_RUN)), True)
     assert written([sentence.tokens]).strip() == sentence.text == "d" * (3 * LONGEST_RUN)
 
@@ -364,12 +352,8 @@ def test_pieces_of_text_without_spaces():
 def test_multiword_tokens_have_lines_of_their_own():
     tokens = [Token("du", ("de", "le"), True), Token("pain", ("pain",), False)]
     lines = [line.split("\t") for line in conllu_lines(tokens)]
-    assert [(line[0], line[1], line[9]) for line in lines] == [
-        ("1-2", "du", "_"),
-        ("1", "de", "_"),
-        ("2", "le", "_"),
-        ("3", "pain", "SpaceAfter=No"),
-    ]
+    found = [(line[0], line[1], line[9]) for line in lines]
+    assert found == [("1-2", "du", "_"), ("1", "de", "_"), ("2", "le", "_"), ("3", "pain", "SpaceAfter=No")]
     assert {len(line) for line in lines} == {10}
 
 
@@ -395,9 +379,8 @@ def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
         blocks = list(blocks_of(io.BytesIO(text.encode()), "text"))
     assert "".join("".join(block.text for block in blocks).split()) == "".join(in_lines(text)[0].split())
     assert not any(block.continues for before, block in pairwise(blocks) if before.text.endswith("\n\n"))
-    assert sum(not block.continues for block in blocks) <= len(
-        [part for part in in_lines(text)[0].split("\n\n") if part.strip()]
-    )
+    paragraphs = [part for part in in_lines(text)[0].split("\n\n") if part.strip()]
+    assert sum(not block.continues for block in blocks) <= len(paragraphs)
 
 
 @pytest.mark.parametrize(
@@ -423,25 +406,20 @@ def test_a_paragraph_that_is_cut_is_one(folder, monkeypatch):
     text = "\n".join(f"A kutya {n} ugat." for n in range(30))
     monkeypatch.setattr("parser.text.tokenizer._BLOCK", 50)
     monkeypatch.setattr("parser.text.tokenizer._LONGEST_PART", 100)
-    conllu = b"".join(model_tokenizer(folder).conllu(io.BytesIO(f"{text}\n\n{text}".encode()))).decode()
-    assert conllu.count("# newpar") == 2
+    assert in_conllu(folder, f"{text}\n\n{text}").count("# newpar") == 2
 
 
-@pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
-@pytest.mark.parametrize("size", [4, 2**16])
-def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
-    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
-    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
-        list(blocks_of(io.BytesIO(content), "text"))
+CONTENTS = [b"ab\xffc", b"a\n\n" * 30 + b"\xc3", b"\xe9", b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"]
 
 
+@pytest.mark.parametrize("content", CONTENTS)
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
-@pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
-def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
+def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, size):
+    """Which counts a byte order mark."""
     monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
-    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
+    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start}"):
         list(blocks_of(io.BytesIO(content), "text"))
 
 
@@ -470,13 +448,10 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
             Tokenizer(tmp_path / TOKENIZER)
 
 
-def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
-    assert Model.load(folder)._description() == random_text_model()._description()
-
-
 def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "text.txt").write_text(TEXT)
     of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+    assert Model.load(folder)._description() == random_text_model()._description()
     service = Service(Model.load(folder), "hu", tokenizer=model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers([Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})])
@@ -487,4 +462,4 @@ def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     # Presegmented text has a sentence a line, whatever is in it.
     (lines,) = service.answers([Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"})])
     assert isinstance(lines, str)
-    assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]
+    assert texts(lines) == ["A kutya. Ugat a", "Ma"]

@@ -1,7 +1,5 @@
 """A tokenizer that a process of its own trains."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -18,7 +16,8 @@ from parser.text import udpipe
 from parser.text.udpipe import UdpipeError, tokenizer_in_training, train_tokenizer
 from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
-from tests.toy import planned, sentence, write_conllu
+from tests.toy import sentence, write_conllu
+from tests.training.small_runs import run_alone
 
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
 
@@ -36,15 +35,15 @@ def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):
     assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
 
 
-@pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
-def test_files_need_no_blank_line_at_their_end(tmp_path, ending):
+def test_files_need_no_blank_line_at_their_end(tmp_path):
     train_tiny_tokenizer(tmp_path / "once.udpipe")
     text = (tmp_path / "once.conllu").read_text()
-    (tmp_path / "short.conllu").write_bytes((text.rstrip("\n") + ending).encode())
     (tmp_path / "twice.conllu").write_text(text * 2)
-    train_tokenizer([tmp_path / "short.conllu", tmp_path / "once.conllu"], None, tmp_path / "two.udpipe", TINY)
     train_tokenizer([tmp_path / "twice.conllu"], None, tmp_path / "one.udpipe", TINY)
-    assert (tmp_path / "two.udpipe").read_bytes() == (tmp_path / "one.udpipe").read_bytes()
+    for ending in ("", "\n", "\r\n"):
+        (tmp_path / "short.conllu").write_bytes((text.rstrip("\n") + ending).encode())
+        train_tokenizer([tmp_path / "short.conllu", tmp_path / "once.conllu"], None, tmp_path / "two.udpipe", TINY)
+        assert (tmp_path / "two.udpipe").read_bytes() == (tmp_path / "one.udpipe").read_bytes()
 
 
 def test_what_is_refused_there_is_refused_here(tmp_path):
@@ -144,11 +143,15 @@ def processes_that(monkeypatch: pytest.MonkeyPatch, *programs: str) -> list[subp
     return started
 
 
+LINEAR = ["model=linear", "online.iterations=1", "tokenizer=udpipe"]
+
+
+def small_treebank(folder: Path) -> Path:
+    return write_conllu(folder / "a.conllu", [sentence([2, 0, 2])] * 3)
+
+
 def run_with_tokenizer(folder: Path) -> dict[str, Any]:
-    path = write_conllu(folder / "a.conllu", [sentence([2, 0, 2])] * 3)
-    files = [f"treebank.train={path}", "treebank.dev=null", "treebank.test=null"]
-    made = planned(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "segmenter=none")
-    return training_run.train(made, folder / "run")
+    return training_run.train(run_alone(small_treebank(folder), *LINEAR, "segmenter=none"), folder / "run")
 
 
 @pytest.mark.parametrize(
@@ -204,17 +207,11 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     monkeypatch.setattr(training_run, "train_segmenter", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(training_run, "tokenizer_in_training", beside)
     monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
-    monkeypatch.setattr(
-        training_run.Run, "train", lambda run, train=training_run.Run.train: happened.append("parser") or train(run)
-    )
-    path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
-    files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
-    training_run.train(
-        planned(
-            *files, "model=linear", "online.iterations=1", "tokenizer=udpipe", "tokenizer.epochs=7", f"segmenter={segmenter}"
-        ),
-        tmp_path / "run",
-    )
+    trained = training_run.Run.train
+    monkeypatch.setattr(training_run.Run, "train", lambda run: happened.append("parser") or trained(run))
+    path = str(small_treebank(tmp_path))
+    options = f"treebank.dev={path}", "tokenizer.epochs=7", f"segmenter={segmenter}"
+    training_run.train(run_alone(path, *LINEAR, *options), tmp_path / "run")
     target = tmp_path / "run/model/tokenizer.udpipe"
     assert asked == [([path], path, 7), *([([path], path, target, 1)] if segmenter == "bilstm" else [])]
     assert happened == ["begun", "parser", "waited", "ended"]
@@ -250,7 +247,5 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
     faulty = tree.replace("\t1\t", "\t5\t") if "skip" in given else ""
     text = "\n".join([faulty, *(f"# sent_id = {number}\n{tree}" for number in range(1, 10))])
     (tmp_path / "a.conllu").write_text(text)
-    files = f"treebank.train={tmp_path}/a.conllu treebank.dev=null treebank.test=null"
-    made = planned(*files.split(), "model=linear", "online.iterations=1", "tokenizer=udpipe", *given.split())
-    training_run.train(made, tmp_path / "run")
+    training_run.train(run_alone(tmp_path / "a.conllu", *LINEAR, *given.split()), tmp_path / "run")
     assert read == [[train, dev]] * 2

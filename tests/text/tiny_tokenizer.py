@@ -1,7 +1,5 @@
 """A tokenizer of UDPipe's that has learned a few sentences by heart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from parser.text.udpipe import OPTIONS, train_tokenizer

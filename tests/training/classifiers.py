@@ -1,7 +1,5 @@
 """Small classifiers, and batches for them, to compare what trains them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +10,7 @@ from parser.data.vocabulary import Elements
 from parser.network_spec import Embedding, MlpSpec
 from parser.networks.classifier import Classifier
 from parser.networks.representation import AttributeEmbeddings, Embeddings
+from parser.training.compiled.gradients import CompiledGradients
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -45,3 +44,14 @@ def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.
     missing = rng.random((size, width)) < 0.5
     missing[np.arange(size), rng.integers(0, width, size)] = False
     return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
+
+
+def check_gradients(found: CompiledGradients, classifier: Classifier) -> None:
+    """Compiled gradients are those of the parameters, and 0 where these have none."""
+    trained = {name: parameter for name, parameter in classifier.named_parameters() if parameter.requires_grad}
+    assert list(found.gradients) == list(trained)
+    for name, parameter in trained.items():
+        gradient = torch.from_numpy(found.gradients[name].dense()).reshape(parameter.shape).to(parameter.dtype)
+        expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        atol = 1e-5 * max(1.0, float(expected.abs().max()))
+        torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=atol, msg=name)

@@ -1,7 +1,5 @@
 """A search and its losses over lists of states, with every score a tensor: the obvious reference of global training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,47 +1,43 @@
 """Runs that take a second, what they leave, and runs that are killed."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from parser.beam_settings import Beam
+from parser.data.treebank import read_treebank
+from parser.decoding.parsers import parser_with_beam
+from parser.evaluation.gold_part import GoldPart
+from parser.model.loading import load
 from parser.settings.plan import Plan
 from parser.training import run_folder
-from parser.training.observers import Observer, SearchEnd
 from parser.training.run import train
 from tests.toy import planned
 
 SMALL = [
-    "classifier.hidden=32",
-    "vectors.dimensions=16",
-    "optimizer.batch_size=20",
-    "first_pass.epochs=3",
-    "second_pass.epochs=3",
-]
+    "classifier.hidden=32", "vectors.dimensions=16", "optimizer.batch_size=20", "first_pass.epochs=3", "second_pass.epochs=3",
+]  # fmt: skip
+
+BILSTM = ["recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=8", "classifier.hidden=8"]
 
 # For recipe=text.
 TEXT = [
-    "recipe=text",
-    "encoder.layers=2",
-    "encoder.hidden=16",
-    "encoder.characters.hidden=6",
-    "encoder.characters.embedding=6",
-    "encoder.tagger.size=4",
-    "encoder.heads.size=7",
-    "encoder.heads.relation_size=5",
-    "encoder.lemmas.size=12",
-    "classifier.hidden=24",
-    "vectors.dimensions=8",
-    "optimizer.batch_size=60",
-    "first_pass.epochs=1",
-    "second_pass.epochs=2",
-]
+    "recipe=text", "encoder.layers=2", "encoder.hidden=16", "encoder.characters.hidden=6", "encoder.characters.embedding=6",
+    "encoder.tagger.size=4", "encoder.heads.size=7", "encoder.heads.relation_size=5", "encoder.lemmas.size=12",
+    "classifier.hidden=24", "vectors.dimensions=8", "optimizer.batch_size=60", "first_pass.epochs=1", "second_pass.epochs=2",
+]  # fmt: skip
 
 
-def run(treebank: Path, *overrides: str):
+def run(treebank: Path, *overrides: str) -> Plan:
+    """On a file that is all three parts."""
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
     return planned("treebank.name=toy", *files, *SMALL, *overrides)
+
+
+def run_alone(treebank: Path | str, *overrides: str) -> Plan:
+    """On a file, or a list of files, without a dev or test part; of sizes by default."""
+    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
 
 
 class KilledError(Exception):
@@ -63,17 +59,30 @@ def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
         patch.setattr(run_folder, "save_checkpoint", save_and_die)
         with pytest.raises(KilledError):
             train(plan, folder)
+    assert not (folder / "model").exists()
+
+
+def check_resumes(plan: Plan, folder: Path, epochs: int, whole: Path | None = None) -> dict[str, Any]:
+    """A run that is killed after so many epochs, and resumed, ends as one that nobody kills, which may be there already.
+
+    Returns:
+        The metrics of the resumed run.
+    """
+    train_until_killed(plan, folder / "killed", epochs)
+    metrics = train(plan, folder / "killed")
+    if whole is None:
+        whole = folder / "whole"
+        train(plan, whole)
+    assert files_of(folder / "killed") == files_of(whole)
+    return metrics
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "model").rglob("*")) if path.is_file()}
 
 
-class Searches(Observer):
-    """Keeps what is told of searches."""
-
-    def __init__(self) -> None:
-        self.seen: list[SearchEnd] = []
-
-    def on_search(self, search: SearchEnd) -> None:
-        self.seen.append(search)
+def check_measured(treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None) -> None:
+    """The model of a run has these scores on the treebank with this beam."""
+    model = load(folder)
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert scores == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))

@@ -1,4 +1,4 @@
-"""Structured learning of a linear model: violations against all computations of short sentences, and whole runs."""
+"""Structured learning of a linear model: violations against all computations of short sentences."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_objective import BeamTraining
 from parser.training.fitting.beam_perceptron import BeamPerceptron
 from parser.training.passes.online import iterate
-from parser.training.run import train
 from parser.transitions.configurations import Configurations
 from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_tree
 from tests.toy import sentence
-from tests.training.small_runs import files_of, run, train_until_killed
 
 SYSTEMS = [
     ("arc_standard", {}, "context_rows"),
@@ -34,7 +32,6 @@ SYSTEMS = [
     ("pointer", {}, "pointer_cycles"),
 ]
 EVERYTHING = 1024  # items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
-LINEAR = ["model=linear", "online.iterations=2", "beam=global", "beam.size=3"]
 
 
 @dataclass
@@ -128,9 +125,7 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
     learned = 0
     for s in range(3):
         learner = toy.learner(4)
-        worst = max(
-            (learner._violation(beam, gold_beam) for beam, gold_beam in learner.search(s)), key=lambda found: found.size
-        )
+        worst = max((learner._violation(*beams) for beams in learner.search(s)), key=lambda found: found.size)
         difference: dict[tuple[int, int], int] = {}
         for path, sign in ((worst.gold_history, 1), (worst.beam_history, -1)):
             for taken in path:
@@ -164,19 +159,3 @@ def test_a_system_whose_computations_differ_in_length_is_refused():
     toy = Toy.of("swap", {}, "swap_dynamic", [3], seed=1)
     with pytest.raises(ValueError, match="swap their lengths differ"):
         toy.learner(2)
-
-
-def test_a_run_learns_from_whole_computations_and_its_model_remembers_the_beam(treebank, tmp_path):
-    local = train(run(treebank, "model=linear", "online.iterations=2"), tmp_path / "local")
-    metrics = train(run(treebank, *LINEAR, "beam.training.epochs=3"), tmp_path / "global")
-    assert metrics["after_first_pass"] == local["after_first_pass"]
-    assert metrics["dev"]["las"] > local["dev"]["las"]
-    assert LinearModel.load(tmp_path / "global").beam == Beam(3, scores=Scores.GLOBAL)
-
-
-def test_a_run_killed_in_the_pass_of_the_beam_goes_on_to_the_same_bytes(treebank, tmp_path):
-    settings = run(treebank, *LINEAR, "beam.training.epochs=3")
-    train(settings, tmp_path / "whole")
-    train_until_killed(settings, tmp_path / "killed", epochs=4)
-    train(settings, tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")

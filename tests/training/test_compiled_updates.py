@@ -1,7 +1,5 @@
 """The compiled updates against torch's: gradients against autograd, steps against torch.optim, products against torch.mm."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import numpy as np
@@ -24,23 +22,19 @@ from parser.training.compiled.tables import Gradient
 from parser.training.fitting.example_objective import gradients_and_optimizer
 from parser.training.fitting.trainer import TorchOptimizer
 from parser.transitions.features import slots_of
-from tests.training.classifiers import OUTPUTS, SIZES, make, random_batch
+from tests.training.classifiers import OUTPUTS, SIZES, check_gradients, make, random_batch
 
 embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 12), st.booleans()))
 optimizers = st.builds(OptimizerPlan, st.just("sgd"), st.just(0.1), st.just("constant"), st.just(Span(0, 1)), st.just(5))
 optimizers |= st.builds(OptimizerPlan, st.just("adam"), st.just(0.01), st.just("constant"), st.just(Span(0, 1)), st.just(5))
 
 
-@given(
-    embeddings,
-    st.booleans(),
-    st.sampled_from(list(ACTIVATIONS)),
-    st.integers(1, 30),
-    st.integers(1, 4),
-    st.sampled_from([8, 16, 23, 40]),
-    st.integers(0, 99),
-)
-def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, size, width, hidden, seed):
+sizes = st.tuples(st.integers(1, 30), st.integers(1, 4), st.sampled_from([8, 16, 23, 40]))
+
+
+@given(embeddings, st.booleans(), st.sampled_from(list(ACTIVATIONS)), sizes, st.integers(0, 99))
+def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, sizes, seed):
+    size, width, hidden = sizes
     classifier = make(embedded, activation, sets=sets, hidden=hidden)
     compiled = CompiledGradients(classifier)
     compiled.loss(*random_batch(7, 2, seed + 1))  # leaves rows behind that the next batch may not use
@@ -50,12 +44,7 @@ def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, si
     expected = set_loss(exact(features), targets)
     expected.backward()
     assert loss == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
-    trained = {name: parameter for name, parameter in exact.named_parameters() if parameter.requires_grad}
-    assert list(compiled.gradients) == list(trained)
-    for name, parameter in trained.items():
-        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
-        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
-        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5 * max(1.0, float(gradient.abs().max())))
+    check_gradients(compiled, exact)
 
 
 @pytest.mark.parametrize("dropouts", [(0.5, 0.0, 0.0), (0.5, 0.25, 0.0), (0.0, 0.0, 0.3), (0.2, 0.3, 0.4)])
@@ -72,9 +61,7 @@ def test_dropout_draws_the_same_masks(dropouts, embedded, hidden):
     assert found == pytest.approx([loss.item() for loss in losses], rel=1e-5)
     losses[-1].backward()
     assert len(set(found)) == 5 or (not embedded and not dropouts[0])
-    for name, parameter in classifier.named_parameters():
-        gradient = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape)
-        torch.testing.assert_close(gradient, parameter.grad, msg=name)
+    check_gradients(compiled, classifier)
 
 
 @given(optimizers, st.integers(0, 99))
@@ -153,9 +140,7 @@ def test_a_slot_that_every_example_drops_has_no_gradient():
     compiled.loss(*batch)
     torch.manual_seed(1)
     set_loss(classifier(batch[0], dropping=True), batch[1]).backward()
-    for name, parameter in classifier.named_parameters():
-        gradient = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape)
-        torch.testing.assert_close(gradient, parameter.grad, msg=name)
+    check_gradients(compiled, classifier)
     assert not compiled.gradients["embedded.weight"].values[:18].any()
 
 
@@ -173,12 +158,7 @@ def test_vectors_that_no_slot_reads_stay():
 
 @pytest.mark.parametrize(
     ("hidden", "dropout", "trained", "kind"),
-    [
-        (16, 0.0, True, ByValue),
-        (15, 0.0, True, SideBySide),
-        (16, 0.1, True, SideBySide),
-        (16, 0.0, False, SideBySide),
-    ],
+    [(16, 0.0, True, ByValue), (15, 0.0, True, SideBySide), (16, 0.1, True, SideBySide), (16, 0.0, False, SideBySide)],
 )
 def test_what_is_computed_once_for_each_value(hidden, dropout, trained, kind):
     classifier = make({"form": Embedding(4, trained)}, dropouts=(0.0, dropout, 0.0), hidden=hidden)
@@ -203,14 +183,9 @@ def test_products_are_those_of_torch(sizes, turn_a, turn_b, biased):
     a = torch.randn(k, m).t() if turn_a else torch.randn(m, k)
     b = torch.randn(k, n).t() if turn_b else torch.randn(n, k)
     bias = torch.randn(n) if biased else None
-    found = product(a, b, bias)
-    assert found.is_contiguous()
-    torch.testing.assert_close(found, a @ b.t() + (0 if bias is None else bias), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("biased", [False, True])
-def test_products_without_onednn(monkeypatch, biased):
-    a, b, bias = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5) if biased else None
-    with_it = product(a, b, bias)
-    monkeypatch.setattr(matrix_products, "_ONEDNN", False)
-    torch.testing.assert_close(product(a, b, bias), with_it)
+    for onednn in (matrix_products._ONEDNN, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(matrix_products, "_ONEDNN", onednn)
+            found = product(a, b, bias)
+        assert found.is_contiguous()
+        torch.testing.assert_close(found, a @ b.t() + (0 if bias is None else bias), rtol=1e-4, atol=1e-4)

@@ -1,7 +1,5 @@
 """The progress bar: one for the whole run, on with every update, with the time when it will end."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re
@@ -44,7 +42,6 @@ def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     bar = begun(epochs=3, done=1)
-    assert bar._bar is not None
     bar.on_pass_start(PassStart(2, "second_pass", 2, 0, 1000))
     assert bar._bar.n == 1
     bar.on_update(Update("second_pass", 0, 0, 0.5, 250, 0.1))
@@ -66,22 +63,17 @@ def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
     ), last
 
 
-def test_in_global_training_sentences_are_counted(monkeypatch):
+def test_in_global_training_sentences_are_counted_and_without_a_terminal_nothing_is_drawn(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     bar = begun(epochs=10, done=0)
-    assert bar._bar is not None
     bar.on_pass_start(PassStart(3, "third_pass", 10, 0, 40))
     bar.on_update(Update("third_pass", 0, 0, 0.5, 8, 0.1))
     assert bar._bar.n == pytest.approx(0.2)
     bar.close()
-
-
-def test_without_a_terminal_nothing_is_drawn(monkeypatch):
-    file = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", file)
+    monkeypatch.setattr(sys, "stderr", file := io.StringIO())
     bar = begun(epochs=3, done=0)
     bar.on_pass_start(PassStart(1, "first_pass", 3, 0, 1000))
-    bar.on_update(Update("first_pass", 0, 0, 0.5, 8, 0.1))
+    bar.on_update(Update("first_pass", 0, 0, 0.5, 100, 0.1))
     bar.on_epoch(epoch_end("first_pass", 100))
     bar.close()
     assert file.getvalue() == ""
@@ -92,7 +84,6 @@ def test_many_steps_do_not_lead_beyond_the_end(monkeypatch, updates):
     """tqdm warns of a bar that rounding carries beyond its total."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     bar = begun(epochs=3, done=0)
-    assert bar._bar is not None
     bar.on_pass_start(PassStart(1, "first_pass", 3, 0, 130 * updates))
     for epoch in range(1, 4):
         for _ in range(updates):
@@ -105,19 +96,15 @@ def test_many_steps_do_not_lead_beyond_the_end(monkeypatch, updates):
 @pytest.mark.parametrize(
     ("done", "passes", "expected"),
     [
-        (
-            0,
-            [("first_pass", 0, 3, 15), ("second_pass", 0, 2, 100)],
-            [
-                "2026-01-01 23:31, in 1 minute, or later if the epochs of the next pass take longer",
-                "2026-01-01 23:34, in 2 minutes",
-            ],
-        ),
+        (0, [("first_pass", 0, 3, 15), ("second_pass", 0, 2, 100)], [
+            "2026-01-01 23:31, in 1 minute, or later if the epochs of the next pass take longer",
+            "2026-01-01 23:34, in 2 minutes",
+        ]),
         (1, [("first_pass", 1, 5, 1200)], ["2026-01-02 00:50, in 60 minutes"]),
         (4, [("second_pass", 2, 4, 7200)], ["2026-01-02 03:30, in 120 minutes"]),
         (2, [("second_pass", 2, 3, 15)], []),  # there is no other
     ],
-)
+)  # fmt: skip
 def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(caplog, done, passes, expected):
     now = datetime(2026, 1, 1, 23, 30)
     log = EpochLog(lambda: now)

@@ -1,7 +1,5 @@
 """What vocabularies and word vectors are made of: all training sentences, or those that the first pass learns from."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -13,6 +11,7 @@ from parser.settings import SettingsError
 from parser.training.examples.corpus import Corpus
 from tests import brute_force, random_trees
 from tests.toy import planned, sentence, write_conllu
+from tests.training.small_runs import run_alone
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def sentences() -> list[Sentence]:
 
 
 def corpus(path, *overrides: str) -> Corpus:
-    return Corpus.new(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
+    return Corpus.new(run_alone(path, *overrides))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "accurate"])
@@ -42,11 +41,8 @@ def test_the_first_pass_alone_is_as_a_treebank_without_the_other_sentences(tmp_p
     assert [s.forms for s in found.known] == [s.forms for s in projective]
     assert found.relations.symbols == expected.relations.symbols
     assert "dislocated" not in found.relations
-    assert {name: v.symbols for name, v in found.vocabularies.by_attribute.items()} == {
-        name: v.symbols for name, v in expected.vocabularies.by_attribute.items()
-    }
-    assert found.vectors is not None
-    assert expected.vectors is not None
+    one, other = ({name: v.symbols for name, v in c.vocabularies.by_attribute.items()} for c in (found, expected))
+    assert one == other
     np.testing.assert_array_equal(found.vectors.matrix, expected.vectors.matrix)
     for name, counts in expected.value_counts().items():
         np.testing.assert_array_equal(found.value_counts()[name], counts)
@@ -60,15 +56,10 @@ def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
 
 
 def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, sentences):
-    path = write_conllu(tmp_path / "whole.conllu", sentences)
-    wanted = planned(
-        f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
-    )
+    wanted = run_alone(write_conllu(tmp_path / "whole.conllu", sentences), "column=1", "vocabulary_from=first_pass")
     with background_vectors(wanted.vector_request) as vectors:
         ahead = Corpus.new(wanted, vectors).vectors
     here = Corpus.new(wanted).vectors
-    assert ahead is not None
-    assert here is not None
     assert "elsewhere" not in ahead.vocabulary.symbols
     np.testing.assert_array_equal(ahead.matrix, here.matrix)
 
@@ -99,6 +90,16 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     monkeypatch.setattr("parser.training.examples.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
     with pytest.raises(TreebankError, match=r"line 6, sentence 2: 4 words .* 3 words"):
         corpus(path)
+
+
+def test_long_sentences_are_named_where_trees_are_made_projective(tmp_path, sentences, monkeypatch, caplog):
+    """The two passes' kinds of trees, which model=linear does not read, say nothing about it."""
+    monkeypatch.setattr("parser.training.examples.corpus._LONG", 3)
+    path = write_conllu(tmp_path / "whole.conllu", sentences)
+    for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
+        caplog.clear()
+        corpus(path, "model=linear", f"oracle={oracle}")
+        assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 
 def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):

@@ -1,10 +1,9 @@
 """Distillation: the loss by soft targets, what a teacher says of configurations, whole runs, and teachers that do not fit."""
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,11 +24,12 @@ from parser.training.examples.teacher import Teacher, softmax
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
-from tests.training.classifiers import OUTPUTS, make, random_batch
-from tests.training.small_runs import SMALL, files_of, run, train_until_killed
+from tests.training.classifiers import OUTPUTS, check_gradients, make, random_batch
+from tests.training.small_runs import BILSTM, check_resumes, files_of, run
 
-FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
-TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]
+FEW = ["first_pass.epochs=1", "second_pass.epochs=2"]
+TEACHER = [*BILSTM, *FEW]
+STUDENT = ["recipe=accurate", *FEW]
 
 
 def random_soft(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -61,10 +61,7 @@ def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(si
     assert expected.item() == pytest.approx(slow, rel=1e-6)
     assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
     expected.backward()
-    for name, parameter in exact.named_parameters():
-        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
-        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
-        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5, msg=name)
+    check_gradients(compiled, exact)
 
 
 def test_soft_targets_stay_with_their_examples():
@@ -79,28 +76,19 @@ def test_soft_targets_stay_with_their_examples():
     assert Examples.concatenate([part(4, None), part(3, None)]).soft is None
 
 
-@pytest.fixture(scope="module")
-def teacher(treebank, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("teacher") / "encoder"
-    train(run(treebank, *TEACHER), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def second_teacher(treebank, tmp_path_factory):
-    """Of another seed, and it reads no UPOS."""
-    folder = tmp_path_factory.mktemp("second_teacher") / "another"
-    train(run(treebank, *TEACHER, "seed=2", "features.upos=[]"), folder)
-    return folder
+@pytest.fixture
+def teachers(finished) -> list[Path]:
+    """The second one is of another seed, and reads no UPOS."""
+    return [finished(*TEACHER, *more)[0] for more in ([], ["seed=2", "features.upos=[]"])]
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, several):
+def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teachers, several):
     """Configurations of several batches, each beside what the classifiers say of it in the sentences as a whole.
 
     And what is said does not depend on whether a teacher reads the sentences once or batch by batch.
     """
-    models = [Model.load(folder, int8=False) for folder in ([teacher, second_teacher] if several else [teacher])]
+    models = [Model.load(folder, int8=False) for folder in teachers[: 1 + several]]
     model = models[0]
     sentences = read_treebank(treebank).sentences
     by_teacher = [one.vocabularies.encode(sentences) for one in models]
@@ -137,20 +125,23 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 
 
-def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path):
-    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}")
+@pytest.mark.parametrize("several", [False, True])
+def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teachers(
+    treebank, finished, teachers, tmp_path, several
+):
+    given = f"[{teachers[0]},{teachers[1]}]" if several else teachers[0]
+    taught = run(treebank, *STUDENT, f"distillation.teacher={given}")
     train(taught, tmp_path / "whole", [ModelCard("train")])
-    card = (tmp_path / "whole" / "model" / "README.md").read_text()
-    (tmp_path / "whole" / "model" / "README.md").unlink()
-    train_until_killed(taught, tmp_path / "killed", 2)
-    train(taught, tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    digest = Manifest.of(taught).files["distillation.teacher/classifier.safetensors"]
-    assert f"| distillation.teacher | encoder | `{digest}` | weights of a network |" in card
-    assert str(teacher) not in card
-    without = run(treebank, "recipe=accurate", *FEW)
-    train(without, tmp_path / "without")
-    assert files_of(tmp_path / "without") != files_of(tmp_path / "whole")
+    path = tmp_path / "whole" / "model" / "README.md"
+    card = path.read_text()
+    path.unlink()
+    check_resumes(taught, tmp_path, 2, tmp_path / "whole")
+    for number, folder in enumerate(teachers[: 1 + several]):
+        name = f"distillation.teacher.{number}" if several else "distillation.teacher"
+        digest = Manifest.of(taught).files[f"{name}/classifier.safetensors"]
+        assert f"| {name} | {folder.name} | `{digest}` | weights of a network |" in card
+        assert str(folder) not in card
+    assert files_of(finished(*STUDENT)[0]) != files_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(
@@ -160,52 +151,33 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(
         (["features.upos=[]"], "it reads upos, which this run does not; add them to features"),
     ],
 )
-def test_a_teacher_that_does_not_fit_is_refused(treebank, teacher, tmp_path, overrides, message):
+def test_a_teacher_that_does_not_fit_is_refused(treebank, teachers, tmp_path, overrides, message):
     with pytest.raises(SettingsError, match=message):
-        train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", *overrides), tmp_path)
+        train(run(treebank, *STUDENT, f"distillation.teacher={teachers[0]}", *overrides), tmp_path)
 
 
-def test_the_relations_of_a_run_have_the_numbers_of_its_teachers(treebank, teacher, tmp_path):
+def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refused(treebank, teachers, tmp_path):
+    other = tmp_path / "other.conllu"
+    other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
+    with pytest.raises(SettingsError, match=r"relations .*treebank="):
+        train(run(other, *STUDENT, f"distillation.teacher={teachers[0]}"), tmp_path / "run")
+    for missing in (tmp_path / "none", f"[{teachers[0]},{tmp_path / 'none'}]"):
+        with pytest.raises(ModelError, match="no such model folder"):
+            train(run(treebank, *STUDENT, f"distillation.teacher={missing}"), tmp_path / "run")
+    mlp = Model.load(teachers[0])
+    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
+    mlp.save(tmp_path / "mlp")
+    with pytest.raises(SettingsError, match="without an encoder"):
+        train(run(treebank, *STUDENT, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
+
+
+def test_the_relations_of_a_run_have_the_numbers_of_its_teachers(treebank, teachers, tmp_path):
     """There are more sentences with the last of its relations than with any other."""
-    relations = Model.load(teacher).relations.symbols
+    relations = Model.load(teachers[0]).relations.symbols
     sentences = treebank.read_text().strip("\n").split("\n\n")
     with_last = next(one for one in sentences if f"\t{relations[-1]}\t" in one)
     more = tmp_path / "more.conllu"
     more.write_text("\n\n".join([*sentences, *[with_last] * 200]) + "\n\n")
-    files = f"treebank.train=[{treebank},{more}]"
-    wanted = run(treebank, "recipe=accurate", *FEW, "second_pass.epochs=1", files)
-    train(wanted, tmp_path / "alone")
-    assert Model.load(tmp_path / "alone").relations.symbols != relations
-    taught = run(treebank, "recipe=accurate", *FEW, "second_pass.epochs=1", files, f"distillation.teacher={teacher}")
-    train(taught, tmp_path / "taught")
-    assert Model.load(tmp_path / "taught").relations.symbols == relations
-
-
-def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_teacher, tmp_path):
-    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{second_teacher}]")
-    train(taught, tmp_path / "whole", [ModelCard("train")])
-    card = (tmp_path / "whole" / "model" / "README.md").read_text()
-    digests = [Manifest.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
-    for i, (name, digest) in enumerate(zip(("encoder", "another"), digests, strict=True)):
-        assert f"| distillation.teacher.{i} | {name} | `{digest}` | weights of a network |" in card
-    (tmp_path / "whole" / "model" / "README.md").unlink()
-    train_until_killed(taught, tmp_path / "killed", 2)
-    train(taught, tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    with pytest.raises(ModelError, match="neither a folder nor a model"):
-        train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{tmp_path / 'none'}]"), tmp_path / "run")
-
-
-def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refused(treebank, teacher, tmp_path):
-    other = tmp_path / "other.conllu"
-    other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
-    taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
-    with pytest.raises(SettingsError, match=r"relations .*treebank="):
-        train(run(other, *taught), tmp_path / "run")
-    with pytest.raises(ModelError, match="neither a folder nor a model"):
-        train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
-    mlp = Model.load(teacher)
-    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
-    mlp.save(tmp_path / "mlp")
-    with pytest.raises(SettingsError, match="without an encoder"):
-        train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
+    for name, taught in (("alone", []), ("taught", [f"distillation.teacher={teachers[0]}"])):
+        train(run(treebank, *STUDENT, "second_pass.epochs=1", f"treebank.train=[{treebank},{more}]", *taught), tmp_path / name)
+        assert (Model.load(tmp_path / name).relations.symbols == relations) is (name == "taught")

@@ -1,7 +1,5 @@
 """Whether a model multiplies in 8 bits: measured on dev when it is trained, kept in its folder, overruled by options."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 

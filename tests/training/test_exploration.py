@@ -1,7 +1,5 @@
 """Gold computations lead to the gold trees; exploration follows the classifier and teaches optimal steps."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 import oracles
 from oracles import NOT_APPLICABLE, BoundOracle
 from parser.data.sentences import NO_NODE
-from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.settings.groups import Policy
@@ -33,7 +30,7 @@ from parser.transitions.decisions import best, correct_outputs, optimal_transiti
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
 from parser.transitions.system import Transitions, TransitionSystem
-from tests.gold_data import gold_data
+from tests.gold_data import gold_data, vocabularies_of
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
 
@@ -46,7 +43,7 @@ class Toy:
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
         self.sentences = [sentence(heads, rng) for heads in trees]
-        self.vocabularies = Vocabularies({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
+        self.vocabularies = vocabularies_of(self.sentences, "form")
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         self.data = gold_data(self.sentences, self.vocabularies, self.relations)
         self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
@@ -145,58 +142,36 @@ def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
         values = toy.table.extract(now, rows, toy.data.sentences, order)
         transitions = toy.system.transitions(now, rows)
         toy.system.apply(now, rows, transitions, *best(toy.system, scorer(values), transitions))
-    wrong = 0
-    for row, s in enumerate(order):
-        gold = toy.data.trees[s]
-        wrong += sum(a != b for a, b in zip(now.heads[row, 1:].tolist(), gold, strict=False))
+    trees = zip(now.heads[:, 1:].tolist(), (toy.data.trees[s] for s in order), strict=True)
+    wrong = sum(a != b for found, gold in trees for a, b in zip(found, gold, strict=False))
     assert 0 < wrong == report.lost_edges
 
 
-def losses_of(*policies: tuple[Policy, float]) -> list[int]:
-    """Edges lost in explorations of a classifier that is often wrong."""
-    rng = random.Random(3)
-    toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
-    bound = oracles.create("nederhof_linear").bind(toy.data.trees)
-    generator = np.random.default_rng(7)
-
-    def lost(policy: Policy, probability: float) -> int:
-        about = bound, toy.system, toy.table, random_scorer(toy, 5)
-        explored = explore(toy.data, *about, policy=policy, probability=probability, generator=generator)
-        return explored[1].lost_edges
-
-    return [lost(*policy) for policy in policies]
-
-
 def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
-    prediction, always, half, never = losses_of(
-        (Policy.prediction, 1.0), (Policy.mixed, 1.0), (Policy.mixed, 0.5), (Policy.mixed, 0.0)
-    )
+    """Of a classifier that is often wrong."""
+    rng, generator = random.Random(3), np.random.default_rng(7)
+    toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
+    about = oracles.create("nederhof_linear").bind(toy.data.trees), toy.system, toy.table
+    lost = []
+    for policy, probability in ((Policy.prediction, 1.0), (Policy.mixed, 1.0), (Policy.mixed, 0.5), (Policy.mixed, 0.0)):
+        how = {"policy": policy, "probability": probability, "generator": generator}
+        lost.append(explore(toy.data, *about, random_scorer(toy, 5), **how)[1].lost_edges)
+    prediction, always, half, never = lost
     assert prediction == always > half > never == 0
 
 
 def test_sampled_exploration_follows_the_distribution():
     """A sure classifier is followed; one that is not sure is left now and then."""
     toy = Toy([[2, 3, 0, 5, 3]])
-    bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
-    gold = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
-    scorer = perfect_scorer(toy, gold)
-    lost = {}
-    for sureness in (100, 0):
-        reports = [
-            explore(
-                toy.data,
-                bound,
-                toy.system,
-                toy.table,
-                lambda features, by=sureness: by * scorer(features),
-                policy=Policy.sample,
-                generator=np.random.default_rng(seed),
-            )[1]
-            for seed in range(20)
-        ]
-        lost[sureness] = [report.lost_edges for report in reports]
-    assert set(lost[100]) == {0}
-    assert len(set(lost[0])) > 1
+    about = oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table
+    scorer = perfect_scorer(toy, gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table))
+
+    def lost(sureness: int, seed: int) -> int:
+        how = {"policy": Policy.sample, "generator": np.random.default_rng(seed)}
+        return explore(toy.data, *about, lambda features: sureness * scorer(features), **how)[1].lost_edges
+
+    assert {lost(100, seed) for seed in range(20)} == {0}
+    assert len({lost(0, seed) for seed in range(20)}) > 1
 
 
 @pytest.mark.parametrize("target", list(Target))
@@ -231,10 +206,7 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
         else:
             [chosen] = outputs
             [own] = np.unique(steps)
-            others = [s for s in np.flatnonzero(optimal[row]) if s != own]
-            if not others:
-                continue
-            if 0 in others:  # shift has one output alone, so its score is known
+            if own != 0 and optimal[row, 0]:  # shift has one output alone, so its score is known
                 assert scores[row, chosen] >= scores[row, 0]
 
 
@@ -343,14 +315,8 @@ def test_joining_examples_pads_the_narrower_targets():
 @pytest.mark.parametrize("block_bytes", [1, 30, 10**6])
 def test_gathered_examples_are_those_of_all_steps_in_order(block_bytes):
     rng = np.random.default_rng(0)
-    steps = [
-        Examples(
-            rng.integers(0, 9, (n, 3), dtype=np.int32),
-            rng.integers(0, 9, (n, 1 + n % 2), dtype=np.int32),
-            rng.integers(0, 9, n, dtype=np.int32),
-        )
-        for n in (2, 1, 5, 3, 1)
-    ]
+    shapes = [((n, 3), (n, 1 + n % 2), n) for n in (2, 1, 5, 3, 1)]
+    steps = [Examples(*(rng.integers(0, 9, shape, dtype=np.int32) for shape in of_step)) for of_step in shapes]
     gathered = GatheredExamples(block_bytes)
     for step in steps:
         gathered.append(step)

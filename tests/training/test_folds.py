@@ -1,7 +1,5 @@
 """Folds: each sentence is tested once, and the scores are of all of them together."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,50 +1,83 @@
-"""Runs whose third pass trains for whole computations."""
-
-from __future__ import annotations
+"""Runs whose parser searches with a beam, or whose third pass trains for whole computations."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from parser.beam_settings import Beam, Scores
-from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parser_with_beam
-from parser.evaluation.gold_part import GoldPart
+from parser.linear.model import LinearModel
+from parser.model.loading import load
 from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
+from parser.training.observers import Observer, SearchEnd
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
-from tests.training.small_runs import Searches, files_of, run, train_until_killed
+from tests.training.small_runs import BILSTM, check_measured, check_resumes, files_of, run
 
-GLOBAL = [
-    "beam=global",
-    "beam.size=4",
-    "beam.training.epochs=3",
-    "beam.training.learning_rate=0.05",
-    "beam.training.batch_sentences=5",
-    "first_pass.epochs=1",
-    "second_pass.epochs=1",
-]
-LINEAR = ["model=linear", "beam=global"]
+FEW = ["first_pass.epochs=1", "second_pass.epochs=1"]
+GLOBAL = ["beam=global", "beam.size=4", "beam.training.epochs=3", "beam.training.batch_sentences=5", *FEW]
+GLOBAL += ["beam.training.learning_rate=0.05"]
+LOCAL = ["beam=local", "beam.size=4", *FEW]
 
 
-def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, tmp_path):
-    local = train(run(treebank, "beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "local")
+class Searches(Observer):
+    """Keeps what is told of searches."""
+
+    def __init__(self) -> None:
+        self.seen: list[SearchEnd] = []
+
+    def on_search(self, search: SearchEnd) -> None:
+        self.seen.append(search)
+
+
+def test_a_local_beam_measures_and_is_remembered(treebank, finished):
+    (plain, greedy), (folder, metrics) = finished(), finished("beam=local", "beam.size=3")
+    assert (greedy["beam"], metrics["beam"]) == ("none", "local")
+    assert metrics["after_first_pass"] == greedy["after_first_pass"]
+    assert Model.load(folder).beam == Beam(3)
+    check_measured(treebank, folder, metrics["dev"], Beam(3))
+    written, others = files_of(folder), files_of(plain)
+    settings, greedily = (json.loads(files.pop("settings.json")) for files in (written, others))
+    assert settings.pop("beam") == {"size": 3, "merge": "configuration", "scores": "local"}
+    for of_model in (settings, greedily):
+        of_model.pop("calibration")  # it is of the search
+    assert settings == greedily
+    assert written == others
+
+
+def test_a_linear_model_has_a_local_beam_or_learns_from_whole_computations(treebank, finished):
+    linear = "model=linear", "online.iterations=2"
+    folder, local = finished(*linear, "beam=local", "beam.size=3")
+    assert (local["beam"], load(folder).beam) == ("local", Beam(3))
+    check_measured(treebank, folder, local["dev"], Beam(3))
+    _, greedy = finished(*linear)
+    folder, metrics = finished(*linear, "beam=global", "beam.size=3", "beam.training.epochs=3")
+    assert metrics["after_first_pass"] == greedy["after_first_pass"]
+    assert metrics["dev"]["las"] > greedy["dev"]["las"]
+    assert LinearModel.load(folder).beam == Beam(3, scores=Scores.GLOBAL)
+
+
+def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, finished, tmp_path):
+    _, local = finished(*LOCAL)
     searches = Searches()
     longer = "beam.training.epochs=8", "beam.training.learning_rate=0.01"
-    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path / "global", [searches])
+    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path, [searches])
     assert metrics["beam"] == "global"
     assert metrics["after_first_pass"] == local["after_first_pass"]
     assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
     assert [search.epoch for search in searches.seen] == [*range(8)]
     assert all(0 < search.report.updated_percent <= 100 for search in searches.seen)
-    model = Model.load(tmp_path / "global")
-    assert model.beam == Beam(4, scores=Scores.GLOBAL)
-    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
-    assert metrics["dev"] == gold.scores(parser_with_beam(model, model.beam).parse(gold.sentences))
+    assert Model.load(tmp_path).beam == Beam(4, scores=Scores.GLOBAL)
+    check_measured(treebank, tmp_path, metrics["dev"], Beam(4, scores=Scores.GLOBAL))
+
+
+def test_with_an_encoder_the_third_pass_remembers_the_beam(treebank, finished):
+    folder, metrics = finished(*BILSTM, *GLOBAL, "beam.training.learning_rate=0.005")
+    assert metrics["beam"] == "global"
+    assert metrics["dev"] != metrics["after_second_pass"]["dev"]
+    assert Model.load(folder).beam == Beam(4, scores=Scores.GLOBAL)
+    check_measured(treebank, folder, metrics["dev"], Beam(4, scores=Scores.GLOBAL))
 
 
 def test_without_a_second_pass_the_beam_follows_the_first(treebank, tmp_path):
@@ -54,21 +87,15 @@ def test_without_a_second_pass_the_beam_follows_the_first(treebank, tmp_path):
     assert settings["beam"] == {"size": 4, "merge": "signature", "scores": "global"}
 
 
-def test_a_third_pass_can_begin_with_the_model_of_another_run(treebank, tmp_path):
-    local = train(run(treebank, "beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "local")
-    start = [*GLOBAL, "beam.training.epochs=1", f"start={tmp_path}/local"]
-    metrics = train(run(treebank, *start), tmp_path / "global")
+def test_a_third_pass_can_begin_with_the_model_of_another_run(treebank, finished, tmp_path):
+    first, local = finished(*LOCAL)
+    settings = run(treebank, *GLOBAL, "beam.training.epochs=2", f"start={first}")
+    metrics = train(settings, tmp_path / "global")
     assert not {"first_pass_fit", "second_pass_fit"} & metrics["seconds"].keys()
-    greedy = parser_with_beam(Model.load(tmp_path / "local"), None)
-    model = Model.load(tmp_path / "global")
-    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
-    assert metrics["after_first_pass"]["dev"] == gold.scores(greedy.parse(gold.sentences))
+    check_measured(treebank, first, metrics["after_first_pass"]["dev"], None)
     assert metrics["dev"]["las"] != local["dev"]["las"]
     assert "after_second_pass" not in metrics
-    train_until_killed(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "killed", 1)
-    resumed = train(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "killed")
-    train(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "whole")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    resumed = check_resumes(settings, tmp_path, 1, tmp_path / "global")
     assert resumed["after_first_pass"] == metrics["after_first_pass"]
 
 
@@ -84,28 +111,3 @@ def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path)
     (tmp_path / "local/model/classifier.safetensors").write_bytes(weights)
     with pytest.raises(CheckpointError, match=r"start/classifier\.safetensors"):
         train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
-
-
-WITH_DROPOUT = [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25"]
-
-
-# Vectors that training changes, each attribute read by one slot: last digits depend on how the weights lie in memory.
-_SLOTS = ["features.form=[s0]", "features.upos=[b0]", "features.deprel=[s0.l1]"]
-WITH_VECTORS = [*GLOBAL, *_SLOTS, "classifier.hidden=33", "vectors.trained=true", "+embeddings.upos=7", "+embeddings.deprel=5"]
-
-
-@pytest.fixture(scope="module", params=[WITH_DROPOUT, WITH_VECTORS], ids=["dropout", "vectors"])
-def whole(request, treebank, tmp_path_factory) -> tuple[list[str], Path, dict[str, Any]]:
-    """Overrides, and folder and metrics of a run with them that nobody kills."""
-    folder = tmp_path_factory.mktemp("whole")
-    return request.param, folder, train(run(treebank, *request.param), folder)
-
-
-@pytest.mark.parametrize("epochs_until_death", [2, 3, 4])
-def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whole, epochs_until_death):
-    overrides, folder, metrics = whole
-    train_until_killed(run(treebank, *overrides), tmp_path, epochs_until_death)
-    resumed = train(run(treebank, *overrides), tmp_path)
-    assert files_of(tmp_path) == files_of(folder)
-    assert resumed["test"] == metrics["test"]
-    assert resumed["after_second_pass"] == metrics["after_second_pass"]

@@ -1,7 +1,5 @@
 """The loss of examples with several rows: by autograd against a loop over numbers, and by compiled loops against autograd."""
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
 
@@ -18,7 +16,7 @@ from parser.training.compiled.gradients import CompiledGradients, Groups, set_lo
 from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.trainer import Trainer
-from tests.training.classifiers import OUTPUTS, SIZES, SLOTS, make
+from tests.training.classifiers import OUTPUTS, SIZES, SLOTS, check_gradients, make
 
 BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]
 
@@ -86,10 +84,7 @@ def test_compiled_gradients_are_those_of_autograd(n, seed):
     expected = set_loss(exact(features), targets, groups)
     expected.backward()
     assert compiled.loss(features, targets, groups) == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
-    for name, parameter in exact.named_parameters():
-        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
-        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
-        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5, msg=name)
+    check_gradients(compiled, exact)
 
 
 def test_groups_of_one_row_that_scores_everything_are_plain_examples():
@@ -107,12 +102,9 @@ def test_an_epoch_learns_from_whole_examples():
     gradients, optimizer = gradients_and_optimizer(classifier, plan)
     objective = ExampleObjective(classifier, gradients, plan.batch_size)
     objective.examples = examples
-    batches = []
-    loss = (
-        Trainer(objective, optimizer, plan)
-        .fit_epoch(0, torch.Generator().manual_seed(0), lambda _, __, size, ___: batches.append(size))
-        .loss
-    )
+    batches: list[int] = []
+    trainer, order = Trainer(objective, optimizer, plan), torch.Generator().manual_seed(0)
+    loss = trainer.fit_epoch(0, order, lambda _, __, size, ___: batches.append(size)).loss
     assert batches == [5, 5, 5, 5, 3]
     features, _, _ = arguments(examples)
     assert loss == pytest.approx(slow_loss(classifier(features).detach().numpy(), examples), rel=1e-5)

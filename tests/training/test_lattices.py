@@ -1,9 +1,8 @@
 """Learning from lattices: examples of choices against a replay over lists, and whole runs on small lattices."""
 
-from __future__ import annotations
-
 import io
 import random
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from parser.evaluation import evaluate_files
 from parser.lattices import Lattice, conllu, text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.model.model import Model
+from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.lattices import Choices, within_lookahead
 from parser.training.run import train
@@ -102,6 +102,9 @@ def test_slots_beyond_the_lookahead_are_left_out():
     assert within_lookahead(slots, 3) == slots
 
 
+KINDS = {"treebank": "conllu", "lattice": "conllul"}
+
+
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory) -> Path:
     """Lattices in which a verb and a noun of the same form can be told by the word before, and their trees."""
@@ -119,27 +122,16 @@ def parts(tmp_path_factory) -> Path:
     return folder
 
 
-def overrides(parts: Path, *further: str) -> list[str]:
-    return [
-        f"treebank.train={parts}/train.conllu",
-        f"treebank.dev={parts}/dev.conllu",
-        "treebank.test=null",
-        f"lattice.train={parts}/train.conllul",
-        f"lattice.dev={parts}/dev.conllul",
-        "vectors.epochs=1",
-        "vectors.dimensions=4",
-        "classifier.hidden=8",
-        "first_pass.epochs=1",
-        "second_pass.epochs=1",
-        *further,
-    ]
+def run(parts: Path, *further: str) -> Plan:
+    files = [f"{group}.{part}={parts}/{part}.{kind}" for group, kind in KINDS.items() for part in ("train", "dev")]
+    few = ["vectors.epochs=1", "vectors.dimensions=4", "classifier.hidden=8", "first_pass.epochs=1", "second_pass.epochs=1"]
+    return planned(*files, "treebank.test=null", *few, *further)
 
 
 @pytest.mark.parametrize("beam", [["beam=local", "beam.size=4", "beam.merge=signature"], ["lattice.beam=4"]])
 def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys, beam):
     """With the beam that it was measured with, whichever setting that was."""
-    wanted = planned(*overrides(parts, "recipe=accurate", *beam))
-    metrics = train(wanted, tmp_path / "run")
+    metrics = train(run(parts, "recipe=accurate", *beam), tmp_path / "run")
     assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
     assert Model.load(tmp_path / "run").lookahead == 3
     output = tmp_path / "parsed.conllu"
@@ -152,10 +144,8 @@ def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch
 
 
 def test_changed_lattices_are_noticed(parts, tmp_path):
-    for part in ("train", "dev"):
-        (tmp_path / f"{part}.conllul").write_bytes((parts / f"{part}.conllul").read_bytes())
-        (tmp_path / f"{part}.conllu").write_bytes((parts / f"{part}.conllu").read_bytes())
-    wanted = planned(*overrides(tmp_path, "lattice.choices=false", "column=2"))
+    shutil.copytree(parts, tmp_path, dirs_exist_ok=True)
+    wanted = run(tmp_path, "lattice.choices=false", "column=2")
     metrics = train(wanted, tmp_path / "run")
     assert train(wanted, tmp_path / "run") == metrics
     with (tmp_path / "dev.conllul").open("a") as file:
@@ -165,8 +155,7 @@ def test_changed_lattices_are_noticed(parts, tmp_path):
 
 
 def test_gold_paths_alone_can_be_learned_from(parts, tmp_path):
-    wanted = planned(*overrides(parts, "lattice.choices=false", "column=2", "lattice.lookahead=1"))
-    train(wanted, tmp_path / "run")
+    train(run(parts, "lattice.choices=false", "column=2", "lattice.lookahead=1"), tmp_path / "run")
     model = Model.load(tmp_path / "run")
     assert model.lookahead is None
     assert not any(slot.position in ("b1", "b2") for slot in model.slots)

@@ -1,7 +1,5 @@
 """The model card names files, licence, scores and the command."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from typing import Any

@@ -1,37 +1,19 @@
 """Observers hear of everything that a run does, in its order, and are closed when it fails."""
 
-from __future__ import annotations
-
 import math
 import random
 
 import pytest
 
-from parser.training.observers import (
-    EpochEnd,
-    ExplorationEnd,
-    Observer,
-    Observers,
-    PassEnd,
-    PassStart,
-    RunStart,
-    Update,
-)
+from parser.training.observers import EpochEnd, ExplorationEnd, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.run import train
 from tests.toy import planned, sentence, write_conllu
 
 OVERRIDES = [
-    "treebank.name=toy",
-    "treebank.test=null",
-    "classifier.hidden=4",
-    "vectors.dimensions=4",
-    "vectors.epochs=1",
-    "optimizer.batch_size=7",
-    "optimizer.schedule=linear",
-    "first_pass.epochs=2",
-    "second_pass.epochs=3",
+    "treebank.name=toy", "treebank.test=null", "classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1",
+    "optimizer.batch_size=7", "optimizer.schedule=linear", "first_pass.epochs=2", "second_pass.epochs=3",
     "second_pass.explore_every=2",
-]
+]  # fmt: skip
 
 
 class Everything(Observer):
@@ -41,29 +23,12 @@ class Everything(Observer):
         self.heard: list = []
         self.closed = 0
 
-    def on_start(self, start: RunStart) -> None:
-        self.heard.append(start)
-
-    def on_pass_start(self, start: PassStart) -> None:
-        self.heard.append(start)
-
-    def on_exploration(self, exploration: ExplorationEnd) -> None:
-        self.heard.append(exploration)
-
-    def on_update(self, update: Update) -> None:
-        self.heard.append(update)
-
-    def on_epoch(self, epoch: EpochEnd) -> None:
-        self.heard.append(epoch)
-
-    def on_pass(self, end: PassEnd) -> None:
-        self.heard.append(end)
-
-    def on_end(self, metrics: dict) -> None:
-        self.heard.append(metrics)
-
     def close(self) -> None:
         self.closed += 1
+
+
+for event in ("start", "pass_start", "exploration", "update", "epoch", "pass", "end"):
+    setattr(Everything, f"on_{event}", lambda self, heard: self.heard.append(heard))
 
 
 @pytest.fixture
@@ -71,16 +36,17 @@ def treebank(tmp_path):
     return write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)])
 
 
-def test_a_run_is_heard_from_beginning_to_end(treebank, tmp_path):
+@pytest.mark.parametrize("dev", [True, False])
+def test_a_run_is_heard_from_beginning_to_end_and_updates_add_up_to_their_epoch(treebank, tmp_path, dev):
     everything = Everything()
-    run = planned(f"treebank.train={treebank}", f"treebank.dev={treebank}", *OVERRIDES)
+    run = planned(f"treebank.train={treebank}", f"treebank.dev={treebank if dev else 'null'}", *OVERRIDES)
     metrics = train(run, tmp_path / "run", [everything])
     heard = everything.heard
 
     # 6 sentences of 3 words have 6 steps each: 36 examples, 6 updates an epoch.
-    epoch = [Update] * 6 + [EpochEnd]
-    first = [PassStart, *epoch * 2, PassEnd]
-    second = [PassStart, ExplorationEnd, *epoch * 2, ExplorationEnd, *epoch, PassEnd]
+    one = [Update] * 6 + [EpochEnd]
+    first = [PassStart, *one * 2, PassEnd]
+    second = [PassStart, ExplorationEnd, *one * 2, ExplorationEnd, *one, PassEnd]
     assert [type(event) for event in heard] == [RunStart, *first, *second, dict]
     assert everything.closed == 1
 
@@ -96,24 +62,16 @@ def test_a_run_is_heard_from_beginning_to_end(treebank, tmp_path):
     assert [(e.pass_name, e.epoch) for e in explorations] == [("second_pass", 0), ("second_pass", 2)]
     assert all(e.seconds > 0 for e in explorations)
 
-
-def test_updates_add_up_to_their_epoch(treebank, tmp_path):
-    everything = Everything()
-    train(planned(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES), tmp_path / "run", [everything])
-    epochs = [event for event in everything.heard if isinstance(event, EpochEnd)]
+    epochs = [event for event in heard if isinstance(event, EpochEnd)]
     assert [(e.pass_name, e.epoch, e.epochs) for e in epochs[1:3]] == [("first_pass", 1, 2), ("second_pass", 0, 3)]
     for epoch in epochs:
-        updates = [
-            event
-            for event in everything.heard
-            if isinstance(event, Update) and (event.pass_name, event.epoch) == (epoch.pass_name, epoch.epoch)
-        ]
-        assert [update.step for update in updates] == list(range(6))
-        assert [update.examples for update in updates] == [7, 7, 7, 7, 7, 1]
-        mean = math.fsum(float(update.loss) * update.examples for update in updates) / 36
+        its_own = [e for e in heard if isinstance(e, Update) and (e.pass_name, e.epoch) == (epoch.pass_name, epoch.epoch)]
+        assert [update.step for update in its_own] == list(range(6))
+        assert [update.examples for update in its_own] == [7, 7, 7, 7, 7, 1]
+        mean = math.fsum(float(update.loss) * update.examples for update in its_own) / 36
         assert mean == pytest.approx(epoch.loss)
-        assert updates[-1].learning_rate == epoch.learning_rate < updates[0].learning_rate
-        assert (epoch.examples, epoch.words, epoch.dev) == (36, 18, None)
+        assert its_own[-1].learning_rate == epoch.learning_rate < its_own[0].learning_rate
+        assert (epoch.examples, epoch.words, epoch.dev is not None) == (36, 18, dev)
         assert epoch.fit_seconds > 0
 
 
@@ -126,12 +84,9 @@ def test_all_are_closed_though_one_fails(treebank, tmp_path):
             raise OSError("full disk")
 
     everything = [Everything(), Everything()]
+    run = planned(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES)
     with pytest.raises(OSError, match="full disk"):
-        train(
-            planned(f"treebank.train={treebank}", "treebank.dev=null", *OVERRIDES),
-            tmp_path / "run",
-            [everything[0], Failing(), everything[1]],
-        )
+        train(run, tmp_path / "run", [everything[0], Failing(), everything[1]])
     assert [one.closed for one in everything] == [1, 1]
 
 

@@ -1,7 +1,5 @@
 """Training on trees that are known in part: what is taught, for every system, and what is refused."""
 
-from __future__ import annotations
-
 import logging
 import random
 from pathlib import Path
@@ -14,12 +12,11 @@ from oracles import UNKNOWN_HEAD, Trees
 from parser import transitions
 from parser.commands import check
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.treebank import TreebankError, read_treebank
+from parser.data.treebank import Treebank, TreebankError, read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.settings.groups import Policy, Target
-from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import explore
 from parser.training.model_card import ModelCard
@@ -29,18 +26,9 @@ from parser.transitions import covington
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot
 from tests.random_trees import random_mildly_nonprojective_tree
-from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import TEXT, files_of, train_until_killed
+from tests.training.small_runs import BILSTM, TEXT, check_resumes, files_of, run
 
-SYSTEMS = [
-    "arc_standard",
-    "arc_eager",
-    "arc_hybrid",
-    "attardi",
-    "lr_spine",
-    "covington",
-    "pointer",
-]
+SYSTEMS = ["arc_standard", "arc_eager", "arc_hybrid", "attardi", "lr_spine", "covington", "pointer"]
 
 
 def hide(conllu: str, rng: random.Random, share: float) -> str:
@@ -57,63 +45,59 @@ def hide(conllu: str, rng: random.Random, share: float) -> str:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
-    rng = random.Random(4)
-    trees = [random_mildly_nonprojective_tree(rng, rng.randint(2, 9)) for _ in range(40)]
-    one_root = [heads for heads in trees if heads.count(0) == 1]
-    return write_conllu(tmp_path_factory.mktemp("data") / "whole.conllu", [sentence(heads, rng) for heads in one_root])
-
-
-@pytest.fixture(scope="module")
-def treebank(whole, tmp_path_factory) -> Path:
+def partial(treebank, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("data") / "partial.conllu"
-    path.write_text(hide(whole.read_text(encoding="utf-8"), random.Random(1), 0.5), encoding="utf-8")
+    path.write_text(hide(treebank.read_text(encoding="utf-8"), random.Random(1), 0.5), encoding="utf-8")
     return path
 
 
-def run(train_on: Path, dev: Path, *more: str) -> Plan:
-    files = [f"treebank.train={train_on}", f"treebank.dev={dev}", f"treebank.test={dev}"]
-    few = ["treebank.partial=true", "first_pass.epochs=2", "second_pass.epochs=2", "vectors.epochs=1"]
-    return planned(*files, *few, *more)
+FEW = ["treebank.partial=true", "vectors.epochs=1", "first_pass.epochs=2", "second_pass.epochs=2"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_system_trains_on_them(system, treebank, tmp_path):
-    metrics = train(run(treebank, treebank, f"system={system}"), tmp_path)
-    gold = read_treebank(treebank, partial=True)
+def test_every_system_trains_on_them(system, partial, tmp_path):
+    metrics = train(run(partial, *FEW, f"system={system}"), tmp_path)
+    gold = read_treebank(partial, partial=True)
     assert metrics["train"]["known_heads"] == metrics["dev"]["known_heads"] == gold.n_known_heads < gold.n_words
-    assert "_" not in Model.load(tmp_path / "model").relations
+    assert "_" not in Model.load(tmp_path).relations
+    check_scores(Model.load(tmp_path), gold)
 
 
-SMALL_ENCODER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", "classifier.hidden=8"]
+def check_scores(model: Model, treebank: Treebank) -> None:
+    """Scores count words whose heads are known."""
+    gold = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
+    parses = parse(model, gold.source)
+    words = parses.heads != NO_NODE
+    heads, known = parses.heads[words], gold.heads != UNKNOWN_HEAD
+    scores = gold.scores(parses)
+    assert scores["uas"] == pytest.approx(100 * (heads == gold.heads)[known].mean())
+    right = (heads == gold.heads) & (parses.relations[words] == gold.relations)
+    assert scores["las"] == pytest.approx(100 * right[gold.labelled].mean())
+    assert gold.labelled.sum() < known.sum() == scores["known_heads"]
 
 
 GLOBAL = ["recipe=accurate", "beam=global", "beam.size=4", "beam.training.epochs=2"]
 
 
-@pytest.mark.parametrize("more", [SMALL_ENCODER, TEXT, ["recipe=accurate", "beam=local"], GLOBAL])
-def test_with_other_models(more, treebank, tmp_path):
-    assert train(run(treebank, treebank, *more), tmp_path)["dev"]["known_heads"]
+@pytest.mark.parametrize("more", [BILSTM, TEXT, ["recipe=accurate", "beam=local"], GLOBAL])
+def test_with_other_models(more, partial, tmp_path):
+    assert train(run(partial, *more, *FEW), tmp_path)["dev"]["known_heads"]
 
 
 @pytest.mark.parametrize("column", [2, 3, 5, 6])
-def test_with_the_trees_of_every_column(column, treebank, tmp_path):
+def test_with_the_trees_of_every_column(column, partial, tmp_path):
     oracle = ["oracle=context_rows"] if column < 5 else []
-    train(run(treebank, treebank, f"column={column}", *oracle), tmp_path)
+    train(run(partial, *FEW, f"column={column}", *oracle), tmp_path)
 
 
-def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path):
-    wanted = run(treebank, treebank, "first_pass.epochs=3")
-    train(wanted, tmp_path / "whole")
-    train_until_killed(wanted, tmp_path / "killed", 2)  # within the first pass, whose examples are made anew
-    train(wanted, tmp_path / "killed")
-    assert files_of(tmp_path / "whole") == files_of(tmp_path / "killed")
+def test_a_killed_run_is_resumed_to_the_same_end(partial, tmp_path):
+    """Within the first pass, whose examples are made anew."""
+    check_resumes(run(partial, *FEW, "first_pass.epochs=3"), tmp_path, 2)
 
 
-def test_the_setting_alone_changes_nothing(whole, tmp_path):
-    for partial in ("true", "false"):
-        train(run(whole, whole, f"treebank.partial={partial}"), tmp_path / partial)
-    assert files_of(tmp_path / "true") == files_of(tmp_path / "false")
+def test_the_setting_alone_changes_nothing(treebank, finished, tmp_path):
+    train(run(treebank, "treebank.partial=true"), tmp_path)
+    assert files_of(tmp_path) == files_of(finished()[0])
 
 
 @pytest.mark.parametrize("target", [None, Target.own_best])
@@ -190,30 +174,17 @@ def test_where_nothing_is_known_nothing_is_taught():
     assert not len(gold_examples(free, oracles.create("context_rows").bind(free.trees), system, table))
 
 
-def test_scores_count_words_whose_heads_are_known(treebank, tmp_path):
-    train(run(treebank, treebank), tmp_path)
-    model = Model.load(tmp_path / "model")
-    gold = GoldPart.of(read_treebank(treebank, partial=True).sentences, model.vocabularies, model.relations)
-    parses = parse(model, gold.source)
-    words = parses.heads != NO_NODE
-    heads, known = parses.heads[words], gold.heads != UNKNOWN_HEAD
-    scores = gold.scores(parses)
-    assert scores["uas"] == pytest.approx(100 * (heads == gold.heads)[known].mean())
-    right = (heads == gold.heads) & (parses.relations[words] == gold.relations)
-    assert scores["las"] == pytest.approx(100 * right[gold.labelled].mean())
-    assert gold.labelled.sum() < known.sum() == scores["known_heads"]
-
-
 def without(columns: set[int], conllu: str) -> str:
     """With _ in these columns."""
     lines = (line.split("\t") for line in conllu.splitlines())
     return "".join("\t".join("_" if c in columns else one for c, one in enumerate(line)) + "\n" for line in lines)
 
 
-def test_where_no_relation_is_known_heads_alone_are_measured(whole, tmp_path, caplog):
+def test_where_no_relation_is_known_heads_alone_are_measured(treebank, tmp_path, caplog):
     dev = tmp_path / "dev.conllu"
-    dev.write_text(without({7}, whole.read_text(encoding="utf-8")), encoding="utf-8")
-    metrics = train(run(whole, dev, "tensorboard.figures=true"), tmp_path / "run", [ModelCard("train")])
+    dev.write_text(without({7}, treebank.read_text(encoding="utf-8")), encoding="utf-8")
+    parts = [f"treebank.dev={dev}", f"treebank.test={dev}", "tensorboard.figures=true"]
+    metrics = train(run(treebank, *FEW, *parts), tmp_path / "run", [ModelCard("train")])
     assert {*metrics["dev"]} == {"uas", "uas_nopunct", "known_heads"} == {*metrics["test"]}
     assert "calibration_error_percent" not in metrics
     assert f"{dev}: the dev part has HEAD but no DEPREL: LAS is not measured" in caplog.text
@@ -222,15 +193,15 @@ def test_where_no_relation_is_known_heads_alone_are_measured(whole, tmp_path, ca
     assert " | - | - | " in (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
 
 
-def test_where_no_head_is_known_nothing_is_measured(whole, tmp_path, caplog):
+def test_where_no_head_is_known_nothing_is_measured(treebank, tmp_path, caplog):
     """Neither in the dev part, every tenth sentence, nor in one of two folds."""
     caplog.set_level(logging.INFO)
-    sentences = whole.read_text(encoding="utf-8").split("\n\n")[:30]
+    sentences = treebank.read_text(encoding="utf-8").split("\n\n")[:30]
     sentences[9::10] = (without({6, 7}, one).rstrip("\n") for one in sentences[9::10])
     made = tmp_path / "made.conllu"
     made.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
     parts = ["treebank.dev=null", "treebank.test=null", "treebank.held_out=0.1", "tensorboard.figures=true"]
-    metrics = train(run(made, made, *parts), tmp_path / "run", [ModelCard("train")])
+    metrics = train(run(made, *FEW, *parts), tmp_path / "run", [ModelCard("train")])
     assert metrics["dev"] == {"known_heads": 0}
     assert "the dev part has no HEAD: UAS and LAS are not measured" in caplog.text
     assert final_table(metrics).splitlines()[-1].split()[-5:] == ["-"] * 5
@@ -259,20 +230,20 @@ def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
         read_treebank(path, partial=True)
 
 
-def test_check_takes_them_if_it_is_told_so(treebank, capsys):
-    assert check.main([str(treebank)]) == 1
+def test_check_takes_them_if_it_is_told_so(partial, capsys):
+    assert check.main([str(partial)]) == 1
     told = capsys.readouterr().out
     assert "treebank.partial" not in told
     assert "; --partial accepts unknown heads\n" in told
-    assert check.main([str(treebank), "--partial"]) == 0
+    assert check.main([str(partial), "--partial"]) == 0
     assert "no fault" in capsys.readouterr().out
 
 
-def test_a_parser_that_is_there_goes_on_with_them(whole, treebank, tmp_path):
-    train(run(whole, whole), tmp_path / "first")
-    assert train(run(treebank, whole, f"start={tmp_path / 'first'}"), tmp_path / "second")["train"]["known_heads"]
+def test_a_parser_that_is_there_goes_on_with_them(partial, treebank, finished, tmp_path):
+    parts = f"treebank.dev={treebank}", f"treebank.test={treebank}"
+    assert train(run(partial, *FEW, *parts, f"start={finished()[0]}"), tmp_path)["train"]["known_heads"]
 
 
-def test_without_the_setting_it_is_named(treebank):
+def test_without_the_setting_it_is_named(partial):
     with pytest.raises(TreebankError, match=r"the head '_' is not a number.*treebank\.partial=true"):
-        read_treebank(treebank)
+        read_treebank(partial)

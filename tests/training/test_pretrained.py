@@ -1,6 +1,4 @@
-"""Models with a pretrained encoder: trained, tuned, saved, packed, loaded and parsed with, and without what they need."""
-
-from __future__ import annotations
+"""Models that read subwords or a pretrained encoder: trained, tuned, saved, packed, loaded, and without what they need."""
 
 import json
 import random
@@ -17,24 +15,36 @@ from safetensors.numpy import load_file
 
 from parser import Parser
 from parser.commands import get, pack
+from parser.data.attributes import SUBWORDS
 from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, sums_of
-from parser.data.parts.subwords import TOKENIZER, WEIGHTS
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS, SubwordError, Subwords, read_pretrained
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
+from parser.decoding.parsers import parse
 from parser.model.model import Model
-from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, ModelError, read_header
-from parser.network_spec import PretrainedSpec
+from parser.model_folder import (
+    MODEL,
+    SETTINGS,
+    SUBWORD_TOKENIZER,
+    TENSORS,
+    VOCABULARIES,
+    ModelError,
+    read_header,
+    read_tensors,
+)
 from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import SettingsError
-from parser.settings.plan import OptimizerPlan, Span
-from parser.training.fitting.trainer import TorchOptimizer, Tuning
+from parser.storage import sha256_of
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.forgery import change, set_at
 from tests.parsed_files import parse_file
-from tests.pretrained import SIZE, transformers, write_transformer
+from tests.pretrained import SIZE, transformers, write_encoder, write_transformer
 from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import train_until_killed
+from tests.training.small_runs import files_of, train_until_killed
+
+pytestmark = pytest.mark.extras
 
 SMALL = [
     "recipe=text", "encoder.layers=2", "encoder.hidden=6", "encoder.characters.hidden=4", "encoder.heads.size=4",
@@ -42,15 +52,16 @@ SMALL = [
     "first_pass.epochs=1", "second_pass.epochs=2",
 ]  # fmt: skip
 TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3", "pretrained.cache=null"]
-FROZEN, TUNING = "frozen", "tuned"
+SUBWORD, FROZEN, TUNING = KINDS = "subwords", "frozen", "tuned"
+VECTORS = "tokens.inputs.vectors.subwords"
+TOYS = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
 
 
-def planned_run(folder: Path, *more: str):
-    toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
-    parts = {"train": toys[:20], "dev": toys[20:25], "test": toys[25:]}
+def planned_run(folder: Path, kind: str, *more: str):
+    parts = {"train": TOYS[:20], "dev": TOYS[20:25], "test": TOYS[25:]}
     files = [f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}" for part, some in parts.items()]
-    own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}"]
-    return planned(*files, *own, *SMALL, *more)
+    own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}", *(TUNED * (kind == TUNING))]
+    return planned(*files, *([f"vectors.subwords={folder / 'pieces'}"] if kind == SUBWORD else own), *SMALL, *more)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +69,9 @@ def runs(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("pretrained")
     transformers()
     write_transformer(folder / "encoder")
-    for name, more in {FROZEN: [], TUNING: TUNED}.items():
-        train(planned_run(folder, *more), folder / name, [ModelCard("optimal-step train")])
+    write_encoder(folder / "pieces")
+    for kind in KINDS:
+        train(planned_run(folder, kind), folder / kind, [ModelCard("optimal-step train")])
     return folder
 
 
@@ -74,11 +86,26 @@ def parsed(model: Model, runs: Path, **options) -> bytes:
     return written.getvalue()
 
 
-extras = pytest.mark.extras
+def check_same(one: Path, other: Path) -> None:
+    """The models of two runs are the same but for their cards."""
+    found, expected = files_of(one), files_of(other)
+    assert {**found, "README.md": b""} == {**expected, "README.md": b""}
 
 
-@extras
-def test_a_frozen_encoder_is_named_by_its_sums_and_not_held(runs):
+of_every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def test_vectors_of_subwords_are_left_as_they_were_read(runs):
+    forms = [form for toy in TOYS[:20] for form in toy.forms]
+    subwords, vectors = read_pretrained(runs / "pieces", forms)
+    model = runs / SUBWORD / MODEL
+    assert read_header(model)[VECTORS].type == "F16"
+    np.testing.assert_array_equal(read_tensors(model)[VECTORS], vectors)
+    assert (model / SUBWORD_TOKENIZER).read_text(encoding="utf-8") == subwords.description
+    assert len(vectors) > N_RESERVED
+
+
+def test_a_frozen_encoder_is_named_by_its_sums_and_not_held_and_weights_for_its_layers_are_learned(runs):
     model = runs / FROZEN / MODEL
     of_settings = json.loads((model / SETTINGS).read_text(encoding="utf-8"))
     assert of_settings["pretrained"] == {"name": str(runs / "encoder"), "sha256": sums_of(runs / "encoder")}
@@ -87,16 +114,11 @@ def test_a_frozen_encoder_is_named_by_its_sums_and_not_held(runs):
     header = read_header(model)
     assert header["tokens.pretrained.projection.weight"].shape == (256, SIZE)
     assert not any(name.startswith(TRANSFORMER) for name in header)
-
-
-@extras
-def test_its_weights_for_the_layers_are_learned(runs):
-    tensors = load_file(runs / FROZEN / MODEL / TENSORS)
+    tensors = load_file(model / TENSORS)
     assert len(set(tensors["tokens.pretrained.mix"].tolist())) == 3
     assert tensors["tokens.pretrained.scale"] != 1
 
 
-@extras
 def test_a_tuned_encoder_is_held_with_its_new_weights(runs):
     model = runs / TUNING / MODEL
     before, after = load_file(runs / "encoder" / WEIGHTS), load_file(model / HELD / WEIGHTS)
@@ -106,95 +128,108 @@ def test_a_tuned_encoder_is_held_with_its_new_weights(runs):
     assert not any(name.startswith(TRANSFORMER) for name in read_header(model))
 
 
-@extras
-@pytest.mark.parametrize("name", [FROZEN, TUNING])
-def test_the_same_seed_gives_the_same_bytes(runs, tmp_path, name):
-    more = [] if name == FROZEN else TUNED
-    train(planned_run(runs, f"pretrained.cache={tmp_path / 'cache'}", *more), tmp_path / "run")
-    for file in (TENSORS, SETTINGS, VOCABULARIES, *([f"{HELD}/{WEIGHTS}"] if name == TUNING else [])):
-        assert (tmp_path / "run" / MODEL / file).read_bytes() == (runs / name / MODEL / file).read_bytes()
+@of_every_kind
+def test_the_same_seed_gives_the_same_bytes(runs, tmp_path, kind):
+    more = [] if kind == SUBWORD else [f"pretrained.cache={tmp_path / 'cache'}"]
+    train(planned_run(runs, kind, *more, *(TUNED * (kind == TUNING))), tmp_path / "run")
+    check_same(tmp_path / "run", runs / kind)
 
 
-@extras
-@pytest.mark.parametrize("name", [FROZEN, TUNING])
+@pytest.mark.parametrize("kind", [FROZEN, TUNING])
 @pytest.mark.parametrize("epochs", [1, 2])
-def test_a_killed_run_is_resumed_to_the_same_end(runs, tmp_path, name, epochs):
-    wanted = planned_run(runs, *([] if name == FROZEN else TUNED))
+def test_a_killed_run_is_resumed_to_the_same_end(runs, tmp_path, kind, epochs):
+    wanted = planned_run(runs, kind)
     train_until_killed(wanted, tmp_path, epochs)
     train(wanted, tmp_path)
-    for file in (TENSORS, *([f"{HELD}/{WEIGHTS}"] if name == TUNING else [])):
-        assert (tmp_path / MODEL / file).read_bytes() == (runs / name / MODEL / file).read_bytes()
+    check_same(tmp_path, runs / kind)
 
 
-@extras
-def test_the_run_says_what_it_was_made_from(runs):
-    sums = Manifest.of(planned_run(runs)).files
-    assert {key for key in sums if key.startswith("encoder.pretrained/")} == {
-        f"encoder.pretrained/{name}" for name in (CONFIG, TOKENIZER, WEIGHTS)
-    }
-    card = (runs / FROZEN / MODEL / "README.md").read_text(encoding="utf-8")
-    assert sums[f"encoder.pretrained/{WEIGHTS}"] in card
+def test_the_run_says_what_it_was_made_from_and_not_where_vectors_are_kept(runs, tmp_path):
+    for kind, group, names in (
+        (FROZEN, "encoder.pretrained", {CONFIG, TOKENIZER, WEIGHTS}),
+        (SUBWORD, "vectors.subwords", {TOKENIZER, WEIGHTS}),
+    ):
+        sums = Manifest.of(planned_run(runs, kind)).files
+        assert {key for key in sums if key.startswith(f"{group}/")} == {f"{group}/{name}" for name in names}
+        assert sums[f"{group}/{WEIGHTS}"] in (runs / kind / MODEL / "README.md").read_text(encoding="utf-8")
+    cache = [f"pretrained.cache={tmp_path / name}" for name in ("one", "other")]
+    assert Manifest.of(planned_run(runs, FROZEN, cache[0])) == Manifest.of(planned_run(runs, FROZEN, cache[1]))
 
 
-@extras
-@pytest.mark.parametrize("name", [FROZEN, TUNING])
-def test_what_is_loaded_parses_as_what_was_trained(runs, name):
-    model, trained = Model.load(runs / name), Model.load(runs / name)
+@of_every_kind
+def test_what_is_loaded_parses_as_what_was_trained(runs, kind):
+    model, trained = Model.load(runs / kind), Model.load(runs / kind)
     assert trained.classifier is not None  # torch's
-    assert parsed(model, runs) == parsed(trained, runs)
+    assert parsed(model, runs) == parsed(trained, runs) != (runs / "test.conllu").read_bytes()
     assert model._classifier is None
-    assert len(Parser.load(runs / name).parse([["the", "w1", "☃", ""]])[0].heads) == 4
+    assert len(Parser.load(runs / kind).parse([["the", "w1", "☃", ""]])[0].heads) == 4
+    heads = [line.split("\t")[6] for line in parsed(model, runs).decode().splitlines() if line and not line.startswith("#")]
+    parses = parse(model, TOYS[25:])  # one by one
+    assert heads == [str(parses.heads[5 * s + i]) for s in range(5) for i in range(1, 5)]
 
 
-@extras
 def test_files_parse_to_the_same_bytes_however_they_are_cut_and_with_any_number_of_threads(runs):
     model = Model.load(runs / FROZEN)
-    expected = parsed(model, runs)
-    assert parsed(model, runs, chunk_bytes=100, threads=3) == expected
+    assert parsed(model, runs, chunk_bytes=100, threads=3) == parsed(model, runs)
     assert parsed(model, runs, tags=TagUse.OVERWRITE, threads=2) == parsed(model, runs, tags=TagUse.OVERWRITE)
     assert parsed(Model.load(runs / FROZEN, int8=True), runs)
 
 
-@extras
-@pytest.mark.parametrize("name", [FROZEN, TUNING])
-def test_frozen_vectors_of_tokens_are_torchs(runs, name):
-    model = Model.load(runs / name)
+@of_every_kind
+def test_frozen_vectors_of_tokens_are_torchs(runs, kind):
+    model = Model.load(runs / kind)
     words = sentence([0, 1, 1, 1])
     words.forms = ["the", "nevermet", "☃", "w" * 50]
-    long = sentence([0] + [1] * 40)
-    encoded = model.vocabularies.encode([words, sentence([0]), long])
+    encoded = model.vocabularies.encode([words, sentence([0]), sentence([0] + [1] * 40)])
     expected = model.classifier.tokens.encoded(encoded)
     found = torch.from_numpy(model.classifier.tokens.frozen().encode(encoded))
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@extras
-def test_saved_with_the_model_it_needs_nothing_else_and_is_packed(runs, tmp_path, monkeypatch):
-    moved = tmp_path / "training"
-    moved.mkdir()
-    shutil.copytree(runs / "encoder", moved / "encoder")
-    train(planned_run(moved, "pretrained.save=true"), tmp_path / "run", [ModelCard("optimal-step train")])
-    shutil.rmtree(moved / "encoder")
-    (tmp_path / "run" / MODEL / HELD / "1_Pooling").mkdir()  # as some have it
-    (tmp_path / "run" / MODEL / HELD / "pytorch_model.bin").write_bytes(b"never read")
-    assert sums_of(tmp_path / "run" / MODEL / HELD) == sums_of(runs / "encoder")
+def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(runs):
+    model, words = Model.load(runs / SUBWORD), sentence([0, 1, 1])
+    words.forms = ["the", "nevermet", ""]
+    pieces = [[], *(model.vocabularies.parts[1].pieces(form)[0] for form in words.forms)]
+    assert {len(some) for some in pieces} == {0, 1, 8}
+    values = torch.from_numpy(model.vocabularies.encode([words]).values.T.copy())
+    table = read_tensors(runs / SUBWORD / MODEL)[VECTORS][N_RESERVED:]
+    expected = [table[some].mean(axis=0) if some else np.zeros(table.shape[1], np.float32) for some in pieces]
+    tokens = model.classifier.tokens
+    first = sum(size for name, size in tokens.inputs.sizes.items() if name != SUBWORDS)
+    found = tokens._embed(values, np.array([len(values)]), dropping=False)[:, first : first + table.shape[1]]
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def command(monkeypatch, of, *arguments: object) -> None:
+    monkeypatch.setattr(sys, "argv", [of.__name__, *map(str, arguments)])
+    of.main()
+
+
+@pytest.mark.parametrize("kind", [SUBWORD, FROZEN])
+def test_saved_with_the_model_it_needs_nothing_else_and_is_packed_and_fetched(runs, tmp_path, monkeypatch, kind):
+    run = runs / kind
+    if kind == FROZEN:
+        run = tmp_path / "run"
+        moved = tmp_path / "training"
+        shutil.copytree(runs / "encoder", moved / "encoder")
+        train(planned_run(moved, FROZEN, "pretrained.save=true"), run, [ModelCard("optimal-step train")])
+        shutil.rmtree(moved / "encoder")
+        (run / MODEL / HELD / "1_Pooling").mkdir()  # as some have it
+        (run / MODEL / HELD / "pytorch_model.bin").write_bytes(b"never read")
+        assert sums_of(run / MODEL / HELD) == sums_of(runs / "encoder")
     words = [["w1", "w2", "the"]]
-    trees = [tree.heads for tree in Parser.load(tmp_path / "run").parse(words)]
-    assert trees == [tree.heads for tree in Parser.load(runs / FROZEN).parse(words)]
+    trees = [tree.heads for tree in Parser.load(run).parse(words)]
+    assert trees == [tree.heads for tree in Parser.load(runs / kind).parse(words)]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    dev = ["--dev", str(runs / "dev.conllu")]
-    monkeypatch.setattr(sys, "argv", ["pack", str(tmp_path / "run"), "-o", str(tmp_path / "toy.zip"), *dev])
-    pack.main()
-    monkeypatch.setattr(sys, "argv", ["get", "toy", "--from", str(tmp_path)])
-    get.main()
+    command(monkeypatch, pack, run, "-o", tmp_path / "toy.zip", "--dev", runs / "dev.conllu")
+    command(monkeypatch, get, "toy", "--from", tmp_path)
     assert not any("bin" in name for name in zipfile.ZipFile(tmp_path / "toy.zip").namelist())
     assert [tree.heads for tree in Parser.load("toy").parse(words)] == trees
-    monkeypatch.setattr(sys, "argv", ["pack", str(runs / FROZEN), "-o", str(tmp_path / "other.zip"), *dev])
-    with pytest.raises(ValueError, match=r"does not hold the pretrained encoder .* pretrained\.save=true"):
-        pack.main()
+    if kind == FROZEN:
+        with pytest.raises(ValueError, match=r"does not hold the pretrained encoder .* pretrained\.save=true"):
+            command(monkeypatch, pack, runs / FROZEN, "-o", tmp_path / "other.zip", "--dev", runs / "dev.conllu")
 
 
-@extras
 def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was(runs, tmp_path):
     model = Model.load(runs / FROZEN)
     folder = shutil.copytree(runs / "encoder", tmp_path / "encoder")
@@ -206,13 +241,6 @@ def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was
     assert not (tmp_path / "model").exists()
 
 
-@extras
-def test_where_vectors_are_kept_says_nothing_of_the_outcome(runs, tmp_path):
-    cache = [f"pretrained.cache={tmp_path / name}" for name in ("one", "other")]
-    assert Manifest.of(planned_run(runs, cache[0])) == Manifest.of(planned_run(runs, cache[1]))
-
-
-@extras
 def test_it_is_found_beside_the_model_where_it_was_moved(copied, runs, tmp_path):
     change(copied / SETTINGS, set_at("pretrained", "name", str(tmp_path / "gone")))
     with pytest.raises(PretrainedError, match=rf"gone.*copy its folder, or make a link to it, as .*{HELD}"):
@@ -221,96 +249,117 @@ def test_it_is_found_beside_the_model_where_it_was_moved(copied, runs, tmp_path)
     assert parsed(Model.load(copied), runs) == parsed(Model.load(runs / FROZEN), runs)
 
 
+def of_subwords(edit):
+    return SUBWORD, edit, ModelError, rf"{SUBWORD_TOKENIZER}|{VOCABULARIES}"
+
+
+def of_settings(error: type[Exception], message: str, *keys: object):
+    return FROZEN, lambda folder: change(folder / SETTINGS, set_at(*keys)), error, message
+
+
 EDITS = {
-    "another sum": (("pretrained", "sha256", {CONFIG: "0"}), PretrainedError, "SHA-256 sum"),
-    "a name that is none": (("pretrained", "name", 3), ModelError, SETTINGS),
-    "sums that are none": (("pretrained", "sha256", []), ModelError, SETTINGS),
-    "nothing said of it": (("pretrained", None), ModelError, SETTINGS),
-    "other layers": (("classifier", "pretrained", "layers", 2), ModelError, TENSORS),
-    "no layers": (("classifier", "pretrained", "layers", 0), ModelError, SETTINGS),
-    "another length": (("classifier", "pretrained", "size", 4), ModelError, TENSORS),
+    "another sum": of_settings(PretrainedError, "SHA-256 sum", "pretrained", "sha256", {CONFIG: "0"}),
+    "a name that is none": of_settings(ModelError, SETTINGS, "pretrained", "name", 3),
+    "sums that are none": of_settings(ModelError, SETTINGS, "pretrained", "sha256", []),
+    "nothing said of it": of_settings(ModelError, SETTINGS, "pretrained", None),
+    "other layers": of_settings(ModelError, TENSORS, "classifier", "pretrained", "layers", 2),
+    "no layers": of_settings(ModelError, SETTINGS, "classifier", "pretrained", "layers", 0),
+    "another length": of_settings(ModelError, TENSORS, "classifier", "pretrained", "size", 4),
+    "another tokenizer": of_subwords(lambda folder: change(folder / SUBWORD_TOKENIZER, set_at("version", "1.0 "))),
+    "a sum that is no sum": of_subwords(lambda folder: change(folder / VOCABULARIES, set_at("subwords", 3))),
+    "no sum": of_subwords(lambda folder: change(folder / VOCABULARIES, lambda parts: parts.pop("subwords"))),
+    "no tokenizer": of_subwords(lambda folder: (folder / SUBWORD_TOKENIZER).unlink()),
+    "a tokenizer that is none": of_subwords(lambda folder: (folder / SUBWORD_TOKENIZER).write_text("{")),
 }
 
 
-@extras
 @pytest.mark.parametrize("edit", EDITS)
-def test_parts_that_do_not_belong_together(copied, edit):
-    keys, error, message = EDITS[edit]
-    change(copied / SETTINGS, set_at(*keys))
+def test_parts_that_do_not_belong_together(runs, tmp_path, edit):
+    kind, changed, error, message = EDITS[edit]
+    changed(shutil.copytree(runs / kind / MODEL, tmp_path / "model"))
     with pytest.raises(error, match=message):
+        Model.load(tmp_path / "model")
+
+
+def test_a_tokenizer_with_more_pieces_than_vectors(runs, tmp_path):
+    copied = shutil.copytree(runs / SUBWORD / MODEL, tmp_path / "model")
+    path = copied / SUBWORD_TOKENIZER
+    change(path, lambda parts: parts["model"]["vocab"].append(["more", -1.0]))
+    change(copied / VOCABULARIES, set_at("subwords", sha256_of(path)))
+    assert len(Subwords(path.read_text(encoding="utf-8"))) == len(read_tensors(copied)[VECTORS]) + 1
+    with pytest.raises(ModelError, match=rf"{VECTORS} is F16"):
         Model.load(copied)
 
 
-@extras
 def test_a_changed_encoder_is_refused(copied, runs):
     write_transformer(copied / HELD, seed=1)
     with pytest.raises(PretrainedError, match=rf"is not the pretrained encoder .* SHA-256 sum of {WEIGHTS} differs"):
         Model.load(copied)
 
 
-@extras
-def test_parsing_without_the_package_says_how_to_install_it(runs, monkeypatch):
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(PretrainedError, match="pip install transformers"):
-        Parser.load(runs / FROZEN)
+@pytest.mark.parametrize(
+    ("package", "kind", "error"), [("transformers", FROZEN, PretrainedError), ("tokenizers", SUBWORD, SubwordError)]
+)
+def test_parsing_without_the_package_says_how_to_install_it(runs, monkeypatch, package, kind, error):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(error, match=f"pip install {package}"):
+        Parser.load(runs / kind)
 
 
-@extras
-@pytest.mark.parametrize("name", [FROZEN, TUNING])
-def test_a_model_that_goes_on_keeps_its_encoder(runs, tmp_path, name):
+@of_every_kind
+def test_a_model_that_goes_on_keeps_what_it_reads(runs, tmp_path, kind):
     files = [f"treebank.{part}={runs / part}.conllu" for part in ("train", "dev", "test")]
-    start = [f"start={runs / name}", f"pretrained.cache={tmp_path / 'cache'}"]
-    train(planned(*files, *SMALL, *start), tmp_path / "run")
-    before, after = (json.loads((run / MODEL / SETTINGS).read_text()) for run in (runs / name, tmp_path / "run"))
-    assert before["classifier"] == after["classifier"]
-    assert (before["pretrained"] == after["pretrained"]) is (name == FROZEN)
-    assert (tmp_path / "run" / MODEL / HELD).exists() is (name == TUNING)
-    with pytest.raises(SettingsError, match=r"leave out encoder\.pretrained"):
-        train(planned_run(runs, f"start={runs / name}"), tmp_path / "other")
+    cache = [] if kind == SUBWORD else [f"pretrained.cache={tmp_path / 'cache'}"]
+    train(planned(*files, *SMALL, f"start={runs / kind}", *cache), tmp_path / "run")
+    before, after = runs / kind / MODEL, tmp_path / "run" / MODEL
+    if kind == SUBWORD:
+        np.testing.assert_array_equal(read_tensors(after)[VECTORS], read_tensors(before)[VECTORS])
+        assert (after / SUBWORD_TOKENIZER).read_bytes() == (before / SUBWORD_TOKENIZER).read_bytes()
+    else:
+        settings, others = (json.loads((model / SETTINGS).read_text()) for model in (before, after))
+        assert settings["classifier"] == others["classifier"]
+        assert (settings["pretrained"] == others["pretrained"]) is (kind == FROZEN)
+        assert (after / HELD).exists() is (kind == TUNING)
+    with pytest.raises(SettingsError, match="leave out"):
+        train(planned_run(runs, SUBWORD if kind == SUBWORD else FROZEN, f"start={runs / kind}"), tmp_path / "other")
 
 
-@extras
-def test_pipelines_of_spacy_hold_it(runs):
+@pytest.mark.parametrize("kind", [SUBWORD, TUNING])
+def test_pipelines_of_spacy_hold_it(runs, kind):
     spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
     nlp = spacy.blank("hu")
-    nlp.add_pipe("optimal_step", config={"model": str(runs / TUNING), "allow_missing_columns": True})
+    nlp.add_pipe("optimal_step", config={"model": str(runs / kind), "allow_missing_columns": True})
     doc = nlp("the w1 nost")
+    [expected] = Parser.load(runs / kind).parse([["the", "w1", "nost"]], allow_missing_columns=True)
+    assert [0 if word.head == word else word.head.i + 1 for word in doc] == expected.heads
     again = spacy.blank("hu")
     again.add_pipe("optimal_step")
     assert [word.head.i for word in again.from_bytes(nlp.to_bytes())("the w1 nost")] == [word.head.i for word in doc]
 
 
-@extras
+def test_subwords_are_served(runs):
+    pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+    client = pytest.importorskip("fastapi.testclient", reason="httpx2 is not installed (extra dev)").TestClient
+    from parser.serving.app import Limits, create_app
+    from parser.serving.service import Service
+
+    model, text = Model.load(runs / SUBWORD), (runs / "test.conllu").read_text(encoding="utf-8")
+    with client(create_app(Service(model, "toy"), Limits(bytes=100_000, seconds=600))) as asked:
+        answer = asked.post("/process", data={"data": text, "parser": ""}).json()
+    assert answer["result"] == parsed(model, runs).decode()
+
+
 def test_another_device_trains_and_parses_with_it(runs, tmp_path):
     from tests.device.fake_device import NAME, fake_device
 
     with fake_device():
-        for name, more in {FROZEN: [], TUNING: TUNED}.items():
-            cache = f"pretrained.cache={tmp_path / 'cache'}"
-            train(planned_run(runs, f"device={NAME}", cache, *more), tmp_path / name)
-            on_device = parsed(Model.load(tmp_path / name, NAME), runs)
-            assert on_device.count(b"\n") == parsed(Model.load(tmp_path / name), runs).count(b"\n")
+        for kind in (FROZEN, TUNING):
+            cache = [f"pretrained.cache={tmp_path / 'cache'}"] * (kind == FROZEN)
+            train(planned_run(runs, kind, f"device={NAME}", *cache), tmp_path / kind)
+            on_device = parsed(Model.load(tmp_path / kind, NAME), runs)
+            assert on_device.count(b"\n") == parsed(Model.load(tmp_path / kind), runs).count(b"\n")
 
 
-def test_the_rate_of_what_is_tuned_rises_and_is_its_own():
-    module = torch.nn.ModuleDict({"a": torch.nn.Linear(2, 2), "tuned": torch.nn.Linear(2, 2)})
-    plan = OptimizerPlan("sgd", 1.0, "constant", Span(0, 1), 1)
-    optimizer = TorchOptimizer(module, plan, tuning=Tuning("tuned.", 0.1, 4))
-    steps = []
-    for _ in range(6):
-        before = {name: p.detach().clone() for name, p in module.named_parameters()}
-        for parameter in module.parameters():
-            parameter.grad = torch.ones_like(parameter)
-        optimizer.step(1.0)
-        steps.append({name: float((before[name] - p.detach()).max()) for name, p in module.named_parameters()})
-    assert [step["a.weight"] for step in steps] == pytest.approx([1.0] * 6)
-    assert [step["tuned.weight"] for step in steps] == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1, 0.1], abs=1e-5)
-    again = TorchOptimizer(module, plan, tuning=Tuning("tuned.", 0.1, 4))
-    again.restore(optimizer.state())
-    assert again.state().keys() == optimizer.state().keys()
-    assert int(again.state()["steps"]) == 6
-
-
-def test_shapes_of_what_reads_it():
-    shapes = PretrainedSpec(width=7, layers=3, size=5, tuned=False).shapes()
-    assert shapes == {"mix": (3,), "scale": (1,), "projection.weight": (5, 7), "projection.bias": (5,)}
+def test_a_folder_of_subwords_that_is_not_there(runs, tmp_path):
+    with pytest.raises(SubwordError, match=r"cannot be read .* name a folder"):
+        train(planned_run(runs, SUBWORD, f"vectors.subwords={tmp_path / 'no'}"), tmp_path / "run")

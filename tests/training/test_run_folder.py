@@ -1,7 +1,5 @@
 """Run folders: one process at a time, finished runs are kept, changed data and damaged checkpoints are noticed."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random
@@ -13,30 +11,13 @@ import torch
 from parser.model_folder import SETTINGS, ModelError
 from parser.storage import write_json
 from parser.training import run_folder
-from parser.training.observers import EpochEnd, Observer
 from parser.training.run import train
-from parser.training.run_folder import (
-    CheckpointError,
-    Manifest,
-    Progress,
-    RunFolderError,
-    held,
-    load_checkpoint,
-    save_checkpoint,
-)
-from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import KilledError
+from parser.training.run_folder import CheckpointError, Manifest, Progress, RunFolderError, held
+from tests.toy import sentence, write_conllu
+from tests.training.small_runs import run_alone, train_until_killed
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
 TINY = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=2", "second_pass.epochs=1"]
-
-
-class KillAfterAnEpoch(Observer):
-    """Ends the run in its second epoch: the checkpoint is that of the first."""
-
-    def on_epoch(self, epoch: EpochEnd) -> None:
-        if epoch.epoch == 1:
-            raise KilledError
 
 
 @pytest.fixture
@@ -45,7 +26,7 @@ def treebank(tmp_path) -> Path:
 
 
 def run(treebank: Path, *overrides: str):
-    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *TINY, *overrides)
+    return run_alone(treebank, *TINY, *overrides)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -83,23 +64,18 @@ def test_what_dead_processes_left_is_removed_at_the_start(tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "mine.txt"}
 
 
-def test_a_finished_run_is_kept(tmp_path, treebank, caplog):
+def test_the_settings_in_which_runs_differ_are_named(treebank):
+    manifest = Manifest.of(run(treebank, "recipe=accurate", "model=bilstm"))
+    assert manifest.difference(Manifest({**manifest.settings, "seed": 2, "new": None}, {})) == "other settings (new, seed)"
+
+
+def test_a_finished_run_is_kept_and_not_replaced_by_another_unless_asked(tmp_path, treebank, caplog):
     metrics = train(run(treebank), tmp_path / "run")
     before = contents(tmp_path / "run")
     with caplog.at_level(logging.INFO):
         assert train(run(treebank), tmp_path / "run") == metrics
     assert contents(tmp_path / "run") == before
     assert "the run is finished; resume=false trains again" in caplog.text
-
-
-def test_the_settings_in_which_runs_differ_are_named(treebank):
-    manifest = Manifest.of(run(treebank, "recipe=accurate", "model=bilstm"))
-    assert manifest.difference(Manifest({**manifest.settings, "seed": 2, "new": None}, {})) == "other settings (new, seed)"
-
-
-def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treebank):
-    train(run(treebank), tmp_path / "run")
-    before = contents(tmp_path / "run")
     with pytest.raises(CheckpointError, match=r"finished run .*\(seed\).*resume=false"):
         train(run(treebank, "seed=2"), tmp_path / "run")
     assert contents(tmp_path / "run") == before
@@ -107,20 +83,15 @@ def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treeba
     events = {name for name in before if name.startswith("events.")}
     assert not events & contents(tmp_path / "run").keys()  # no curves of the other
     train(run(treebank, "seed=2"), tmp_path / "run")
-
-
-def test_a_finished_run_of_an_unknown_kind_is_kept(tmp_path, treebank):
-    train(run(treebank), tmp_path / "run")
-    (tmp_path / "run" / run_folder.MANIFEST).unlink()
+    (tmp_path / "run" / run_folder.MANIFEST).unlink()  # then it is of an unknown kind
     with pytest.raises(CheckpointError, match=r"without a readable run\.json"):
-        train(run(treebank), tmp_path / "run")
+        train(run(treebank, "seed=2"), tmp_path / "run")
 
 
 @pytest.mark.parametrize("killed", [True, False], ids=["interrupted", "finished"])
 def test_changed_data_are_noticed(tmp_path, treebank, killed):
     if killed:
-        with pytest.raises(KilledError):
-            train(run(treebank), tmp_path / "run", [KillAfterAnEpoch()])
+        train_until_killed(run(treebank), tmp_path / "run", 1)
     else:
         train(run(treebank), tmp_path / "run")
     write_conllu(treebank, SENTENCES[::-1])  # the same vocabulary
@@ -150,13 +121,12 @@ def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(tmp_path, tree
         monkeypatch.setattr(f"{module}.write_json", damaged)
     few = ["column=1"] if model == "mlp" else ["model=linear", "online.iterations=1"]
     with pytest.raises(ModelError, match=SETTINGS):
-        train(planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *few), tmp_path / "run")
+        train(run_alone(treebank, *few), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.json").exists()
 
 
 def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):
-    with pytest.raises(KilledError):
-        train(run(treebank, "resume=false"), tmp_path / "run", [KillAfterAnEpoch()])
+    train_until_killed(run(treebank, "resume=false"), tmp_path / "run", 1)
     train(run(treebank), tmp_path / "run")
 
 
@@ -164,9 +134,9 @@ def test_damaged_checkpoints_are_told(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     generator = torch.Generator().manual_seed(0)
     groups = {"weights": {"a": torch.rand(5, 3, generator=generator)}, "best": {"a": torch.arange(7, dtype=torch.uint8)}}
-    save_checkpoint(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
+    run_folder.save_checkpoint(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
     whole = path.read_bytes()
-    progress, tensors = load_checkpoint(path)
+    progress, tensors = run_folder.load_checkpoint(path)
     assert progress.seconds == {"read": 1.5}
     assert torch.equal(tensors["weights"]["a"], groups["weights"]["a"])
 
@@ -180,4 +150,4 @@ def test_damaged_checkpoints_are_told(tmp_path):
     for data in damaged:
         path.write_bytes(data)
         with pytest.raises(CheckpointError, match="resume=false"):
-            load_checkpoint(path)
+            run_folder.load_checkpoint(path)

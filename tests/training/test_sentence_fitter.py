@@ -1,6 +1,4 @@
-"""Fitting a classifier with a contextual token representation, and whole runs with model=bilstm."""
-
-from __future__ import annotations
+"""Fitting a classifier with a contextual token representation, whole runs with model=bilstm, and word dropout."""
 
 import random
 
@@ -11,32 +9,25 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.data.sentences import NO_NODE
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN
 from parser.model.model import Model
+from parser.network_spec import PretrainedSpec
+from parser.settings.groups import SettingsError
 from parser.settings.plan import OptimizerPlan, Span, plan
 from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
-from parser.training.fitting.sentence_batches import BatchEncoder
-from parser.training.fitting.trainer import TorchOptimizer, Trainer
+from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, unknown_rates
+from parser.training.fitting.trainer import TorchOptimizer, Trainer, Tuning
 from parser.training.run import train
 from parser.transitions.features import TOKEN
 from tests.parsed_files import parse_file
 from tests.random_models import random_bilstm_model
-from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
-from tests.toy import planned, sentence, settings, write_conllu
-from tests.training.small_runs import files_of, train_until_killed
+from tests.random_trees import random_projective_tree
+from tests.toy import planned, sentence, settings
+from tests.training.small_runs import BILSTM, run
 
-SMALL = [
-    "recipe=accurate",
-    "model=bilstm",
-    "encoder.hidden=12",
-    "classifier.hidden=24",
-    "vectors.dimensions=8",
-    "optimizer.batch_size=60",
-    "first_pass.epochs=2",
-    "second_pass.epochs=2",
-]
+FEW = [*BILSTM, "optimizer.batch_size=60", "first_pass.epochs=2", "second_pass.epochs=2"]
 
 
 @pytest.fixture(scope="module")
@@ -105,63 +96,96 @@ def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data)
     model.classifier.zero_grad()
 
 
-@pytest.fixture(scope="module")
-def treebank(tmp_path_factory):
-    rng = random.Random(0)
-    trees = []
-    while len(trees) < 20:
-        heads = random_mildly_nonprojective_tree(rng, rng.randint(2, 8))
-        if heads.count(0) == 1:
-            trees.append(heads)
-    return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", [sentence(heads, rng) for heads in trees])
-
-
-def run(treebank, *overrides: str):
-    files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return planned("treebank.name=toy", *files, *SMALL, *overrides)
-
-
 def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
     """Random trees cannot be guessed, so only a parser that has learned them gets them right."""
-    eager = ["encoder.dropout=0", "encoder.attribute_dropout=0", "classifier.input_dropout=0", "classifier.dropout=0"]
-    more = [
-        "encoder.hidden=32",
-        "optimizer.batch_size=20",
-        "optimizer.learning_rate=0.01",
-        "first_pass.epochs=30",
-        "second_pass.epochs=30",
-    ]
-    metrics = train(run(treebank, *eager, *more, "classifier.word_dropout=0", "classifier.hidden=64"), tmp_path)
+    dropped = ["encoder.", "encoder.attribute_", "classifier.", "classifier.input_", "classifier.word_"]
+    eager = ["optimizer.batch_size=20", "optimizer.learning_rate=0.01", "first_pass.epochs=30", "second_pass.epochs=30"]
+    eager += ["encoder.hidden=32", "encoder.layers=2", "classifier.hidden=64", *(f"{part}dropout=0" for part in dropped)]
+    metrics = train(run(treebank, *FEW, *eager), tmp_path)
     assert metrics["model"] == "bilstm"
     assert metrics["test"]["las"] > 90
 
 
-@pytest.mark.parametrize("epochs_until_death", [1, 3])
-def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, epochs_until_death):
-    train(run(treebank), tmp_path / "whole")
-    train_until_killed(run(treebank), tmp_path / "killed", epochs_until_death)
-    train(run(treebank), tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-
-
 @pytest.mark.parametrize("overrides", [["column=1", "treebank.dev=null"], ["column=4", "second_pass.examples=join"]])
 def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
-    train(run(treebank, *overrides), tmp_path)
+    train(run(treebank, *FEW, *overrides), tmp_path)
     model = Model.load(tmp_path / "model")
     with treebank.open("rb") as source, (tmp_path / "parsed").open("wb") as target:
         parsed = parse_file(model, source, target)
-    assert parsed.sentences == 20
+    assert parsed.sentences == 30
     assert set(parsed.unknown) == set(model.vocabularies.attributes)
 
 
-@pytest.mark.parametrize("column", range(1, 7))
-def test_the_group_composes_with_every_column(column):
-    made = settings("recipe=accurate", "model=bilstm", f"column={column}")
-    assert not OmegaConf.missing_keys(made)
-    labels = plan(made).labels
-    assert (labels["model"], labels["recipe"], labels["column"]) == ("bilstm", "accurate", column)
-
-
-def test_there_is_no_other_model():
+def test_the_group_composes_with_every_column_and_there_is_no_other_model():
+    for column in range(1, 7):
+        made = settings("recipe=accurate", "model=bilstm", f"column={column}")
+        assert not OmegaConf.missing_keys(made)
+        labels = plan(made).labels
+        assert (labels["model"], labels["recipe"], labels["column"]) == ("bilstm", "accurate", column)
     with pytest.raises(Exception, match="transformer"):
         planned("recipe=accurate", "model=transformer")
+
+
+NOTHING = np.zeros(0, np.float32)
+
+
+def test_the_rate_of_word_dropout_falls_with_the_count_and_is_zero_for_reserved_values():
+    np.testing.assert_allclose(unknown_rates(np.array([5, 0, 3, 1, 3, 0]), 0.25), [0, 0, 0, 0.2, 0.25 / 3.25, 1.0])
+
+
+def test_values_are_dropped_as_often_as_their_rates_say_and_other_slots_stay():
+    torch.manual_seed(0)
+    rates = np.array([0, 0, 0, 0.5, 0.0, 0.1], np.float32)
+    features = torch.tensor([[3, 3, 4, 5]] * 20_000, dtype=torch.int32)
+    dropped = WordDropout([rates, NOTHING, rates, rates], torch.device("cpu"))(features)
+    assert dropped.dtype == torch.int32
+    shares = [float((dropped[:, c] == UNKNOWN).double().mean()) for c in range(4)]
+    np.testing.assert_allclose(shares, [0.5, 0.0, 0.0, 0.1], atol=0.02)
+    assert (dropped[:, 1] == 3).all()
+    assert ((dropped == UNKNOWN) | (dropped == features)).all()
+
+
+def test_reserved_values_stay_and_the_same_seed_drops_the_same():
+    rates = unknown_rates(np.full(9, 1), 3.0)
+    features = torch.randint(0, 9, (50, 2), dtype=torch.int32)
+    dropout = WordDropout([rates, rates], torch.device("cpu"))
+    torch.manual_seed(3)
+    first = dropout(features)
+    torch.manual_seed(3)
+    assert torch.equal(first, dropout(features))
+    reserved = (features == ABSENT) | (features == ROOT)
+    assert torch.equal(first[reserved], features[reserved])
+
+
+def test_where_nothing_can_be_dropped_everything_stays():
+    features = torch.randint(0, 9, (5, 2), dtype=torch.int32)
+    assert torch.equal(WordDropout([NOTHING, NOTHING], torch.device("cpu"))(features), features)
+
+
+def test_subwords_are_refused_beside_a_parser_without_an_encoder():
+    with pytest.raises(SettingsError, match=r"vectors\.subwords=encoder is used only with model=bilstm"):
+        planned("treebank=sample", "vectors.subwords=encoder")
+
+
+def test_the_rate_of_a_tuned_encoder_rises_and_is_its_own():
+    module = torch.nn.ModuleDict({"a": torch.nn.Linear(2, 2), "tuned": torch.nn.Linear(2, 2)})
+    plan = OptimizerPlan("sgd", 1.0, "constant", Span(0, 1), 1)
+    optimizer = TorchOptimizer(module, plan, tuning=Tuning("tuned.", 0.1, 4))
+    steps = []
+    for _ in range(6):
+        before = {name: p.detach().clone() for name, p in module.named_parameters()}
+        for parameter in module.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step(1.0)
+        steps.append({name: float((before[name] - p.detach()).max()) for name, p in module.named_parameters()})
+    assert [step["a.weight"] for step in steps] == pytest.approx([1.0] * 6)
+    assert [step["tuned.weight"] for step in steps] == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1, 0.1], abs=1e-5)
+    again = TorchOptimizer(module, plan, tuning=Tuning("tuned.", 0.1, 4))
+    again.restore(optimizer.state())
+    assert again.state().keys() == optimizer.state().keys()
+    assert int(again.state()["steps"]) == 6
+
+
+def test_shapes_of_what_reads_a_pretrained_encoder():
+    shapes = PretrainedSpec(width=7, layers=3, size=5, tuned=False).shapes()
+    assert shapes == {"mix": (3,), "scale": (1,), "projection.weight": (5, 7), "projection.bias": (5,)}

@@ -1,10 +1,12 @@
 """start=FOLDER: training that goes on with a model, on what it knows and on what is new to it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,15 +19,18 @@ from parser.settings import SettingsError
 from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.random_trees import random_projective_tree
-from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import SMALL, TEXT, files_of, train_until_killed
+from tests.toy import sentence, write_conllu
+from tests.training.small_runs import BILSTM, TEXT, check_resumes, run
 
-# Learning rates of next to nothing: what was known is to be seen as it was.
+# A learning rate of next to nothing: what was known is to be seen as it was.
 STILL = ["optimizer.learning_rate=1e-30"]
-MLP = [*SMALL, "recipe=accurate"]
-BILSTM = [*SMALL, "recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=12", "optimizer.batch_size=60"]
-ONE_PASS = [*SMALL, "column=1"]
-KINDS = {"paper": SMALL, "one pass": ONE_PASS, "mlp": MLP, "bilstm": BILSTM, "text": TEXT}
+KINDS = {
+    "paper": [],
+    "one pass": ["column=1"],
+    "mlp": ["recipe=accurate"],
+    "bilstm": [*BILSTM, "optimizer.batch_size=60"],
+    "text": TEXT,
+}
 
 
 def sentences(words: str, relations: str, seed: int) -> list[Sentence]:
@@ -53,16 +58,23 @@ def treebanks(tmp_path_factory):
     return old, write_conllu(folder / "new.conllu", sentences("abxyz", "obj det advmod", 1))
 
 
-def run(treebank, *overrides: str):
-    return planned(f"treebank.train={treebank}", f"treebank.dev={treebank}", f"treebank.test={treebank}", *overrides)
+@pytest.fixture(scope="module")
+def of_kind(treebanks, tmp_path_factory) -> Callable[[str], Path]:
+    """The folder of a model of some kind that has learned the first treebank."""
+
+    @cache
+    def trained(kind: str) -> Path:
+        folder = tmp_path_factory.mktemp("started")
+        train(run(treebanks[0], *KINDS[kind]), folder)
+        return folder
+
+    return trained
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def started(request, treebanks, tmp_path_factory):
-    """The settings of a kind of model, and the folder of one that has learned the first treebank."""
-    folder = tmp_path_factory.mktemp("started")
-    train(run(treebanks[0], *KINDS[request.param]), folder)
-    return KINDS[request.param], folder
+@pytest.fixture(params=KINDS)
+def started(request, of_kind) -> tuple[list[str], Path]:
+    """The overrides of a kind of model, and its folder."""
+    return KINDS[request.param], of_kind(request.param)
 
 
 def test_a_run_is_not_to_replace_what_it_starts_with(treebanks, started):
@@ -89,12 +101,8 @@ def rows(model: Model, tensors: dict[str, np.ndarray], seen: Model) -> dict[str,
     classifier = model.classifier
     for column, start in zip(classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist(), strict=True):
         name = model.slots[column].attribute
-        known = (
-            (model.relations, seen.relations)
-            if name == "deprel"
-            else (v.vocabularies.by_attribute[name] for v in (model, seen))
-        )
-        ours, vocabulary = known
+        both = [one.relations if name == "deprel" else one.vocabularies.by_attribute[name] for one in (model, seen)]
+        ours, vocabulary = both
         numbers = [start + number for number in (0, 1, 2, *ours.encode_exactly(vocabulary.symbols))]
         found[str(model.slots[column])] = [tensors["one_hot.weight"][number].tobytes() for number in numbers]
     blocks = zip(model.system.block_starts.tolist(), model.system.block_sizes.tolist(), strict=True)
@@ -139,16 +147,13 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
 def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, tmp_path):
     overrides, folder = started
     made = run(treebanks[1], *overrides, f"start={folder}", "second_pass.epochs=2", "first_pass.epochs=2")
-    train(made, tmp_path / "whole")
-    train_until_killed(made, tmp_path / "killed", 1)
-    train(made, tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    check_resumes(made, tmp_path, 1)
 
 
 def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
     overrides, folder = started
     old, new = treebanks
-    both = planned(f"treebank.train=[{old},{new}]", f"treebank.dev={new}", "treebank.test=null", *overrides, f"start={folder}")
+    both = run(new, f"treebank.train=[{old},{new}]", *overrides, f"start={folder}")
     assert train(both, tmp_path)["train"]["sentences"] == 24
     assert {*Model.load(tmp_path).relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
 
@@ -169,26 +174,24 @@ def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
         ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "treebanks"),
     ],
 )
-def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, treebanks, tmp_path):
-    train(run(treebanks[0], *KINDS[kind], "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "old")
+def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, treebanks, of_kind, tmp_path):
     changed = [one.replace("FILE", str(treebanks[0])) for one in changed]
     with pytest.raises(SettingsError, match=f"start=.*{key}"):
-        train(run(treebanks[0], *KINDS[kind], *changed, f"start={tmp_path}/old"), tmp_path / "new")
+        train(run(treebanks[0], *KINDS[kind], *changed, f"start={of_kind(kind)}"), tmp_path)
 
 
 @pytest.mark.parametrize(("old", "new"), [("bilstm", "text"), ("text", "bilstm"), ("text", "paper"), ("mlp", "text")])
-def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treebanks, tmp_path):
+def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treebanks, of_kind, tmp_path):
     """The command is in the card, which is copied with the model. A model without a card is refused as well."""
-    train(run(treebanks[0], *KINDS[old], "second_pass.epochs=1"), tmp_path / "old")
-    for command, said in (
+    shutil.copytree(of_kind(old), tmp_path / "old")
+    command = "optimal-step train recipe=accurate seed=7 encoder.hidden=12"
+    for card, said in (
         (None, "of its run"),
-        ("recipe=accurate seed=7 encoder.hidden=12", "of its run, as in optimal-step train "),
+        (f"# A\n\n    {command}\n", "of its run, as in optimal-step train recipe=accurate encoder.hidden=12 start="),
     ):
-        if command is not None:
-            (tmp_path / "old" / "model" / "README.md").write_text(
-                f"# A\n\n    optimal-step train {command}\n", encoding="utf-8"
-            )
-            said += f"recipe=accurate encoder.hidden=12 start={tmp_path}/old"
+        if card is not None:
+            (tmp_path / "old" / "model" / "README.md").write_text(card, encoding="utf-8")
+            said += f"{tmp_path}/old"
         with pytest.raises(SettingsError, match=f"start=.*{re.escape(said)}(?!, as)"):
             train(run(treebanks[0], *KINDS[new], f"start={tmp_path}/old"), tmp_path / "new")
 
@@ -197,9 +200,9 @@ def test_a_model_to_begin_with_is_measured_at_the_start(started, treebanks, tmp_
     """A run without one, or with one pass, has no scores of a model that was given."""
     kind, folder = started
     metrics = train(run(treebanks[1], *kind, f"start={folder}"), tmp_path)
-    given, once = (
-        ("dev at the start", "dev after the first pass") if kind is not ONE_PASS else ("dev after the", "dev at the start")
-    )
+    given, once = "dev at the start", "dev after the first pass"
+    if kind == KINDS["one pass"]:
+        given, once = "dev after the", "dev at the start"
     assert given in final_table(metrics)
     assert once not in final_table(metrics)
     assert "dev after the first pass" in final_table(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))

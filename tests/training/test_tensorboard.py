@@ -1,7 +1,5 @@
 """The events of a run: curves over both passes, trees and figures of dev, word vectors on request."""
 
-from __future__ import annotations
-
 import errno
 import random
 
@@ -9,19 +7,14 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
 
+from parser.training.observers.tensorboard import COMPARED
 from parser.training.run import train
 from tests.toy import planned, sentence, write_conllu
 
 FEW = [
-    "treebank.name=toy",
-    "treebank.test=null",
-    "classifier.hidden=4",
-    "vectors.dimensions=4",
-    "vectors.epochs=1",
-    "vectors.min_count=1",
-    "first_pass.epochs=2",
-    "second_pass.epochs=1",
-]
+    "treebank.name=toy", "treebank.test=null", "classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1",
+    "vectors.min_count=1", "first_pass.epochs=2", "second_pass.epochs=1",
+]  # fmt: skip
 
 
 def events(tmp_path, *overrides: str) -> EventAccumulator:
@@ -46,6 +39,25 @@ def test_both_passes_are_on_one_line_and_trees_are_drawn(tmp_path):
     assert "┌" in drawn[0].tensor_proto.string_val[0].decode()
     assert set(tags["images"]) == {"dev/las_by_distance", "dev/las_by_relation", "dev/confusion"}
     assert [event.step for event in found.Images("dev/confusion")] == [1, 2]
+
+
+def test_passes_explorations_settings_and_final_scores_are_there(finished):
+    folder, metrics = finished()
+    events = EventAccumulator(str(folder)).Reload()
+    tags = set(events.Tags()["scalars"])
+    assert [event.value for event in events.Scalars("pass")] == [1, 1, 1, 2, 2, 2]
+    exploration = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent", "lost_edges"}
+    for tag in exploration:
+        assert [event.step for event in events.Scalars(f"exploration/{tag}")] == [3]
+    assert {tag for tag in tags if tag.startswith("final/")} == {
+        f"final/{p}_{k}" for p in ("dev", "test") for k in ("uas", "las")
+    }
+    assert events.Scalars("final/test_las")[0].value == pytest.approx(metrics["test"]["las"])
+    (text,) = events.Tensors("settings/text_summary")
+    assert b"explore_every: 0" in text.tensor_proto.string_val[0]
+    hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert all(key.encode() in hparams for key in COMPARED)
+    assert b"vectors.window" not in hparams
 
 
 def test_none_of_it_where_it_is_not_wanted(tmp_path):

@@ -1,7 +1,5 @@
 """Several training files are one treebank, and what is held out of it is always the same."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random
@@ -15,7 +13,8 @@ from parser.model_folder import EXAMPLE, MODEL
 from parser.settings.files import HOME, make_absolute, name_treebank
 from parser.training.examples.corpus import Corpus
 from parser.training.run import example_sentence, train
-from tests.toy import planned, sentence, settings, write_conllu
+from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import run_alone
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
 
@@ -26,34 +25,24 @@ def files(tmp_path) -> tuple[Path, Path]:
     return write_conllu(tmp_path / "a.conllu", toys[:15]), write_conllu(tmp_path / "b.conllu", toys[15:])
 
 
-def test_files_follow_on_each_other(files):
+def test_every_tenth_sentence_is_held_out(files):
     both = read_treebanks(files)
     assert [s.forms for s in both] == [s.forms for path in files for s in read_treebank(path)]
     assert both.path == f"{files[0]} + {files[1]}"
-
-
-def test_every_tenth_sentence_is_held_out(files):
-    both = read_treebanks(files)
     kept, held = without_held_out(both, 0.1)
     assert held is not None
     assert held.sentences == [both[9], both[19]]
     assert kept.sentences == [s for s in both if s not in held.sentences]
     assert "one sentence in 10, held out" in held.path
     assert without_held_out(both, 0.0) == (both, None)
-    with pytest.raises(TreebankError, match=r"one sentence in 100 .*treebank\.held_out"):
-        without_held_out(both, 0.01)
-    with pytest.raises(TreebankError, match=r"one sentence in 10 cannot be held out of 1 sentence; omit treebank\.held_out"):
-        without_held_out(Treebank("one", both.sentences[:1]), 0.1)
-
-
-def test_parts_that_are_held_out_for_dev_and_test(files):
-    both = read_treebanks(files)
     train, dev, test = TrainingFiles([], held_out=(0.1, 0.1)).split(both)
-    assert dev is not None
-    assert test is not None
-    assert dev.sentences == [both[9], both[19]]
+    assert dev.sentences == held.sentences
     assert test.sentences == [both[8], both[18]]  # every ninth of the others
     assert train.sentences == [s for s in both if s not in [*dev, *test]]
+    with pytest.raises(TreebankError, match=r"one sentence in 100 .*treebank\.held_out"):
+        without_held_out(both, 0.01)
+    with pytest.raises(TreebankError, match=r"1 sentence; omit treebank\.held_out"):
+        without_held_out(Treebank("one", both.sentences[:1]), 0.1)
 
 
 def test_each_sentence_is_in_one_fold(files):
@@ -71,13 +60,11 @@ def test_each_sentence_is_in_one_fold(files):
 
 
 def run(files: tuple[Path, Path], *overrides: str):
-    listed = f"treebank.train=[{files[0]},{files[1]}]"
-    return planned(listed, "treebank.dev=null", "treebank.test=null", "treebank.held_out=0.2", *FEW, *overrides)
+    return run_alone(f"[{files[0]},{files[1]}]", "treebank.held_out=0.2", *FEW, *overrides)
 
 
 def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
-    made = run(files)
-    metrics = train(made, tmp_path / "run")
+    metrics = train(run(files), tmp_path / "run")
     assert metrics["train"]["sentences"] == 20
     assert metrics["dev"] is not None
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -96,12 +83,6 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
     assert other is not None
     assert alone.vocabulary.symbols == other.vocabulary.symbols
     assert (alone.matrix == other.matrix).all()
-
-
-def test_a_dev_part_that_is_given_goes_first(files):
-    corpus = Corpus.new(run(files, f"treebank.dev={files[1]}"))
-    assert corpus.dev is not None
-    assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
 
 
 def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
@@ -148,12 +129,8 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
     fetched = tmp_path / "cache" / "optimal-step"
     for folder in (fetched / "hu", fetched / "el", tmp_path / "el"):
         folder.mkdir(parents=True)
-    for start, expected in (
-        ("hu", fetched / "hu"),
-        ("el", tmp_path / "el"),
-        ("tr", tmp_path / "tr"),
-        ("x/hu", tmp_path / "x" / "hu"),
-    ):
+    places = {"hu": fetched / "hu"} | {name: tmp_path / name for name in ("el", "tr", "x/hu")}
+    for start, expected in places.items():
         made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
         make_absolute(made, tmp_path)
         assert (made.start, list(made.distillation.teacher)) == (str(expected), [str(expected), str(fetched / "hu")])
@@ -161,13 +138,11 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
 
 def lines(words: str, comments: str = "") -> str:
     """CoNLL-U of words between spaces; one that begins with a hyphen follows the one before without a space."""
-    forms = words.split()
-    text = ""
+    forms, text = words.split(), ""
     for number, form in enumerate(forms, 1):
         misc = "SpaceAfter=No" if "".join(forms[number : number + 1]).startswith("-") else "_"
-        text += (
-            f"{number}\t{form.removeprefix('-')}\tl\tX\tx\tA=b\t{number - 1}\t{'dep' if number > 1 else 'root'}\t_\t{misc}\n"
-        )
+        relation = "dep" if number > 1 else "root"
+        text += f"{number}\t{form.removeprefix('-')}\tl\tX\tx\tA=b\t{number - 1}\t{relation}\t_\t{misc}\n"
     return f"{comments}{text}\n"
 
 
@@ -205,6 +180,5 @@ def test_the_model_keeps_an_example_of_the_training_part(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text("".join(lines(f"{word} b c -.") for word in "xyzuvw"), encoding="utf-8")
     fold = ["treebank.folds=3", "treebank.fold=1"]
-    made = planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *fold, *FEW)
-    train(made, tmp_path / "run")
+    train(run_alone(path, *fold, *FEW), tmp_path / "run")
     assert (tmp_path / "run" / MODEL / EXAMPLE).read_text(encoding="utf-8").startswith("# text = y b c.\n1\ty\tl\tX\t")

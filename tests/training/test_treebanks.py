@@ -1,7 +1,5 @@
 """One model of several treebanks: they are told apart in training, and one is chosen in parsing."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -17,10 +15,13 @@ from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.parsed_files import parse_file
 from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import TEXT
+from tests.training.small_runs import TEXT, run_alone
 
-FEW = [*TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last", "optimizer.name=adam"]
-FEW += ["optimizer.learning_rate=0.01", "encoder.attribute_dropout=0", "encoder.dropout=0"]
+FEW = [
+    *TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last", "optimizer.name=adam",
+    "optimizer.learning_rate=0.01", "encoder.attribute_dropout=0", "encoder.dropout=0",
+]  # fmt: skip
+WORDS = [["a", "b", "c", "d"]]
 
 
 def to_the_left(n: int) -> list[int]:
@@ -63,15 +64,14 @@ def test_they_are_told_apart(trained):
 
 def test_one_is_chosen(trained, files, tmp_path):
     folder, _ = trained
-    words = [["a", "b", "c", "d"]]
-    found = {name: Parser.load(folder, treebank=name).parse(words)[0].heads for name in ("left", "right")}
+    found = {name: Parser.load(folder, treebank=name).parse(WORDS)[0].heads for name in ("left", "right")}
     assert found == {"left": to_the_left(4), "right": to_the_right(4)}
-    assert Parser.load(folder).parse(words)[0].heads == found["right"]  # the first one
+    assert Parser.load(folder).parse(WORDS)[0].heads == found["right"]  # the first one
     for name, file in zip(("left", "right"), files, strict=True):
         model = load_model(folder, ParseOptions(treebank=name))
         with file.open("rb") as read, (tmp_path / name).open("wb") as written:
             parse_file(model, read, written)
-        parsed, gold = ((one.read_text(encoding="utf-8")).splitlines() for one in (tmp_path / name, file))
+        parsed, gold = (one.read_text(encoding="utf-8").splitlines() for one in (tmp_path / name, file))
         right = [line.split("\t")[6] == other.split("\t")[6] for line, other in zip(parsed, gold, strict=True) if line]
         assert sum(right) > 0.9 * len(right)
     with pytest.raises(ModelError, match="choose one of right, left"):
@@ -79,10 +79,7 @@ def test_one_is_chosen(trained, files, tmp_path):
 
 
 def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
-    train(
-        planned(f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null", *TEXT, "second_pass.epochs=1"),
-        tmp_path,
-    )
+    train(run_alone(files[0], *TEXT, "second_pass.epochs=1"), tmp_path)
     assert load(tmp_path).vocabularies.treebanks == []
     with pytest.raises(ModelError, match="only one treebank; omit"):
         load_model(tmp_path, ParseOptions(treebank="left"))
@@ -118,11 +115,10 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
     assert f"(right, left): these sentences are read as {taken}; treebank.name=NAME" in caplog.text
     assert metrics["dev"]["uas"] > 90
     train(planned(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
-    words = [["a", "b", "c", "d"]]
     for folder in (tmp_path / "first", tmp_path / "second"):
         assert {*load(folder).vocabularies.treebanks} == {"left", "right"}
-        assert Parser.load(folder).parse(words) == Parser.load(folder, treebank=taken).parse(words)
-        assert Parser.load(folder, treebank="left").parse(words)[0].heads == to_the_left(4)
+        assert Parser.load(folder).parse(WORDS) == Parser.load(folder, treebank=taken).parse(WORDS)
+        assert Parser.load(folder, treebank="left").parse(WORDS)[0].heads == to_the_left(4)
 
 
 def test_training_goes_on_with_several_under_other_names(trained, files, tmp_path):
@@ -135,15 +131,8 @@ def test_training_goes_on_with_several_under_other_names(trained, files, tmp_pat
 
 def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_path, caplog):
     caplog.set_level("INFO")
-    student = [
-        "recipe=accurate",
-        "classifier.hidden=8",
-        "embeddings.suffix3=4",
-        "features.suffix3=[s0]",
-        "vectors.dimensions=4",
-    ]
-    student += ["first_pass.epochs=1", "second_pass.epochs=1", f"distillation.teacher={trained[0]}"]
-    parts = ["treebank.name=left", f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null"]
-    train(planned(*parts, *student), tmp_path)
+    few = ["classifier.hidden=8", "vectors.dimensions=4", "first_pass.epochs=1", "second_pass.epochs=1"]
+    read = ["embeddings.suffix3=4", "features.suffix3=[s0]", f"distillation.teacher={trained[0]}"]
+    train(run_alone(files[0], "treebank.name=left", "recipe=accurate", *few, *read), tmp_path)
     assert "(right, left): these sentences are read as left; treebank.name=NAME" in caplog.text
     assert load(tmp_path).vocabularies.treebanks == []
