@@ -162,7 +162,7 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     with pytest.raises(SettingsError, match=r"relations .*treebank="):
         train(run(other, *STUDENT, f"distillation.teacher={teachers[0]}"), tmp_path / "run")
     for missing in (tmp_path / "none", f"[{teachers[0]},{tmp_path / 'none'}]"):
-        with pytest.raises(ModelError, match="no such model folder"):
+        with pytest.raises(ModelError, match="neither a folder nor a model"):
             train(run(treebank, *STUDENT, f"distillation.teacher={missing}"), tmp_path / "run")
     mlp = Model.load(teachers[0])
     mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
