@@ -106,7 +106,7 @@ def test_parts_of_other_models_are_refused(saved, part, edit, message):
 def test_no_folder(tmp_path):
     with pytest.raises(ModelError, match="this folder holds no model; give the folder of a run"):
         Model.load(tmp_path)
-    with pytest.raises(ModelError, match="no such model folder"):
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
         Model.load(tmp_path / "nowhere")
     (tmp_path / "in.conllu").touch()
     with pytest.raises(ModelError, match=r"in.conllu: this is a file; give the folder of a model, before the file"):

@@ -285,7 +285,7 @@ def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_no
         ([[None] * 3], ["xyz"], "deprels= must have a list"),
         ([None], None, "heads= must have a list"),
         ([[None] * 3], [["x", 2, "z"]], "sentence 1: the relation int 2 is neither a str nor None"),
-        (None, [[None] * 3], "give heads=, too"),
+        (None, [[None] * 3], "add heads="),
     ],
 )
 def test_the_library_names_what_is_wrong(model, heads, deprels, message):

@@ -37,7 +37,7 @@ def trained(tmp_path_factory, small_sample) -> Path:
     done = script("experiments/table7.py", *arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     assert "0 cells are published rows, 1 to train\n1 more to train" in done.stdout
-    assert "hu_szeged-ud-train.conllu is not there" in done.stderr
+    assert "hu_szeged-ud-train.conllu does not exist" in done.stderr
     assert done.stdout.endswith((folder / "runs" / "table7" / "paper.md").read_text())
     return folder
 

@@ -246,7 +246,7 @@ def test_a_pipeline_is_saved_with_its_model(tmp_path):
 
 def test_what_is_wrong_is_said(folder, tmp_path):
     small_model("static").save(tmp_path / "static")
-    with pytest.raises(ModelError, match="no such model folder"):
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
         pipeline(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="has no model"):
         spacy.blank("hu").add_pipe("optimal_step")(Doc(spacy.blank("hu").vocab, ["a"]))

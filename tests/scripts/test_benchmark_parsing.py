@@ -135,7 +135,7 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
         ({"udpipe_train": Path("nowhere")}, "no such file to train UDPipe on"),
         ({"spacy_train": Path("nowhere")}, "no such file to train spaCy on"),
         ({"files": [Path("nofile")]}, "nofile: there is no such file"),
-        ({"model": Path("nomodel")}, "nomodel: neither a folder nor a model"),
+        ({"model": Path("nomodel")}, "nomodel: there is neither a folder nor a model"),
     ],
 )
 def test_what_is_missing_is_an_error(model_and_file, options, message):

@@ -38,8 +38,7 @@ REFUSED = [
     ("embeddings={form:10}", "embeddings +embeddings="),
     ("~start", "start"),
     ("device=gpu", "device=gpu cpu cuda"),
-    ("second_pass.follow=0.9", "second_pass.follow second_pass.exploration_probability"),
-    ("+online.follow=0.9 model=linear", "online.follow online.exploration_probability"),
+    ("second_pass.follow=0.9", "second_pass.follow --help"),
     ("+experiment=table7", "experiment"),
     ("encoder.layers=3", "encoder.layers=3 model=bilstm"),
     ("encoder.slots.token=[s0]", "encoder.slots.token=[s0] model=bilstm"),
@@ -211,8 +210,6 @@ REFUSED = [
     (f"{LINEAR} system=swap", "beam=global system=swap beam=local"),
     (f"{LINEAR} oracle=nederhof_linear", "oracle=nederhof_linear oracle=context_rows"),
     (f"{LINEAR} start=runs/x", "start=runs/x model=mlp model=bilstm"),
-    ("first_pass.model=runs/x", "first_pass.model start"),
-    ("beam=global beam.training.start=runs/x", "beam.training.start start"),
     ("start=runs/x vectors.file=v.vec", "vectors.file=v.vec start=null"),
     ("recipe=text start=runs/x pretrained.tune=true", "pretrained.tune=true start=null"),
     # Lattices.

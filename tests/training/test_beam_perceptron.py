@@ -157,5 +157,5 @@ def test_early_update_ends_where_gold_has_left_the_beam():
 
 def test_a_system_whose_computations_differ_in_length_is_refused():
     toy = Toy.of("swap", {}, "swap_dynamic", [3], seed=1)
-    with pytest.raises(ValueError, match="swap their lengths differ"):
+    with pytest.raises(ValueError, match="swap differ in length"):
         toy.learner(2)

@@ -171,7 +171,7 @@ def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
         ("text", ["~encoder.tagger.weights.feats"], "encoder.tagger.weights.feats"),
         ("bilstm", ["pretrained.save=true"], r"leave pretrained\.\* out"),
         ("bilstm", ["pretrained.cache=cache"], r"leave pretrained\.\* out"),
-        ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "treebanks"),
+        ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "one treebank"),
     ],
 )
 def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, treebanks, of_kind, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.word_vectors import background_vectors
-from parser.model_folder import EXAMPLE, MODEL
+from parser.model_folder import EXAMPLE, MODEL, SETTINGS
 from parser.settings.files import HOME, make_absolute, name_treebank
 from parser.training.examples.corpus import Corpus
 from parser.training.run import example_sentence, train
@@ -129,6 +129,7 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
     fetched = tmp_path / "cache" / "optimal-step"
     for folder in (fetched / "hu", fetched / "el", tmp_path / "el"):
         folder.mkdir(parents=True)
+    (tmp_path / "el" / SETTINGS).touch()  # so that it looks like a model
     places = {"hu": fetched / "hu"} | {name: tmp_path / name for name in ("el", "tr", "x/hu")}
     for start, expected in places.items():
         made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
