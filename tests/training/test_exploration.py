@@ -167,8 +167,11 @@ def test_sampled_exploration_follows_the_distribution():
     scorer = perfect_scorer(toy, gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table))
 
     def lost(sureness: int, seed: int) -> int:
-        how = {"policy": Policy.sample, "generator": np.random.default_rng(seed)}
-        return explore(toy.data, *about, lambda features: sureness * scorer(features), **how)[1].lost_edges
+        generator = np.random.default_rng(seed)
+        sure = explore(
+            toy.data, *about, lambda features: sureness * scorer(features), policy=Policy.sample, generator=generator
+        )
+        return sure[1].lost_edges
 
     assert {lost(100, seed) for seed in range(20)} == {0}
     assert len({lost(0, seed) for seed in range(20)}) > 1
