@@ -163,15 +163,13 @@ def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
 def test_sampled_exploration_follows_the_distribution():
     """A sure classifier is followed; one that is not sure is left now and then."""
     toy = Toy([[2, 3, 0, 5, 3]])
-    about = oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table
+    oracle = oracles.create("nederhof_cubic").bind(toy.data.trees)
     scorer = perfect_scorer(toy, gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table))
 
     def lost(sureness: int, seed: int) -> int:
-        generator = np.random.default_rng(seed)
-        sure = explore(
-            toy.data, *about, lambda features: sureness * scorer(features), policy=Policy.sample, generator=generator
-        )
-        return sure[1].lost_edges
+        generator, policy = np.random.default_rng(seed), Policy.sample
+        arguments = toy.data, oracle, toy.system, toy.table, lambda features: sureness * scorer(features)
+        return explore(*arguments, policy=policy, generator=generator)[1].lost_edges
 
     assert {lost(100, seed) for seed in range(20)} == {0}
     assert len({lost(0, seed) for seed in range(20)}) > 1
