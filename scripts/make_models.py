@@ -103,12 +103,15 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
         shutil.copytree(run / MODEL, folder)
         (folder / EXAMPLE).write_bytes(b"".join(model_tokenizer(folder).conllu(io.BytesIO(wanted.example.encode()))))
         measured = measure(folder, Path(treebank.test), Path(place))
-        _add_to_card(folder / CARD, wanted, measured)
+        source = f"{Path(treebank.train).parent.name} {_release(wanted.treebank)}"
+        contributors = _contributors(Path(treebank.train).parent)
+        _add_to_card(folder / CARD, wanted, measured, f"{source} (https://github.com/UniversalDependencies), by {contributors}")
         _run("pack", str(folder), "-o", str(output / f"{name}.zip"), "--name", name, "--dev", treebank.dev)
     index = json.loads((output / INDEX).read_text(encoding="utf-8"))
     index[name] |= {
         "language": wanted.language,
-        "treebank": f"{Path(treebank.train).parent.name} {_release(wanted.treebank)}",
+        "treebank": source,
+        "contributors": contributors,
         "licence": wanted.licence,
         "recipe": wanted.recipe,
         "command": f"optimal-step train {' '.join(words)}",
@@ -171,7 +174,7 @@ _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
 }
 
 
-def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any]) -> None:
+def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
     """Says in the card what the licence asks for, and what the model is bad at."""
     hard = {
         "LAS_long": f"sentences of more than {_LONG} words",
@@ -183,7 +186,7 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any]) -> None:
     text += f"""
 ## Licence and limits
 
-The model is derived from the treebank, and is passed on under {wanted.licence}. Text is split by UDPipe 1's tokenizer.
+The model is derived from {source}, and is passed on under {wanted.licence}. Text is split by UDPipe 1's tokenizer.
 
 LAS (official) on the test part: from text {measured["LAS"]:.2f}; with the gold words {measured["LAS_gold_words"]:.2f}, of which
 {of_hard}.
@@ -199,6 +202,13 @@ def _config(treebank: str) -> Any:
 def _release(treebank: str) -> str:
     text = (ROOT / "configs" / "treebank" / f"{treebank}.yaml").read_text(encoding="utf-8")
     return re.findall(r"release (\S+)", text)[0]
+
+
+def _contributors(folder: Path) -> str:
+    """Return whom the README of a treebank names, as its licence asks."""
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("README.*"))
+    found = re.search(r"^Contributors: *(.+?) *$", text, re.MULTILINE)
+    return found[1] if found else "the contributors that its README names"
 
 
 def _run(command: str, *words: str) -> None:
@@ -252,13 +262,13 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
         "# Models",
         "",
         "Packs of `scripts/make_models.py`; what they reach is in [docs/models.md](../docs/models.md). Each is derived from a",
-        "treebank of Universal Dependencies, by the contributors that its README names, and has the licence of that treebank:",
+        "treebank of Universal Dependencies, and has the licence of that treebank:",
         "",
     ]
     for name, of in index.items():
         folder, _, release = of["treebank"].partition(" ")
         url = f"https://github.com/UniversalDependencies/{folder}"
-        lines.append(f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}")
+        lines.append(f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, by {of['contributors']}")
     with replacing(output / "README.md") as temporary:
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8", newline="\n")
     before, _, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN)

@@ -85,7 +85,7 @@ def _code_of(treebank: str, release: str, listings: str) -> str:
 
 def _fetch(treebank: str, code: str, source: str, release: str, folder: Path) -> str:
     """Fetch the files that are not there; return the licence."""
-    for file in ("LICENSE.txt", *(f"{code}-ud-{part}.conllu" for part in _PARTS)):
+    for file in ("LICENSE.txt", "README.md", *(f"{code}-ud-{part}.conllu" for part in _PARTS)):
         path = folder / treebank / file
         if path.exists():
             continue
@@ -93,8 +93,8 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path) ->
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
                 download(f"{source}/{treebank}/r{release}/{file}", path, progress=shown_in(bar))
         except DownloadError as error:
-            # Small treebanks have no training part, and some no dev part.
-            if error.status != http.client.NOT_FOUND or not re.search("-(train|dev)[.]", file):
+            # Small treebanks have no training part, and some no dev part; the README of older ones has another name.
+            if error.status != http.client.NOT_FOUND or not re.search("-(train|dev)[.]|README", file):
                 raise
             print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
     lines = (folder / treebank / "LICENSE.txt").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -101,7 +101,7 @@ def test_a_full_disk_ends_it(server, tmp_path):
 def serve_hungarian() -> None:
     folder = "/UD_Hungarian-Szeged/r2.2"
     Server.files |= {f"{folder}/hu_szeged-ud-{part}.conllu": part.encode() for part in ("train", "test")}
-    Server.files[f"{folder}/LICENSE.txt"] = b"\nCC BY-NC-SA 3.0\n"
+    Server.files |= {f"{folder}/LICENSE.txt": b"\nCC BY-NC-SA 3.0\n", f"{folder}/README.md": b"# Summary\n"}
 
 
 def test_the_command(server, tmp_path, capsys):
