@@ -26,7 +26,7 @@ COMMANDS = {
     "draw": "draw trees in the terminal, as SVG or as HTML, also predicted against gold",
     "report": "write a page about a run, or two runs compared",
     "pack": "pack a model into one file to hand out",
-    "get": "fetch a model by its name",
+    "get": "list models, or fetch one by its name",
     "fetch_treebanks": "fetch treebanks of Universal Dependencies",
     "train_treebanks": "train a parser for every treebank of a folder, and write a table",
     "trace": "show a computation step by step, with the scores of oracle and classifier",

@@ -1,9 +1,9 @@
 """Fetches models by name, or lists them: optimal-step get; optimal-step get pt; optimal-step get hu --from URL_OR_FOLDER.
 
 Without a name, the models are listed that come with this installation, and those of --from. There, index.json lists the packs
-that optimal-step pack has made, with their SHA-256. The model is unpacked into the folder
-of fetched models (~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name:
-optimal-step parse hu, Parser.load("hu"). An older model of that name is replaced.
+that optimal-step pack has made, with their SHA-256. The model is unpacked into the folder of fetched models
+(~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name: optimal-step
+parse hu, Parser.load("hu"). An older model of that name is replaced.
 
 The environment variable OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs
+from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs, stored_name
 from parser.model_folder import holds_model, plain_name
 
 # What index.json may say of a model, and how it is shown; LAS without subtypes, of raw text.
@@ -30,20 +30,23 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="the models; none: list them")
     parser.add_argument("--from", dest="source", default=os.environ.get(SOURCE), metavar="URL_OR_FOLDER", help="has index.json")
     given = parser.parse_args()
-    listed = shipped_packs() if given.source is None else read_index(given.source)
+    fetchable = {} if given.source is None else read_index(given.source)
+    shipped = {name: entry for name, entry in shipped_packs().items() if name not in fetchable}
+    listed = {**fetchable, **shipped}
     if not given.names:
-        print(_table({**shipped_packs(), **listed}))
+        print(_table(listed))
         return
     for name in given.names:
         if name not in listed:
-            where = given.source or "this installation"
             fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
-            raise ValueError(f"{where}: there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
+            raise ValueError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
         for name in given.names:
-            print(f"{name}: {fetch(plain_name(name), listed[name], given.source or SHIPPED, folder)}", file=sys.stderr)
+            source = SHIPPED if name in shipped else given.source
+            print(f"{name}: {fetch(plain_name(name), listed[name], source, folder)}", file=sys.stderr)
             if holds_model(Path(name)):
-                print(f"warning: here {name} means {Path(name).absolute()}; give {folder / name}", file=sys.stderr)
+                there = folder / stored_name(name, listed[name], source)
+                print(f"warning: here {name} means {Path(name).absolute()}; give {there}", file=sys.stderr)
 
 
 def _table(packs: Mapping[str, Entry]) -> str:

@@ -53,13 +53,15 @@ def named_folder(given: Path) -> Path:
     fetched = fetched_models(f"{given}: there is no model folder of this name here, and a fetched model") / name
     if fetched.is_dir():
         return fetched
-    if name in shipped:  # another version of this project has other models
-        return _fetch_once(f"{name}-{shipped[name]['sha256'][:8]}", shipped[name], SHIPPED)
-    if source := os.environ.get(SOURCE):
-        listed = read_index(source)
-        if name in listed:
-            return _fetch_once(name, listed[name], source)
-    return given
+    source = SHIPPED if name in shipped else os.environ.get(SOURCE)
+    listed = shipped if name in shipped else read_index(source) if source else {}
+    if source is None or name not in listed:
+        return given
+    folder = fetched_models() / stored_name(name, listed[name], source)
+    if not folder.is_dir():
+        with held_cache() as cache:
+            fetch(name, listed[name], source, cache)
+    return folder
 
 
 @cache
@@ -90,12 +92,12 @@ def held_cache() -> Iterator[Path]:
         yield folder
 
 
-def _fetch_once(name: str, entry: Entry, source: str) -> Path:
-    folder = fetched_models() / name
-    if not folder.is_dir():
-        with held_cache() as cache:
-            fetch(name, entry, source, cache)
-    return folder
+def stored_name(name: str, entry: Entry, source: str) -> str:
+    """Return the name of the folder that a pack is unpacked into.
+
+    A shipped pack's has its sum: another version of this project has other models, and must not find those of this one.
+    """
+    return f"{name}-{entry['sha256'][:8]}" if source == SHIPPED else name
 
 
 def read_index(source: str) -> dict[str, Entry]:
@@ -119,14 +121,15 @@ def read_index(source: str) -> dict[str, Entry]:
 
 
 def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
-    """Fetch a model into ``folder / name`` unless it is there; return what happened.
+    """Fetch a model into ``folder``, by its stored_name(), unless it is there; return what happened.
 
     Raises:
         ValueError: something else is there, or the pack is damaged.
     """
     from parser.model.loading import load  # which looks for names here
 
-    target, pack = folder / name, folder / f".{name}.zip"
+    stored = stored_name(name, entry, source)
+    target, pack = folder / stored, folder / f".{stored}.zip"
     if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
         return f"there already, {target}"
     if os.path.lexists(target) and (target.is_symlink() or not (target / _SUM).is_file()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import sys
 import threading
 import zipfile
@@ -334,7 +335,8 @@ def test_a_shipped_model_is_known_by_its_name(run, shipped, tmp_path, monkeypatc
 def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run, shipped, tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     assert model_packs.named_folder(Path("hu")).name.startswith("hu-")
-    start(get, monkeypatch, "hu", "--from", shipped)
+    shutil.copytree(shipped, tmp_path / "others")
+    start(get, monkeypatch, "hu", "--from", "others")
     assert model_packs.named_folder(Path("hu")) == fetched_models() / "hu"
     run.rename("hu")
     assert [model_packs.named_folder(Path("hu")) for _ in range(2)] == [Path("hu")] * 2
@@ -347,6 +349,20 @@ def test_a_name_is_looked_for_in_the_index_of_the_environment(run, packs, tmp_pa
         load(Path("hu"))
     monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(packs))
     assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
+
+
+def test_get_leaves_a_shipped_model_where_its_name_leads(shipped, tmp_path, monkeypatch, capsys):
+    """Another version of the project then finds its own; other packs do not hide those that are shipped."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / INDEX).write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("OPTIMAL_STEP_MODELS", "others")
+    monkeypatch.setattr(get, "SHIPPED", str(shipped))
+    start(get, monkeypatch, "hu")
+    (there,) = fetched_models().glob("hu*")
+    assert there == model_packs.named_folder(Path("hu"))
+    assert str(there) in capsys.readouterr().err
+    assert there.name != "hu"
 
 
 def test_a_damaged_shipped_pack_is_refused(shipped, tmp_path, monkeypatch):
