@@ -168,7 +168,7 @@ def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tupl
 
 
 def _model_name(options: dict[str, Any]) -> str:
-    """Return the name of the model with these options on top of those of scripts/benchmarks/udpipe.py."""
+    """Return the name of the model with these options; scripts/benchmarks/udpipe.py has the defaults."""
     return " ".join([UDPIPE, *(str(value) for name, value in options.items() if name != "beam")])
 
 

@@ -85,7 +85,7 @@ class Compression(Trainings):
 
 
 def cells(wanted: Compression) -> list[Cell]:
-    """Return a cell for each system; those of a treebank and seed share a job, which measures their speed in turn."""
+    """Return a cell for each system. The systems of a treebank and seed share a job, which measures their speed in turn."""
     known = [*wanted.all_systems]
     check_known("systems", wanted.systems, known)
     check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].copies])

@@ -58,14 +58,14 @@ class Peer:
     Attributes:
         python: the Python that it is installed in.
         package: its name on PyPI.
-        names: its names of languages, {language} in its commands, if they differ from those of the treebanks.
+        names: what it calls languages, {language} in its commands, where the treebanks have another name.
         config: the content of config.yaml in the run folder; empty: no such file.
         minutes: CPU time after which each command of a training is stopped.
         train: the arguments of its Python, command by command, in the run folder, which has train.conllu and dev.conllu.
         parse: commands that parse {input} to {output}; {scripts} is scripts/benchmarks.
         reads_text: whether {input} may be text.
         model: the files and folders in the run folder that parsing needs.
-        lacks: those of ``upos`` and ``ufeats`` that it does not predict.
+        lacks: ``upos`` or ``ufeats``, if it does not predict them.
     """
 
     python: str

@@ -15,8 +15,8 @@ runs; tests compare the pages with the rows. Each line of the first table is a l
 
 and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with --int8. In the second table, the
 trees of a system are written in speed.yaml. LAS is the mean over seeds of comparison.py --config-name=systems. Decoding is the
-speed relative to arc_standard (above 1: faster), from systems.csv, with models of that experiment. The labels are those of
-speed.yaml except arc_standard; a cell without row has a dash:
+speed relative to arc_standard (above 1: faster), from systems.csv, with the models that it trained. speed.yaml has
+the labels, except arc_standard; a cell without row has a dash:
 
     python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
