@@ -154,8 +154,8 @@ class BoundOracle(ABC):
 
     Attributes:
         trees: the gold trees.
-        gold_weight: the weight of a gold edge in the scores: with a transition, ``score // gold_weight`` gold edges can be
-            made, its own included. 1; under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+        gold_weight: the weight of a gold edge in the scores, more than 1 under ``ties``. So ``score // gold_weight`` gold
+            edges can be made if the transition is taken, its own included.
     """
 
     gold_weight: int = 1

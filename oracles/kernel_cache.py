@@ -40,11 +40,11 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable)
 
 _PLACE = "NUMBA_CACHE_DIR"
-# Set if there is no such folder, so that processes started by this one do not warn again.
+# Set after the warning that no folder was found, so that child processes do not repeat it.
 _TOLD = "OPTIMAL_STEP_WITHOUT_KERNEL_CACHE"
 _NAME = "optimal-step"
 
-# In a source file: what marks it as one that kernels depend on; an import at module level; a name.
+# Patterns in source files: marks of files that kernels depend on, imports at module level, names.
 _OF_KERNELS = re.compile(r"\b(?:kernel|array_kernel|njit|intrinsic|NamedTuple)\b")
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -122,7 +122,7 @@ def forget_stale_kernels(package: Path) -> None:
 def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
     """Return the sources of a package that define kernels, or named tuples (arguments of kernels), and all that they import.
 
-    Only imports at module level count: kernels cannot use what a function imports, or a type checker.
+    Only imports at module level count: kernels cannot use imports in functions or for type checkers.
     """
     names = {}
     for source in sources:

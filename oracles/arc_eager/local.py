@@ -11,8 +11,8 @@ s_1..s_j stay to the end, the value changes by
     P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children of s_{i-1} in the buffer)
     value = A + max(0, max over j: P_j)
 
-We know of no such correction in the literature. With ``single_root`` (one gold child of the artificial root) edges from 0 count
-nowhere once s_1 is linked. If edges can be undone, no element has to stay: the value is A + edges to s_i, not linked, from
+We know of no such correction in the literature. With ``single_root`` (one gold child of the artificial root) edges from 0 do
+not count once s_1 is linked. If edges can be undone, no element has to stay: the value is A + edges to s_i, not linked, from
 s_{i-1} + edges to linked s_i from the buffer. A transition's score is its own edge plus the value after it.
 
 Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees are refused.

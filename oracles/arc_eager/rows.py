@@ -5,7 +5,7 @@
 * "monotonic": arc-eager without undoing edges. With ``nonmonotonic``, shift and right always tie, because each can be undone;
   so the set of optimal transitions does not tell which to take.
 * "commit": Goldberg and Nivre's sums (local.py). These count edges to stack elements as lost even if they can still be made at
-  the end; so a shift that only the end repairs is not preferred.
+  the end; so a shift that relies on the end is not preferred.
 
 A score is then twice the number of edges, plus 1 for preferred transitions.
 """

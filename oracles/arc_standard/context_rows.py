@@ -52,8 +52,8 @@ first are dropped, and computed again when they return. So work on no more sente
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see
 vector_chart.py); for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1}, and their maxima over all
-depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row visits only the stack elements to
-which an edge from s_d has a weight: between two of these LS is constant, and below them it is larger. The kernels are compiled
+depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row reads rows only where an edge
+with a weight joins a stack element to s_d: LS is constant between two of these, and larger below. The kernels are compiled
 once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where ``edges`` are a table of
 weights (edge_weights.py). Arrays of kernels have the arena's type unless another is named.
 """
@@ -423,7 +423,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
-            depths[s] = d  # rows above were built on another row
+            depths[s] = d  # the rows above it were built on the old one
 
         top = stack[k]
         below = _slot(slots, max(k - 1, 0))

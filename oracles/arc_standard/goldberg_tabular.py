@@ -25,8 +25,8 @@ Departures from the paper:
 * The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps. The paper also has nodes without a gold
   edge to the stack: their edges are lost in any case, or never.
 * The paper counts all computations, which is the strategy ``any``. For the other strategies, a stack element that may take no
-  left child is not extended to the left. Under right_before_left, the top after reduce_right loses its gold children in the
-  buffer, which it would have taken first; other nodes take them at no further loss.
+  left child is not extended to the left. Under right_before_left, the top takes no right child after reduce_right, so it loses
+  its gold children in the buffer; other nodes take these without further loss.
 """
 
 from __future__ import annotations

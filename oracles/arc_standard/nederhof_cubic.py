@@ -223,8 +223,8 @@ def _edges_between(edges, nodes, position):
 def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
     """Return the best weight by Tables 2 and 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
-    A position below ``top`` has two states. State P is childless and needs no table: its right half is the node alone. Its
-    entries in ``half`` to the right are for state S, so they exist only from ``top`` on.
+    A position below ``top`` is in state P or S. P is childless and needs no table: its right half is the node alone. So the
+    entries of ``half`` to the right are for state S, and exist only from ``top`` on.
 
     Args:
         edges: what ``weight`` reads, by positions.

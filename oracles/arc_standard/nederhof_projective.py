@@ -29,7 +29,7 @@ The states and their steps (with the value of a step in brackets):
         going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
         [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
     under(j): chain(j) is the top, above a_0..a_j
-        a_j becomes its left child [1 if gold]; or it, or the root of its component, becomes a right child of a_j
+        a_j becomes a left child of chain(j) [1 if gold]; or chain(j) or the root of its component becomes a child of a_j
 
 where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer: once a_i is
 the top, it takes all of them without any loss.
@@ -41,8 +41,8 @@ In the quadratic algorithm, a_j visits all i < j. The linear one skips some (N19
     kappa   a_i has gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
             if a_j takes a_i, it takes all of these too, and continues with l
 
-So every level i is visited for a bounded number of j: only the first j above i with gold edges below i, and the gold head of
-a_i, arrive step by step. All others stop above it, or jump to the lower end of an edge.
+So every level i is visited for a bounded number of j. Only two come down to i step by step: the first j above i with gold
+edges below i, and the gold head of a_i. All others stop above i, or jump to the lower end of an edge.
 
 Names here and in the paper: lowest[i] is the least index joined to a_i by a gold edge, i if there is none below (for lambda and
 kappa); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 are not the three cases here; FRESH is not F.

@@ -225,7 +225,7 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
         remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]) + 1)
         u = states[u, BEFORE]
     for u in range(count):
-        # A state reached at some cost loses at least the rest of the loss.
+        # A state reached at cost c loses at least loss - c.
         if states[u, STATUS] == OPEN and loss - states[u, COST] > states[u, BOUND]:
             remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]))
         slots[states[u, SLOT]] = 0

@@ -21,9 +21,9 @@ configurations, in the order of the cost of the path to them:
    (adaptive A*, Koenig and Likhachev 2005). Along a computation, the memo answers for most configurations.
 5. A search that has found many states begins again, guided. The loss of a configuration is at least the loss among its stack
    nodes without a buffer, plus the loss in its buffer without a stack: no edge is lost twice, and computations can continue
-   without nodes (see below). With D fixed, the first takes polynomial time: below the lowest removed node the stack is
-   unchanged, and above it at most D nodes are left. Without guidance, an error deep in the stack has a cost only after
-   everything above it is gone, after all other choices on the path.
+   without nodes (see below). With D fixed, the loss of the stack takes polynomial time: below the lowest removed node
+   the stack is unchanged, and above it at most D nodes are left. Without guidance, an error deep in the stack shows its cost
+   only when everything above it is gone, after all other choices on the path.
 
 Bounds of the loss L after a transition, from the loss L0 of the configuration before it:
 

@@ -7,8 +7,8 @@ transitions of degree D, in order:
 * for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
   la_d: the element at depth d becomes a child of the top and is removed. Applicable if there is one and it is not 0.
 
-D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is the system of Gómez-Rodríguez, Sartorio and Satta
-2014, Section 2, which omits the deeper transitions of Attardi 2006, and UDPipe's link2.
+D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is UDPipe's link2, and the system of Gómez-Rodríguez,
+Sartorio and Satta 2014, Section 2, which omits the deeper transitions of Attardi 2006.
 
 Attaching as soon as possible parses every tree that the system can parse: a complete node that can go to its head never gains
 by waiting.

@@ -82,8 +82,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     * lefts[y]: left halves of the buffer node y that contain s_i..s_k.
 
     A stack element below the top takes its first right child from the constituent that contains the top, and only then left
-    children (Nederhof 2019, Table 4); a left child from the stack is childless. Only edges from gold heads have a weight. So
-    these are visited one by one, and all others together, through ``whole``. There it does not matter whether s_j may take left
+    children (Nederhof 2019, Table 4); a left child from the stack is childless. Only gold edges have a weight: they are
+    visited one by one, and all others together, through ``whole``. There it does not matter whether s_j may take left
     children: if none of them is gold, s_i..s_j can also be a chain of right children, with the same weight.
 
     Args:

@@ -62,7 +62,7 @@ def fill_chart(edges, right, left, left_arc, spare):
     Args:
         edges: what edge_weights.weight reads.
         right, left, left_arc: int16 or int32[triangle], R, L and IL by rows; the result.
-        spare: the same type, [>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and by rows the mirror image of IL.
+        spare: the same type, [>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and the mirror image of IL by rows.
     """
     n = len(edges) - 1
     width = row_width(n)
@@ -119,7 +119,7 @@ class Arena(NamedTuple):
         """Reserve memory for sentences that take ``sizes`` entries each (int64[sentences]).
 
         Raises:
-            ValueError: one does not fit alone; ``advice`` says what else to do than raise ``max_bytes``.
+            ValueError: a sentence does not fit alone; ``advice`` is what to do, besides raising ``max_bytes``.
         """
         most = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > most:

@@ -28,9 +28,9 @@ In the last phase nothing is open, and t is one of the tokens that were not pass
 the value is the number of tokens without head whose gold head is t. A transition's score is its own edge plus the value after
 it. For gold trees with several children of the artificial root, one of them counts.
 
-The loss of a computation without a last phase, by edges and cycles, is from Gómez-Rodríguez and Fernández-González (2015).
+Gómez-Rodríguez and Fernández-González (2015) count edges and cycles like this, for computations without a last phase.
 
-Because of late edges, many transitions are optimal that only the last phase repairs. So ``ties="commit"`` prefers, among the
+Many transitions are optimal only because the last phase can make edges late. So ``ties="commit"`` prefers, among the
 optimal transitions, those that are optimal by "open tokens - cycles of f" alone; among these, a gold arc, then shift, then
 no_arc.
 

@@ -5,15 +5,14 @@ made; with ``single_root``, 0 only while it has no child. So a sentence takes n 
 
 Let f(x) be the head made for x if x < i, none for i, and the gold head h(x) if x > i. Gold heads alone make no cycle, and
 neither do the heads made, but together they may. In each cycle of f, some token x > i must get another head than h(x), and one
-token is
-enough: cycles are disjoint, and x can become a child of 0. With ``single_root``, x joins the tree of the child of 0, or becomes
-that child. Making i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n heads are
-known (else replace n - i by the number of known heads after i)
+token is enough: cycles are disjoint, and x can become a child of 0. With ``single_root``, x joins the tree of the child of 0,
+or becomes that child. Making i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n
+heads are known (else replace n - i by the number of known heads after i)
 
     score(h) = (n - i) - cycles of f - lost + [h = h(i)] - [the path from h ends in i]
 
-With ``single_root`` and r gold children of 0 after i, lost is r if 0 has a child, else max(0, r - 1), and in column 0 min(1, r)
-more. Without ``single_root``, lost is 0.
+With ``single_root`` and r gold children of 0 after i, lost is r if 0 has a child. Else it is max(0, r - 1), and min(1, r) more
+in column 0. Without ``single_root``, lost is 0.
 
 We know of no such oracle in the literature. Complexity: O(n) for all heads of a token.
 """

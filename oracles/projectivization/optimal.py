@@ -14,8 +14,8 @@ Often many trees have the most gold edges. ``choice`` decides among them:
   last child of a half constituent, the leftmost boundary between two half constituents.
 
 Departure from the paper: it takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours. In a partial
-tree, only known edges are lifted. A word with a known head keeps it, or gets its head in the best tree if that is an ancestor
-by known edges; else its head becomes unknown.
+tree, only known edges are lifted: a word gets its head in the best tree if known edges lead up to that head; else its head
+becomes unknown.
 
 ``count_projectivizations`` relies on the grammar of Table 3 having exactly one derivation for each tree.
 

@@ -10,8 +10,8 @@ The other transitions, dynamic: the static swaps alone, without any attachment, 
 buffer into some final order p_0..p_q (p_0 = 0). Let p_0..p_s be the stack elements that would never leave their places. If
 these are the whole stack, the value of a configuration is the most gold edges that arc-standard can make from the stack
 p_0..p_s and the buffer p_{s+1}..p_q without any swap. It comes from the chart of Nederhof 2019, Section 4, over these nodes. If
-there are elements above them, these must leave before anything can be made, and they leave when p_{s+1} comes: then the value
-is that of the stack p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, plus the value of the configuration after
+there are elements above them, nothing can be made before these leave, when p_{s+1} comes: so the value is that of the stack
+p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, plus the value of the configuration after
 it. So, as in the paper, a shift that only prepares a swap costs nothing.
 
 What is exact and what is not:

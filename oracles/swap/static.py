@@ -2,10 +2,10 @@
 
 Both follow one computation of the gold tree, projective or not. With the stack [.., i, j] and the buffer [b, ..]:
 
-* reduce_right if j is the gold head of i and no gold child of i is left on the stack or in the buffer; * else reduce_left if i
-is the gold head of j and no gold child of j is left on the stack or in the buffer; * else swap if it is applicable and j comes
-before i in the projective order of the gold tree (configuration.py). The lazy oracle
-  waits while j and b belong to the same maximal projective component, so that a component is built first and moved as a whole;
+* reduce_right if j is the gold head of i and i waits for no gold child on the stack or in the buffer;
+* else reduce_left if i is the gold head of j and j waits for no gold child there;
+* else swap if it is applicable and j is before i in the projective order of the gold tree (configuration.py). The lazy oracle
+  waits while j and b belong to the same maximal projective component, which is built first and then moved as a whole;
 * else shift.
 
 On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the gold path they have NO

@@ -2,8 +2,7 @@
 
 This is Nederhof 2019, Section 4, for any transition system, given as a split grammar of the trees that its computations can
 make: oracles.arc_standard.tabular has the paper's grammar, oracles.arc_hybrid.tabular another one. O(n^3) semiring operations
-in plain
-Python: slow, and exact for any gold tree if the grammar is right.
+in plain Python: slow, and exact for any gold tree if the grammar is right.
 
 To train with another system, write its grammar and transitions (see ``TransitionGrammar``), and
 

@@ -165,8 +165,7 @@ def parse(
 
     * left[B, i, j]: left halves of node j, in state B, that reach to i; right[C, i, j]: right halves of node i that reach to j.
     * right_arc[C, B, i, j]: j becomes a right child of i. All nodes between them belong to the right half of i, in state C
-    before
-      it takes j, or to the left half of j, complete in state B.
+      before it takes j, or to the left half of j, complete in state B.
     * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C; the left half of j is in
       state B before it takes i.
 
