@@ -47,7 +47,7 @@ forget_stale_kernels(Path(__file__).parent)
 
 
 def __getattr__(name: str) -> Any:
-    """What __all__ names is loaded when it is asked for: it loads the kernels."""
+    """Load a name of __all__ on first use, since this loads kernels."""
     if name in __all__:
         from parser import library
 

@@ -1,4 +1,4 @@
-"""Processes that this one starts to work for it, and that end with it."""
+"""Child processes that end with their parent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 
 def work_for_parent(at_end: Callable[[], None]) -> None:
-    """To be called first by a process of multiprocessing: the one that started it alone hears Ctrl-C, and it ends with that.
+    """Let this process of multiprocessing ignore Ctrl-C and end with its parent; call this first in it.
 
     Args:
-        at_end: what is done before, where the other one has been killed and could end nothing.
+        at_end: called if the parent ends first, because a killed parent cannot clean up.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_after_parent, args=(at_end,), daemon=True).start()
@@ -29,9 +29,9 @@ def _end_after_parent(at_end: Callable[[], None]) -> None:
 
 
 def end_with_parent() -> None:
-    """To be called first by a process whose standard input its parent holds open: it ends when that does, however it ends."""
-    # Under another number: what asks on Windows what standard input is, as libraries do when they are loaded, would wait for
-    # the thread that reads it.
+    """End this process when its parent, which holds its standard input open, ends in any way; call this first in it."""
+    # Under another number: on Windows, libraries that inspect standard input when they are loaded would wait for the thread
+    # that reads it.
     held_open = os.dup(sys.stdin.fileno())
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     threading.Thread(target=_wait_for_parent, args=(held_open,), daemon=True).start()

@@ -1,8 +1,8 @@
-"""Reading the parts of a model folder, which may come from a stranger: nothing in them is taken on trust.
+"""Reads the parts of a model folder, which may come from a stranger, so that nothing in them is trusted.
 
-All that a part says is checked before anything is made of it: types and ranges of the settings, the values of vocabularies, and
-the names, types and shapes of the tensors, which the header of the safetensors file lists. What a number may ask for is bounded
-by what the file holds. Every failure is a ModelError that names the part and the fix.
+Everything is checked before it is used: types and ranges of the settings, values of vocabularies, and the names, types and
+shapes of the tensors, which the header of the safetensors file lists. No setting can ask for more numbers than the file holds.
+Every failure is a ModelError that names the part and the fix.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from safetensors.numpy import load_file
 from parser.network_spec import ClassifierSpec, check_type
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-# What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
+# The parts that parser/text reads: UDPipe's tokenizer, and the description of a segmenter.
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
-# Of a model that reads subwords, how forms are segmented; see data/parts/subwords.py.
+# How a model with subwords segments forms; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
-# For people: what it was trained on, and how; and a sentence to try it with.
+# For people: how it was trained, and on what; a sentence to try it with.
 CARD, EXAMPLE = "README.md", "example.conllu"
-# Of a folder of packed models: which there are; see commands/pack.py.
+# The list of the models in a folder of packs; see commands/pack.py.
 INDEX = "index.json"
 
 # The folder of the model within the folder of its run.
 MODEL = "model"
-# Of what an error quotes, the characters that it shows.
+# How many characters of a text an error quotes.
 _QUOTED = 300
-# The types of tensors, as safetensors calls them; the second is that of packed models.
+# The types of tensors, as safetensors calls them; packed models have the second.
 _FLOAT32, _FLOAT16 = "F32", "F16"
 
-# Formats of model folders: today's, and those of which upgrade() makes it.
+# The format of model folders, and all that upgrade() can convert to it.
 FORMAT = 2
 FORMATS = (1, FORMAT)
 
-# What tensors of format 1 are called now: the first beginning that fits is replaced.
+# New names of tensors of format 1: the first prefix that fits is replaced.
 _RENAMED = {
     "vectors.context": "tokens.reserved",
     "vectors.": "tokens.embeddings.vectors.",
@@ -53,10 +53,10 @@ _RENAMED = {
     "words.": "tokens.",
 }
 
-# Tensors, or what a header says of them.
+# Tensors, or their entries in a header.
 _T = TypeVar("_T")
 
-# The last version of this project that reads models of what has left since; see _gone().
+# The last commit that reads models with settings that were removed since; see _removed().
 _LAST_COMMIT = "f3f2ff4a"
 
 # More arcs than any feature reads ahead; see transitions/features.py.
@@ -69,14 +69,14 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What the header of a safetensors file says of a tensor."""
+    """The entry of a tensor in the header of a safetensors file."""
 
     type: str
     shape: tuple[int, ...]
 
 
 def find_model(folder: Path) -> Path:
-    """Return the model's folder: ``folder`` itself, or the one in it if it is the folder of a run; not by name.
+    """Return the model's folder: ``folder``, or the one in it if it is a run's folder; look up no names.
 
     Raises:
         ModelError: there is none.
@@ -98,7 +98,7 @@ def find_model(folder: Path) -> Path:
 
 
 def holds_model(folder: Path) -> bool:
-    """Return whether a folder looks like that of a model or of a run."""
+    """Return whether a folder looks like a model's or a run's."""
     return _holds_parts(folder) or _holds_parts(folder / MODEL)
 
 
@@ -110,7 +110,7 @@ def fetched_models(what: str = "a fetched model") -> Path:
     """Return the folder of models that ``optimal-step get`` has fetched: below XDG_CACHE_HOME if absolute, else ~/.cache.
 
     Raises:
-        ModelError: ``what`` is asked for, and there is no home folder, as in a container whose user the system does not know.
+        ModelError: there is no home folder, as for an unknown user in a container; the message calls the model ``what``.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
@@ -121,15 +121,15 @@ def fetched_models(what: str = "a fetched model") -> Path:
 
 
 def is_plain_name(name: str) -> bool:
-    """Return whether a name can be that of a pack or of a model in an index."""
+    """Return whether a name is valid for a pack, or a model in an index."""
     return re.fullmatch(r"\w[\w.-]*", name) is not None and name != INDEX
 
 
 def plain_name(name: str) -> str:
-    """The name of a file or a model, which leads to no other folder.
+    """Return the name of a file or a model, which cannot lead to another folder.
 
     Raises:
-        ValueError: it is another kind of name.
+        ValueError: it is not a plain name.
     """
     if not is_plain_name(name):
         raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
@@ -137,10 +137,10 @@ def plain_name(name: str) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """One of the parts that are JSON objects.
+    """Return the contents of a part that is a JSON object.
 
     Raises:
-        ModelError: it is missing, or no JSON object.
+        ModelError: it is missing, or not a JSON object.
     """
     path = _part(folder, name)
     with errors_named(path):
@@ -151,23 +151,23 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Return what settings.json says of a model.
+    """Return the contents of settings.json.
 
     Raises:
-        ModelError: it is missing, or no JSON object; or the model needs what has left.
+        ModelError: it is missing, or not a JSON object; or a setting was removed.
     """
     settings = read_json(folder, SETTINGS)
     path = folder / SETTINGS
     with errors_named(path):
-        for name in _gone(settings):
+        for name in _removed(settings):
             raise ModelError(
-                f"{path}: this model was trained with {name}, which has left; optimal-step at commit {_LAST_COMMIT} reads it"
+                f"{path}: it was trained with {name}, which was removed; optimal-step at commit {_LAST_COMMIT} reads it"
             )
     return settings
 
 
-def _gone(settings: dict[str, Any]) -> Iterator[str]:
-    """Yield each setting that a model was trained with, and that no model can have any more."""
+def _removed(settings: dict[str, Any]) -> Iterator[str]:
+    """Yield the settings of a model that were removed from this project."""
     if "search" in settings.get("beam", {}):
         yield "beam=exact"
     if (system := settings.get("transition_system")) in ("two_planar", "arc_eager_unshift"):
@@ -175,7 +175,7 @@ def _gone(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
-    """The names, types and shapes of the tensors in a file of the folder, without the tensors.
+    """Return names, types and shapes of the tensors in a file, without reading the tensors.
 
     Raises:
         ModelError: the file is missing, or is not a safetensors file.
@@ -187,7 +187,7 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
 
 
 def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
-    """The tensors in a file of the folder; those of 16 bits as float32.
+    """Return the tensors in a file of the folder, 16-bit ones as float32.
 
     Raises:
         ModelError: the file is damaged, or a number is not finite.
@@ -204,10 +204,10 @@ def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
 
 
 def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Compares what the header lists with the names and shapes of the classifier that the settings describe.
+    """Compare the tensors in the header with the classifier that the settings describe.
 
     Raises:
-        ValueError: they are not the same.
+        ValueError: names, types or shapes differ.
     """
     for name in [*expected, *found]:
         if name not in found:
@@ -221,13 +221,12 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
 
 
 def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> ClassifierSpec:
-    """Checks types and ranges of what settings.json says of the classifier and the features; how the classifier is built.
+    """Check types and ranges of the settings of classifier and features; return the classifier's spec.
 
-    No size may be larger than the count of numbers that the tensors hold in all: so what is made of them, to be compared with
-    the header, is small.
+    No size may be larger than the number of numbers in all tensors, so that the layout to compare with the header is small.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing, or cannot be.
+        KeyError, TypeError, ValueError: something is missing or invalid.
     """
     spec = ClassifierSpec.read(settings["classifier"], n_numbers(header), "classifier")
     check_type(settings["slots"], list, "slots")
@@ -245,15 +244,15 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
 
 
 def n_numbers(header: Mapping[str, TensorInfo]) -> int:
-    """How many numbers the tensors hold in all."""
+    """Return how many numbers all tensors hold."""
     return sum(math.prod(info.shape) for info in header.values())
 
 
 def check_system(settings: dict[str, Any]) -> None:
-    """Checks the types of what settings.json says of the transition system.
+    """Check the types of the settings of transition system and calibration.
 
     Raises:
-        TypeError: something cannot be.
+        TypeError: a type is wrong.
     """
     check_type(settings.get("transition_system", ""), str, "transition_system")
     calibration = settings.get("calibration", {})
@@ -269,13 +268,13 @@ def check_system(settings: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a model's folder says, for those who know what it means.
+    """The contents of a model folder, for the parts that interpret them.
 
     Attributes:
         folder: the folder.
-        settings: what settings.json says; nothing of it is checked.
-        spec: what it says of the network, checked; None: a model has none.
-        without_lemmas: whether nothing can be done with what the folder knows of lemmas.
+        settings: the contents of settings.json, unchecked.
+        spec: the network's, checked; None if the model has no network.
+        without_lemmas: whether the folder's lemmas cannot be used.
     """
 
     folder: Path
@@ -285,30 +284,30 @@ class Contents:
 
     @cached_property
     def vocabularies(self) -> dict[str, Any]:
-        """What vocabularies.json says; nothing of it is checked."""
+        """The contents of vocabularies.json, unchecked."""
         return read_json(self.folder, VOCABULARIES)
 
     def settings_named(self) -> AbstractContextManager[None]:
-        """Makes a ModelError that names settings.json of whatever is wrong with it."""
+        """Turn errors into a ModelError that names settings.json."""
         return errors_named(self.folder / SETTINGS)
 
     def vocabularies_named(self) -> AbstractContextManager[None]:
-        """Makes a ModelError that names vocabularies.json of whatever is wrong with it."""
+        """Turn errors into a ModelError that names vocabularies.json."""
         return errors_named(self.folder / VOCABULARIES)
 
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
-        """Another file; a ModelError names it, if it is missing or something is wrong with it."""
+        """Yield the path of another file; turn errors into a ModelError that names it."""
         path = _part(self.folder, name)
         with errors_named(path):
             yield path
 
 
 def strings(found: Any, called: str) -> list[str]:
-    """A value that must be a list of strings.
+    """Return a value that must be a list of strings.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not.
     """
     check_type(found, list, called)
     for value in found:
@@ -317,17 +316,17 @@ def strings(found: Any, called: str) -> list[str]:
 
 
 def check_written(kind: str, value: str) -> None:
-    """Raises ValueError for what cannot stand in a column."""
+    """Refuse a value that cannot be written in a column."""
     if "\t" in value or "\n" in value:
         raise ValueError(f"the {kind} {value!r} would break the lines of the output")
     value.encode("utf-8")  # UnicodeEncodeError is a ValueError
 
 
 def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str, Any], dict[str, _T]]:
-    """Settings and tensors of a model folder of any of FORMATS as those of FORMAT.
+    """Convert settings and tensors of any of FORMATS to FORMAT.
 
-    In format 1, slots that read a token itself read ``context``, and the token representation had no tensors of its own name.
-    What scored lemmas beside the parser (scores_older_lemmas) is left out.
+    In format 1, slots that read a token itself read ``context``, and the tensors of the token representation had other names.
+    Older scorers of lemmas (scores_older_lemmas) are left out.
     """
     if scores_older_lemmas(settings):
         classifier = settings["classifier"]
@@ -341,7 +340,7 @@ def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str,
 
 
 def scores_older_lemmas(settings: dict[str, Any]) -> bool:
-    """Whether the model learned lemmas together with its parser, from a layer of the encoder, as none does any more."""
+    """Return whether a model learned lemmas together with its parser, as in older versions, from an encoder's layer."""
     encoder = settings["classifier"].get("encoder")
     return bool(encoder) and "layer" in (encoder.get("lemmas") or {})
 
@@ -353,7 +352,7 @@ def _renamed(name: str) -> str:
 
 @contextmanager
 def errors_named(path: Path) -> Iterator[None]:
-    """Makes a ModelError that names the part of whatever is wrong with it."""
+    """Turn errors into a ModelError that names a part."""
     try:
         yield
     except ModelError:
@@ -371,7 +370,7 @@ def _part(folder: Path, name: str) -> Path:
     with errors_named(path):
         if not os.path.lexists(path):
             raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # reading a pipe would wait
             raise ModelError(f"{path}: not a regular file; copy the whole folder again")
     return path
 

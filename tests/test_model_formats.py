@@ -126,5 +126,5 @@ def test_a_model_that_needs_what_has_left_is_refused_with_the_version_that_reads
     make().save(tmp_path / "old")
     change(tmp_path / "old" / SETTINGS, GONE[name])
     for load in (loading.load, kind.load):
-        with pytest.raises(ModelError, match=f"{SETTINGS}: .* {name}, which has left; .* f3f2ff4a reads it"):
+        with pytest.raises(ModelError, match=f"{SETTINGS}: .* {name}, which was removed; .* f3f2ff4a reads it"):
             load(tmp_path / "old")

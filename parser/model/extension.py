@@ -1,7 +1,7 @@
-"""A model whose vocabularies have grown: what it has learned stays, and what is new has the weights of a fresh one.
+"""Transfers the weights of a model to one with larger vocabularies; rows of new values keep their fresh weights.
 
-A row of a table belongs to a value, an element of values, a relation or an output. The rows of those that were known before are
-copied, whatever their places are now; all other tensors are copied whole.
+A row of a table belongs to a value, an element of values, a relation or an output. Rows that both models have are copied, even
+if their places differ; all other tensors are copied whole.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _RESERVED = [*range(N_RESERVED)]
 
 
 def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
-    """What forbids to go on with the weights of a model in another one; what is only for training may differ.
+    """Return the first difference that prevents the transfer of weights; settings of training may differ.
 
     Args:
-        model: the model.
-        other: the one that would be trained.
+        model: the model with the weights.
+        other: the model to train.
 
     Returns:
-        A setting, its value in the one, and in the other; None: nothing.
+        A setting, and its values in ``model`` and ``other``; None: no difference.
     """
     ours, theirs = (
         _flat(asdict(one.spec))
@@ -40,7 +40,7 @@ def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # then they are learned anew, or not wanted
+    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # 1 or 2: lemmas are learned anew, or not
     for key in {**ours, **theirs}:
         if key.endswith("dropout") or (without and key.startswith("encoder.lemmas")):
             continue
@@ -50,7 +50,7 @@ def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
 
 
 def _flat(spec: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The fields of a classifier's spec by the names of their settings."""
+    """Return the fields of a spec by the names of their settings."""
     found: dict[str, Any] = {}
     for name, value in spec.items():
         key = f"{prefix}{name}"
@@ -61,13 +61,13 @@ def _flat(spec: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def take_over(model: Model, old: Model) -> None:
-    """Gives a fresh model what an old one has learned; ``difference()`` of the two is None, and its vocabularies have grown."""
+def transfer_weights(model: Model, old: Model) -> None:
+    """Copy an old model's weights into a fresh model with larger vocabularies, if their ``difference()`` is None."""
     tensors, known = model.classifier.state_dict(), old.classifier.state_dict()
     labels, labels_before = _labels(model), _labels(old)
     for name, tensor in tensors.items():
         if name not in known:
-            continue  # lemmas, where there were none
+            continue  # of lemmas, new to the model
         if name not in labels:
             tensor.copy_(known[name])
             continue
@@ -83,7 +83,7 @@ def _copy_rows(tensor: Tensor, known: Tensor, labels: Labels, before: Labels) ->
 
 
 def _labels(model: Model) -> dict[str, Labels]:
-    """By tensor, what its rows belong to, where they belong to something that vocabularies know."""
+    """Return, by tensor, the label of each row, for tensors whose rows belong to entries of vocabularies."""
     vocabularies, relations = model.vocabularies, model.relations
     known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
     embedded = model.spec.embeddings
@@ -98,13 +98,13 @@ def _labels(model: Model) -> dict[str, Labels]:
         for value in (*_RESERVED, *known[model.slots[column].attribute].symbols)
     ]
     found["one_hot.weight"] = one_hot or [None]
-    found["output.weight"] = found["output.bias"] = _of_outputs(model)
-    for module, of_module in model.classifier.named_modules():  # such as those of tasks
-        found |= {f"{module}.{name}": labels for name, labels in getattr(of_module, "labels", {}).items()}
+    found["output.weight"] = found["output.bias"] = _output_labels(model)
+    for prefix, module in model.classifier.named_modules():  # tasks, for example
+        found |= {f"{prefix}.{name}": labels for name, labels in getattr(module, "labels", {}).items()}
     return found
 
 
-def _of_outputs(model: Model) -> Labels:
+def _output_labels(model: Model) -> Labels:
     sizes, symbols = model.system.block_sizes.tolist(), model.relations.symbols
     labels = [(block, None if size == 1 else symbols[number]) for block, size in enumerate(sizes) for number in range(size)]
     return labels if model.lookahead is None else [*labels, "choice"]

@@ -1,4 +1,4 @@
-"""Models of every kind: which there are, and loading a folder that holds one of them."""
+"""The kinds of models, and how to load a model of any kind from its folder."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ AnyModel = Model | LinearModel
 
 
 def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyModel:
-    """Reads the folder of a model of any kind, or that within a run's folder.
+    """Read a model of any kind from its folder, or from its run's folder.
 
     Args:
         folder: the folder, or the name of a model, see named_folder().
-        device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
-        int8: whether to parse with products of 8 bits; None: as the folder says.
+        device: ``cpu`` or ``cuda``, where the classifier runs; linear models have none.
+        int8: whether to parse with 8-bit products; None: as the folder says.
 
     Raises:
-        ModelError: a part is missing or damaged, or the format is another one; or there is no such device.
-        Int8Error: products of 8 bits are not there for a model of this kind.
+        ModelError: a part is missing or damaged, or its format is unknown; or there is no such device.
+        Int8Error: 8-bit products are requested, but the model has no encoder.
     """
     if device != "cpu":
         try:
@@ -38,7 +38,7 @@ def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyMode
         except ValueError as error:
             raise ModelError(f"device={device}: {error}") from error
     folder = find_model(named_folder(folder))
-    kind = read_settings(folder).get("model", Model.kind)  # once there was no other kind
+    kind = read_settings(folder).get("model", Model.kind)  # older folders name no kind
     if kind == Model.kind:
         return Model.load(folder, device, int8)
     if kind == LinearModel.kind:

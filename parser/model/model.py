@@ -1,14 +1,13 @@
 """A trained parser, and the folder that holds it.
 
-The folder: ``settings.json`` (the format's number, the features, the classifier's spec, versions), ``vocabularies.json``
-(the values of every attribute, the relations; characters, tags and lemmas where the model has them) and
-``classifier.safetensors`` (weights and word vectors); ``subwords.json`` where it reads subwords. That is all that parsing
-needs: no training data, no gensim, and nothing that is unpickled or that names code to run. But where a pretrained encoder
-reads the sentences first, settings.json has the sums of its files, and the folder holds it, as ``pretrained/``, only where it
-was tuned or that was asked for.
+The folder has ``settings.json`` (format, features, the classifier's spec, versions), ``vocabularies.json`` (the values of all
+attributes, the relations; characters, tags and lemmas if the model has them) and ``classifier.safetensors`` (weights and word
+vectors); ``subwords.json`` if it reads subwords. Parsing needs nothing else: no training data, no gensim, nothing that is
+unpickled or names code to run. The exception is a pretrained encoder that reads the sentences first. settings.json has the
+checksums of its files; the folder holds the encoder, as ``pretrained/``, if training tuned it, or with pretrained.save=true.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
-arrays (inference/weights.py), so that it begins at once.
+arrays (inference/weights.py), so that it starts fast.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Model:
     """A parser: vocabularies, transition system, features and classifier.
 
     Attributes:
-        vocabularies: of the attributes.
+        vocabularies: of all that it reads and predicts.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         slots: the feature slots.
         spec: how the classifier is built.
@@ -76,11 +75,10 @@ class Model:
         beam: how optimal-step parse searches by default; None: it parses greedily.
         lattice_beam: how optimal-step parse searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
-        lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
-            output for choices then, after those of the transitions (decoding/lattice/compiled.py). None: it knows of no
-            choices.
-        int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder.
-        int8_lost_las: what they lost on dev when it was trained; None: that was not measured.
+        lookahead: for a model trained on lattices, how many arcs of the path are decided ahead; it then has an output for
+            choices, after those of the transitions (decoding/lattice/compiled.py). None: it has learned no choices.
+        int8: whether it parses with 8-bit products (inference/arithmetic.py); only with an encoder.
+        int8_lost_las: the LAS that they lost on dev in training; None: not measured.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -120,12 +118,12 @@ class Model:
         options: Mapping[str, int] | None = None,
         lookahead: int | None = None,
     ) -> Model:
-        """A model with fresh weights, drawn from torch's global generator.
+        """Return a model with fresh weights, drawn from torch's global generator.
 
         Args:
             vocabularies, relations, slots, spec: see the class.
             system: the name of the transition system.
-            options: of the transition system, such as its degree.
+            options: the system's options, such as its degree.
             lookahead: see the class.
         """
         parses_with = transitions.create_for(relations, system, options or {})
@@ -135,32 +133,32 @@ class Model:
 
     @property
     def classifier(self) -> Classifier:
-        """The classifier, a module of torch; of a loaded model, it is built on first use."""
+        """The classifier, a torch module; a loaded model builds it on first use."""
         if self._classifier is None:
-            import torch  # see the beginning of this file
+            import torch  # see the module's docstring
 
             made = self._new_classifier()
-            # What reads whole sentences has its weights already.
+            # Readers of whole sentences have their weights already.
             made.load_state_dict(made.state_dict() | {name: torch.from_numpy(array) for name, array in self._tensors.items()})
-            self._classifier, self._tensors = made, {}  # when it is complete: other threads may ask for the weights
+            self._classifier, self._tensors = made, {}  # once it is complete: other threads may read the weights
         return self._classifier
 
     @property
     def n_outputs(self) -> int:
-        """Outputs of the classifier: those of the transitions, and that of choices."""
+        """The number of outputs: those of the transitions, and the one for choices, if any."""
         return self.system.n_outputs + (self.lookahead is not None)
 
     def _new_classifier(self) -> Classifier:
         from parser.networks.classifier import new_classifier
 
-        of_model = self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs
-        return new_classifier(*of_model, self.readers())
+        own = self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs
+        return new_classifier(*own, self.readers())
 
     def readers(self) -> dict[str, Any]:
-        """By name of a part that is read of whole sentences, what reads them; loaded on the first call, with torch.
+        """Return the readers of whole sentences, by name of their part; the first call loads them, with torch.
 
         Raises:
-            PretrainedError: it cannot be loaded, or a package is not installed.
+            PretrainedError: one cannot be loaded, or a package is not installed.
         """
         for part in self.vocabularies.parts:
             if part.in_sentences and part.name not in self._readers:
@@ -173,7 +171,7 @@ class Model:
         return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def biaffine_scorer(self) -> FrozenBiaffineScorer | None:
-        """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
+        """Return a scorer of heads and relations with the present weights; None if the encoder predicts none."""
         if self.spec.encoder is None or self.spec.encoder.heads is None:
             return None
         prefix = f"{TOKENS}heads."
@@ -183,7 +181,7 @@ class Model:
         return FrozenBiaffineScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
     def frozen(self) -> Model:
-        """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
+        """Return the model with its present weights; parsers and taggers made from it share what they precompute."""
         if self._frozen is not None:
             return self
         model = copy.copy(self)
@@ -191,7 +189,7 @@ class Model:
         return model
 
     def weights(self) -> ClassifierWeights:
-        """The weights as they are now, for parsing; without torch if none has been needed yet.
+        """Return the present weights, for parsing; without torch if nothing has needed it yet.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.
@@ -214,11 +212,11 @@ class Model:
 
     @property
     def arithmetic(self) -> dict[str, Any]:
-        """What the folder and metrics.json say of products of 8 bits; nothing where they were not measured."""
+        """The entries of settings.json and metrics.json about 8-bit products; empty if these were not measured."""
         return {} if self.int8_lost_las is None else {"int8": self.int8, "int8_lost_las": self.int8_lost_las}
 
     def _description(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings and vocabularies as they stand in the folder, versions left out."""
+        """Return the settings of network and system, and the vocabularies, as in the folder."""
         settings = {
             "format": FORMAT,
             "transition_system": self.system.name,
@@ -230,15 +228,15 @@ class Model:
         return settings, self.vocabularies.described(self.relations)
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
-        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+        """Return a function from features to scores, numpy to numpy, without dropout.
 
         Args:
-            sentences: those that the features will be read in; needed where the token representation is contextual.
+            sentences: the sentences of the features; needed with a contextual token representation.
         """
         return self.classifier.scorer(sentences)
 
     def save(self, folder: Path) -> None:
-        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+        """Write the model's folder, whole or not at all; replace an older model there."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
             for part in self.vocabularies.parts:
@@ -249,7 +247,7 @@ class Model:
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
-            # The state has what reads whole sentences, too, where it is trained.
+            # The state also has readers of whole sentences that are trained.
             tensors = {name: state[name].detach().cpu().contiguous().numpy() for name in self._layout().shapes}
             for name in (f"{TOKENS}{name}" for part in self.vocabularies.parts for name in part.half):
                 tensors[name] = tensors[name].astype(np.float16)
@@ -257,17 +255,17 @@ class Model:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", int8: bool | None = None) -> Model:
-        """Reads a model's folder, or that within a run's folder.
+        """Read a model's folder, or the one within a run's folder.
 
         Args:
             folder: the folder.
-            device: where the classifier works.
-            int8: see the class; None: as the folder says, and single precision on another device than the CPU.
+            device: where the classifier runs.
+            int8: see the class; None: as the folder says, but single precision on another device than the CPU.
 
         Raises:
-            ModelError: a part is missing or damaged, or the format is another one.
-            Int8Error: products of 8 bits are not there for a model without an encoder.
-            PretrainedError: the pretrained encoder that it needs is not there.
+            ModelError: a part is missing or damaged, or its format is unknown.
+            Int8Error: 8-bit products are requested, but the model has no encoder.
+            PretrainedError: the pretrained encoder that it needs is missing.
         """
         folder = find_model(folder)
         settings = read_settings(folder)
@@ -293,8 +291,8 @@ class Model:
             calibration = Calibration.of_fields(settings.get("calibration", {}))
         vocabularies, relations = Vocabularies.read(Contents(folder, settings, spec, without_lemmas=older_lemmas))
         if older_lemmas:
-            fix = "train it again, or go on with it, by start= of optimal-step train"
-            log.warning("%s: it parses and tags as before, but how it predicted lemmas is no more; %s", folder, fix)
+            fix = "train it again, or continue its training with start="
+            log.warning("%s: it parses and tags as before; its lemmatizer, of an older version, is ignored; %s", folder, fix)
         options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)

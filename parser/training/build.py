@@ -14,7 +14,7 @@ from parser.data.sentences import Sentences
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.model.extension import difference, take_over
+from parser.model.extension import difference, transfer_weights
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
@@ -59,7 +59,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         old = Model.load(Path(plan.start), int8=False)
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
-        take_over(model, old)
+        transfer_weights(model, old)
     _cache_vectors(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
