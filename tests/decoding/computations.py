@@ -12,6 +12,7 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer
+from parser.transitions.features import FeatureTable
 from tests.transitions.reference_systems import State, applicable, take
 
 NOTHING = -1
@@ -44,6 +45,18 @@ def read(state: State, slots: Sequence[str]) -> tuple[int, ...]:
     """What slots such as ``s0.l1:deprel`` read; every other attribute is the token."""
     parts = [slot.split(":") for slot in slots]
     return tuple(find(state, position)[attribute == "deprel"] for position, attribute in parts)
+
+
+def read_slots(table: FeatureTable, values: np.ndarray, state: State) -> tuple[int, ...]:
+    """What the slots of a table read; ``values``: int32[attributes, tokens + 1]."""
+    row = []
+    for slot in table.slots:
+        token, relation = find(state, slot.position)
+        if slot.attribute == "deprel":
+            row.append(ABSENT if relation == NOTHING else relation + N_RESERVED)
+        else:
+            row.append(ABSENT if token == NOTHING else int(values[table.attributes.index(slot.attribute), token]))
+    return tuple(row)
 
 
 class Space(NamedTuple):

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
+from parser.data.vocabulary import Vocabulary
 from parser.lattices import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
-from tests.decoding.computations import find
+from tests.decoding.computations import read_slots
 from tests.random_models import with_random_weights
 from tests.transitions.reference_systems import State, applicable, take
 
@@ -32,18 +32,6 @@ def lattice_model(
     arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), spec, system, options, lookahead
     model = Model.new(*arguments)
     return with_random_weights(model)
-
-
-def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...]:
-    """What the slots of a model read; ``values``: int32[attributes, arcs + 1]."""
-    row = []
-    for slot in model.slots:
-        token, relation = find(state, slot.position)
-        if slot.attribute == "deprel":
-            row.append(ABSENT if relation < 0 else relation + N_RESERVED)
-        else:
-            row.append(ABSENT if token < 0 else int(values[model.table.attributes.index(slot.attribute), token]))
-    return tuple(row)
 
 
 class SlowSearch:
@@ -110,7 +98,7 @@ class SlowSearch:
                 yield from self._follow(after, total + score - norm)
 
     def _scores(self, state: State) -> list[float]:
-        key = read_slots(self.model, self.values, state)
+        key = read_slots(self.model.table, self.values, state)
         if key not in self.known:
             self.known[key] = self.scorer(np.array([key], np.int32))[0].tolist()
         return self.known[key]

@@ -13,7 +13,6 @@ from parser.decoding.beam.batched import search_batched
 from parser.decoding.beam.signature import SignatureItems, visible_parts
 from parser.decoding.beam.signature_beam import SignatureBeamParser, best_outputs
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import (
@@ -25,16 +24,7 @@ from tests.decoding.computations import (
     random_slots,
     sentence_of_tokens,
 )
-from tests.decoding.slow_merging import (
-    Item,
-    MergedItem,
-    MergingBeamParser,
-    MergingSearch,
-    arcs_of,
-    best_trees,
-    count_derivations,
-    last_items,
-)
+from tests.decoding.slow_merging import Item, MergingSearch, best_trees, count_derivations, final_items, last_items
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
 from tests.toy import assert_same_trees, drawn_sentences, flat_sentences, sentence, settings
@@ -53,7 +43,7 @@ def slots_of_recipe(recipe: str) -> list[str]:
 def steps_of(
     slots: list[str], n: int, n_relations: int = 1, root: int | None = None, single_root: bool = False,
     scores: Scores = Scores.GLOBAL, size: int | None = None,
-) -> list[list[MergedItem]]:  # fmt: skip
+) -> list[list[Item]]:  # fmt: skip
     system = transitions.create("arc_standard", n_relations, root)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     search = MergingSearch(system, table, size, scores, single_root)  # type: ignore[arg-type]
@@ -92,7 +82,7 @@ def test_without_a_limit_the_best_trees_are_found_in_their_order(seed):
     assert max(item.prefix for item in last) == pytest.approx(max(computations)[0], abs=1e-9)
     assert sum(map(count_derivations, last)) == len(computations)
     expected = best_by_tree(computations)
-    found = distinct(best_trees(last, n + 1), 10_000)
+    found = best_trees(last, n, 10_000)
     assert len(found) == len(expected)
     for tree, ((heads, relations), total) in zip(found, expected, strict=True):
         assert tree.score == pytest.approx(total, abs=1e-9)
@@ -120,7 +110,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     expected = search_batched(sentence_of_tokens(n), system, table, scorer, beam, single_root=False)
     assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
     for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
-        np.testing.assert_array_equal(arcs_of(item.stack[0], n + 1), [heads, relations])
+        assert item.state.arcs == dict(enumerate(zip(heads[1:].tolist(), relations[1:].tolist(), strict=True), 1))
 
 
 def test_what_holds_of_every_item():
@@ -132,10 +122,11 @@ def test_what_holds_of_every_item():
             prefixes = [item.prefix for item in items]
             assert prefixes == sorted(prefixes, reverse=True)
             for item in items:
-                assert item.size == 2 * item.front - 1 - m
+                front = 6 - len(item.state.buffer)
+                assert len(item.state.stack) == 2 * front - 1 - m
                 for predictor, shift in item.predictors:
-                    assert predictor.front == item.began
-                    assert predictor in steps[m - (2 * (item.front - item.began) - 1)]
+                    assert predictor.state.buffer[0] == item.began
+                    assert predictor in steps[m - (2 * (front - item.began) - 1)]
                     assert item.prefix >= predictor.prefix + shift + item.inside - 1e-9 or size is not None
                 if item.predictors and size is None:
                     best = max(predictor.prefix + shift + item.inside for predictor, shift in item.predictors)
@@ -153,7 +144,7 @@ def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
     return parser
 
 
-def final_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> list[list[Item]]:
+def compiled_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> list[list[Item]]:
     search = parser._search(encoded.offsets, parser.words_of(encoded), single_root)
     n_relations = parser._system.n_relations
     return [last_items(search._merging.items, 2 * length, n_relations) for length in search._each_sentence()]
@@ -169,8 +160,8 @@ def _as_lists(tree) -> tuple[list[int], list[int]]:
 def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
     """The same best trees, and items that stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
-    slow, fast = MergingBeamParser(model, beam), compiled(model, beam)
-    expected = slow.k_best(encoded, K, single_root=single_root)
+    fast, slow = compiled(model, beam), final_items(model, beam, encoded, single_root)
+    expected = [best_trees(last, n, K) for last, n in zip(slow, encoded.lengths.tolist(), strict=True)]
     found = fast.k_best(encoded, K, single_root=single_root)
     best = fast.parse(encoded, single_root=single_root)
     for ours, theirs, start in zip(found, expected, encoded.offsets, strict=False):
@@ -183,8 +174,7 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
             assert sorted(_as_lists(ours[i]) for i in tied) == sorted(_as_lists(theirs[i]) for i in tied)
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
         assert _as_lists(ours[0]) == (best.heads[inside].tolist(), best.relations[inside].tolist())
-    last = final_items(fast, encoded, single_root)
-    for items, expected_items in zip(last, slow.final_items(encoded, single_root=single_root), strict=True):
+    for items, expected_items in zip(compiled_items(fast, encoded, single_root), slow, strict=True):
         assert [count_derivations(item) for item in items] == [count_derivations(item) for item in expected_items]
         for item, its_twin in zip(items, expected_items, strict=True):
             assert (item.prefix, item.inside) == pytest.approx((its_twin.prefix, its_twin.inside), rel=1e-5, abs=1e-3)
@@ -224,10 +214,10 @@ def test_with_features_of_one_kind(sentences, slots):
 def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
     model = random_static_model(sentences, {"form": 5}, slots={"form": ["b0"]})
     encoded = model.vocabularies.encode([sentence([0, 1, 1, 1])])
-    (items,) = final_items(compiled(model, Beam(64, Merge.SIGNATURE)), encoded, single_root=False)
+    (items,) = compiled_items(compiled(model, Beam(64, Merge.SIGNATURE)), encoded, single_root=False)
     assert len(items) == 1
     n_relations = model.system.n_relations
-    assert count_derivations(items[0]) == 67 * n_relations**4  # BEAM.md's count of computations; four arcs
+    assert count_derivations(items[0]) == 67 * n_relations**4  # with four arcs
 
 
 def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.model.model import Model
 from parser.training.fitting.beam_objective import BeamTraining
 from tests.brute_force import StepScores
-from tests.decoding.computations import NOTHING, find
+from tests.decoding.computations import read_slots
 from tests.transitions.reference_systems import State, applicable, arc, take
 
 
@@ -60,17 +59,7 @@ class SlowBeam:
 
     def scores(self, states: list[State]) -> Tensor:
         """float32[states, outputs], with gradients."""
-        features = []
-        for state in states:
-            row = []
-            for slot in self.model.slots:
-                token, relation = find(state, slot.position)
-                if slot.attribute == "deprel":
-                    row.append(ABSENT if relation == NOTHING else relation + N_RESERVED)
-                else:
-                    attribute = self.model.table.attributes.index(slot.attribute)
-                    row.append(ABSENT if token == NOTHING else int(self.values[attribute, token]))
-            features.append(row)
+        features = [read_slots(self.model.table, self.values, state) for state in states]
         return self.model.classifier(torch.tensor(features, dtype=torch.int32), self.vectors)
 
     def expand(self, items: list[Item], size: int, gold_only: bool) -> list[Item]:

@@ -23,7 +23,8 @@ from parser.training.examples.lattices import Choices, within_lookahead
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
 from parser.transitions.features import Slot
-from tests.decoding.slow_lattices import lattice_model, read_slots
+from tests.decoding.computations import read_slots
+from tests.decoding.slow_lattices import lattice_model
 from tests.lattices.made import all_paths, drawn_lattice
 from tests.toy import planned
 from tests.transitions.reference_systems import State
@@ -46,7 +47,7 @@ def replayed(model: Model, path: GoldPath, lookahead: int) -> list[tuple[tuple[i
     def choose(state: State, ahead: list[int], word: int) -> None:
         gold = arcs[word]
         candidates = [arc + 1 for arc in range(len(lattice)) if lattice.starts[arc] == lattice.starts[gold - 1]]
-        rows = {arc: read_slots(model, values, State(state.stack, [*ahead, arc], state.arcs)) for arc in candidates}
+        rows = {arc: read_slots(model.table, values, State(state.stack, [*ahead, arc], state.arcs)) for arc in candidates}
         if len(candidates) > 1:
             found.append((rows[gold], *sorted(rows[arc] for arc in candidates if arc != gold)))
 
