@@ -2,7 +2,7 @@
 
 BLAS libraries choose among several methods by the number of vectors, so the last digits of a product depend on the other
 vectors. Here they do not: the vector of a token depends only on its sentence, however a file is divided among threads. For the
-sizes of our encoders this is also faster than the libraries of torch and NumPy (run tests/kernels/test_products.py to compare),
+sizes of our encoders this is also faster than the libraries of torch and NumPy,
 and torch, which takes seconds to load, is not needed.
 
 In 8 bits, a vector has unsigned integers, one of which means 0; a row of weights has signed integers and its own scale. Sums of

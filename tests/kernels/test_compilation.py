@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import subprocess
 import sys
@@ -98,31 +97,26 @@ print(len(names), file=sys.stderr)
     assert second == "0\n"
 
 
-def test_one_line_says_it_however_many_there_are(monkeypatch):
-    said = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", said)
+def test_one_line_says_it_however_many_there_are(capsys):
     heard = Compilation()
-    for _ in range(2):
+    for said in (LINE, ""):
         heard.on_start(of("outer"))
         heard.on_start(of("inner"))
         heard.on_start(of("of_numba", "numba.np"))
         for name in ("of_numba", "inner", "outer"):
             heard.on_end(of(name))
-        assert said.getvalue() == LINE
+        assert capsys.readouterr().err == said
 
 
-def test_kernels_of_others_are_theirs(monkeypatch):
-    said = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", said)
+def test_kernels_of_others_are_theirs(capsys):
     heard = Compilation()
     heard.on_start(of("theirs", "elsewhere"))
     assert gc.isenabled()
     heard.on_end(of("theirs", "elsewhere"))
-    assert said.getvalue() == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_a_clock_stands_meanwhile(monkeypatch):
-    """For rates."""
     seconds = iter([10.0, 11.0, 15.0, 16.0])
     monkeypatch.setattr(kernels, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     monkeypatch.setattr(kernels, "_compilation", Compilation())
@@ -169,7 +163,7 @@ def test_arrays_are_held_by_those_who_have_them():
     assert array.tolist() == [0, 1, 1, 1]
 
 
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+@of_compilation
 def test_a_kernel_that_makes_an_array_is_refused():
     @kernel()
     def makes_one(n):

@@ -1,16 +1,6 @@
-"""Products of vectors and panels against NumPy's, and that a row of them depends on no other.
-
-As a program it compares the speed with that of torch and NumPy, each with one thread:
-
-    OPENBLAS_NUM_THREADS=1 python tests/kernels/test_products.py
-"""
+"""Products of vectors and panels against NumPy's, and that a row of them depends on no other."""
 
 from __future__ import annotations
-
-import statistics
-import time
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
@@ -28,6 +18,14 @@ from tests.jit import COMPILED
 SIZES = st.integers(0, 3 * ROWS + 1), st.integers(0, 70), st.integers(0, 40), st.booleans(), st.integers(0, 99)
 
 
+def checked_product(vectors: np.ndarray, panels: np.ndarray, outputs: int) -> np.ndarray:
+    """The product, each of whose rows is the same as if it was computed alone."""
+    found = product(vectors, panels, outputs)
+    for i in range(len(vectors)):
+        np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])
+    return found
+
+
 @given(*SIZES, st.sampled_from("CF"))
 def test_products_of_floats(n, size, outputs, biased, seed, order):
     rng = np.random.default_rng(seed)
@@ -35,12 +33,10 @@ def test_products_of_floats(n, size, outputs, biased, seed, order):
     weights = np.asarray(rng.normal(size=(outputs, size)), np.float32, order=order)
     bias = rng.normal(size=outputs).astype(np.float32) if biased else None
     panels = panels_of_floats(weights, bias)
-    found = product(vectors, panels, outputs)
+    found = checked_product(vectors, panels, outputs)
     assert (found.shape, found.dtype, found.flags.c_contiguous) == ((n, outputs), np.float32, True)
     expected = vectors.astype(np.float64) @ weights.T.astype(np.float64) + (0 if bias is None else bias)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-    for i in range(n):
-        np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])
 
 
 @given(st.integers(0, ROWS + 2), st.integers(1, 20), st.integers(1, 20), st.integers(0, 99))
@@ -48,11 +44,9 @@ def test_the_products_of_a_group_are_added_up_first(n, size, outputs, seed):
     rng = np.random.default_rng(seed)
     vectors, weights = (rng.normal(size=(rows, size)).astype(np.float32) for rows in (n, outputs))
     panels = panels_in_fours(weights)
-    found = product(vectors, panels, outputs)
+    found = checked_product(vectors, panels, outputs)
     expected = vectors.astype(np.float64) @ weights.T.astype(np.float64)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    for i in range(n):
-        np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])
     # A sum of which single steps would lose all: 1 is less than the last digit of 2 ** 25, 4 is not.
     ones = np.array([[2.0**25, 0, 0, 0, 1, 1, 1, 1]], np.float32)
     assert product(ones, panels_in_fours(np.ones((1, 8), np.float32)), 1) == 2**25 + 4
@@ -67,12 +61,10 @@ def test_products_of_integers(n, size, outputs, biased, seed):
     scale = rng.random(outputs).astype(np.float32)
     bias = rng.normal(size=outputs).astype(np.float32) if biased else None
     panels = panels_of_integers(weights, scale, 100, bias)
-    found = product(vectors, panels, outputs)
+    found = checked_product(vectors, panels, outputs)
     sums = (vectors.astype(np.int64) - 100) @ weights.T.astype(np.int64)
     expected = sums * scale.astype(np.float64) + (0 if bias is None else bias)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5 * max(1, np.abs(sums).max(initial=0)))
-    for i in range(n):
-        np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])
     assert width_of(panels) % 4 == 0 <= width_of(panels) - size < 4
 
 
@@ -126,39 +118,3 @@ def test_what_is_not_contiguous_is_refused():
     scores = np.empty(2 * WIDTH, np.float32)
     with pytest.raises(TypingError, match="there is no tile of"):
         scores_of_units(np.ones(2, np.float32), weights, scores, active, 2, scores)
-
-
-def compare() -> None:
-    """Prints billions of operations per second, for the sizes of an encoder with 200 units in each direction."""
-    import torch
-
-    torch.set_num_threads(1)
-    rng = np.random.default_rng(0)
-    for n, size, outputs in [(8, 200, 800), (24, 200, 800), (200, 200, 800), (256, 330, 1600), (4000, 400, 1600)]:
-        vectors, weights = (rng.normal(size=(rows, size)).astype(np.float32) for rows in (n, outputs))
-        panels, transposed = panels_of_floats(weights), np.ascontiguousarray(weights.T)
-        ways: dict[str, Callable[[], object]] = {
-            "ours": partial(product, vectors, panels, outputs),
-            "NumPy": partial(np.matmul, vectors, transposed),
-            "torch.mm": partial(torch.mm, torch.from_numpy(vectors), torch.from_numpy(transposed)),
-        }
-        integers = rng.integers(0, 256, (n, -(-size // 4) * 4)).astype(np.uint8)
-        by = panels_of_integers(rng.integers(-127, 128, (outputs, size)).astype(np.int8), np.ones(outputs, np.float32), 128)
-        ways["ours, 8 bits"] = partial(product, integers, by, outputs)
-        operations = 2 * n * size * outputs
-        rates = {name: operations / _seconds(way, 1 + 200_000_000 // operations) / 1e9 for name, way in ways.items()}
-        print(f"{n:4} x {size} by {outputs:4}: " + ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items()))
-
-
-def _seconds(way: Callable[[], object], times: int) -> float:
-    found = []
-    for _ in range(8):
-        start = time.perf_counter()
-        for _ in range(times):
-            way()
-        found.append((time.perf_counter() - start) / times)
-    return statistics.median(found[1:])
-
-
-if __name__ == "__main__":
-    compare()
