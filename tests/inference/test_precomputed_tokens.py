@@ -42,6 +42,14 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
     return np.stack([rng.integers(0, size, tokens) for size in sizes]).astype(np.int32)
 
 
+def check_rows(model, activations: np.ndarray, values: np.ndarray) -> None:
+    """The rows of all signatures among these values are those of activations that were asked for nothing before."""
+    of_signatures = signature_activations(model)
+    expected = of_signatures(one_sentence(values))
+    end = of_signatures.first + (expected.signatures.max() + 1) * of_signatures.per_signature
+    np.testing.assert_array_equal(activations[:end], expected.activations[:end])
+
+
 def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
     of_signatures = signature_activations(model)
     values = draw_values(model, 1, 50)
@@ -88,14 +96,9 @@ def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, aske
 def test_equal_tokens_have_equal_signatures(model):
     values = draw_values(model, 3, 500)
     of_signatures = signature_activations(model)
-    signatures = np.concatenate(
-        [of_signatures(one_sentence(values[:, :200])).signatures, of_signatures(one_sentence(values[:, 200:])).signatures]
-    )
-    combinations = {}
-    for token in range(500):
-        combinations.setdefault(tuple(values[:, token].tolist()), []).append(signatures[token])
-    assert all(len(set(found)) == 1 for found in combinations.values())
-    assert len(set(signatures.tolist())) == len(combinations)
+    parts = (of_signatures(one_sentence(part)).signatures for part in (values[:, :200], values[:, 200:]))
+    pairs = {(*token, signature) for *token, signature in zip(*values.tolist(), np.concatenate([*parts]).tolist(), strict=True)}
+    assert len(pairs) == len({tuple(token) for *token, _ in pairs}) == len({signature for *_, signature in pairs})
 
 
 def test_signatures_that_could_not_be_begun_are_not_taken_for_known(model, monkeypatch):
@@ -106,11 +109,9 @@ def test_signatures_that_could_not_be_begun_are_not_taken_for_known(model, monke
         of_signatures(sentences)
     monkeypatch.undo()
     of_signatures._rows._rows[of_signatures.first :] = np.nan
-    found, expected = of_signatures(sentences), signature_activations(model)(sentences)
-    np.testing.assert_array_equal(
-        found.activations[of_signatures.first :][:30], expected.activations[of_signatures.first :][:30]
-    )
-    np.testing.assert_array_equal(found.signatures, expected.signatures)
+    found = of_signatures(sentences)
+    check_rows(model, found.activations, sentences.values)
+    np.testing.assert_array_equal(found.signatures, signature_activations(model)(sentences).signatures)
 
 
 def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, monkeypatch):
@@ -136,11 +137,9 @@ def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(of_signatures, one_sentence(values))
         assert making.wait(timeout=60)
-        second = pool.submit(lambda: (typed := of_signatures(one_sentence(values)), typed.activations.copy()))
-        typed, copied = second.result()
-    made = of_signatures.first + np.arange((typed.signatures.max() + 1) * of_signatures.per_signature)
-    np.testing.assert_array_equal(copied[made], first.result().activations[made])
-    np.testing.assert_array_equal(copied[made], signature_activations(model)(one_sentence(values)).activations[made])
+        second = pool.submit(lambda: of_signatures(one_sentence(values)).activations.copy())
+        check_rows(model, second.result(), values)
+    check_rows(model, first.result().activations, values)
 
 
 def small_batches(model, monkeypatch):
@@ -172,10 +171,7 @@ def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch
         second = pool.submit(of_signatures, one_sentence(values[:, :1]))
         second.result()
     assert sum(computed) == n_signatures > 12
-    made = of_signatures.first + np.arange(n_signatures * of_signatures.per_signature)
-    np.testing.assert_array_equal(
-        first.result().activations[made], signature_activations(model)(one_sentence(values)).activations[made]
-    )
+    check_rows(model, first.result().activations, values)
 
 
 def test_signatures_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
@@ -191,10 +187,9 @@ def test_signatures_whose_rows_could_not_be_computed_are_computed_again(model, m
     monkeypatch.setattr(of_signatures._rows, "_make", fail_once)
     with pytest.raises(MemoryError, match="full"):
         of_signatures(one_sentence(values))
-    found, expected = of_signatures(one_sentence(values)), signature_activations(model)(one_sentence(values))
-    made = np.arange(of_signatures.first + (expected.signatures.max() + 1) * of_signatures.per_signature)
-    np.testing.assert_array_equal(found.signatures, expected.signatures)
-    np.testing.assert_array_equal(found.activations[made], expected.activations[made])
+    found = of_signatures(one_sentence(values))
+    check_rows(model, found.activations, values)
+    np.testing.assert_array_equal(found.signatures, signature_activations(model)(one_sentence(values)).signatures)
 
 
 def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypatch):

@@ -1,7 +1,5 @@
 """Sums of what the slots at a position add, against the activations of single slots, to the last bit."""
 
-import random
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from parser.data.sentences import NO_NODE
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.precomputed_tokens import add_up_slots
 from tests.random_models import STATIC_SLOTS, random_static_model
-from tests.toy import sentence
+from tests.toy import flat_sentences
 
 ALL_SLOTS = STATIC_SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
 
@@ -17,8 +15,7 @@ ALL_SLOTS = STATIC_SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
 @pytest.mark.parametrize("embeddings", [{}, {"form": 5}, {"form": 4, "upos": 3}, {"form": 16, "feats_pairs": 7, "deprel": 3}])
 @pytest.mark.parametrize("signatures", [0, 1, 40, 512])
 def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signatures):
-    rng = random.Random(0)
-    model = random_static_model([sentence([0] * 9, rng) for _ in range(20)], embeddings, slots=ALL_SLOTS)
+    model = random_static_model(flat_sentences([9] * 20), embeddings, slots=ALL_SLOTS)
     maker, numbers = SlotPrecomputation(model.weights(), model.table), np.random.default_rng(signatures)
     columns = model.table.columns
     positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
