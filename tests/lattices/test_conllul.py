@@ -57,17 +57,17 @@ def test_what_is_written_is_read(seed):
 
 def test_compressed_files(tmp_path):
     path = tmp_path / "f.conllul.bz2"
-    path.write_bytes(bz2.compress(GOOD.encode()))
+    whole = bz2.compress(GOOD.encode())
+    path.write_bytes(whole)
     assert len(read_lattices(path)) == 1
-    path.write_bytes(bz2.compress(GOOD.encode())[:-20])
-    with pytest.raises(ValueError, match=r"f\.conllul\.bz2: it cannot be uncompressed"):
-        read_lattices(path)
-    path.write_bytes(b"no such thing")
-    with pytest.raises(ValueError, match=r"f\.conllul\.bz2: it cannot be uncompressed"):
-        read_lattices(path)
-    path.write_bytes(b"")
-    with pytest.raises(ValueError, match="it is empty"):
-        read_lattices(path)
+    for damaged, said in (
+        (whole[:-20], "cannot be uncompressed"),
+        (b"no such thing", "cannot be uncompressed"),
+        (b"", "empty"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"f\.conllul\.bz2: .*{said}"):
+            read_lattices(path)
 
 
 def arc(start, end, form="x"):
@@ -77,25 +77,25 @@ def arc(start, end, form="x"):
 @pytest.mark.parametrize(
     ("lines", "line", "message"),
     [
-        ([arc(0, 1), arc(2, 1)], 2, "the arc goes backwards, from node 2 to 1; number the nodes"),
-        ([arc(0, 1), arc(1, 1)], 2, "goes backwards"),  # a cycle
+        ([arc(0, 1), arc(2, 1)], 2, "backwards"),
+        ([arc(0, 1), arc(1, 1)], 2, "backwards"),  # a cycle
         (["0-2\tab", arc(0, 1), arc(1, 2), arc(0, 2), "2-4\tcd", arc(1, 3), arc(2, 4)], 6, "crosses a token boundary"),
         (["0-2\tab", arc(0, 2), arc(1, 2)], 3, "node 1 cannot be reached from node 0"),
         (["0-2\tab", arc(0, 2), arc(0, 1)], 3, "no path leads on from node 1"),
-        (["0-1\ta", arc(0, 1), "1-2\tb"], 3, "token 1-2 has no arc; write at least one"),
+        (["0-1\ta", arc(0, 1), "1-2\tb"], 3, "token 1-2 has no arc"),
         ([arc(0, 1), arc(2, 3)], 2, "token 2-3 where one from node 1 is expected"),
-        ([arc("x", 1)], 1, "'x' is not an id; write 0-2 for a token"),
+        ([arc("x", 1)], 1, "'x' is not an id"),
         ([arc("-1", 1)], 1, "is not an id"),
         ([arc(0, "1.5")], 1, "'1.5' is not a node"),
         (["0\t1\tx"], 1, "3 columns where an arc has 7 to 9"),
-        (["0\t1" + "\tx" * 8], 1, "10 columns where an arc has 7 to 9"),
+        (["0\t1" + "\tx" * 8], 1, "10 columns"),
         (["0-1", arc(0, 1)], 1, "1 columns where the line of a token has 2 or 3"),
         (["1-1\ta", arc(0, 1)], 1, "token 1-1 ends where it begins"),
         (["0-2\tab", "1-3\tbc", arc(0, 2), arc(2, 3)], 2, "token 1-3 overlaps the one before it"),
         ([arc(0, 1, "")], 1, "an empty form"),
         (["0-1\t", arc(0, 1)], 1, "an empty form"),
         ([arc(0, 1), arc(0, 2)], 2, "crosses a token boundary"),
-        (["0-999999999\tab", arc(0, 999999999)], 1, "node 999999999 in a sentence with far fewer arcs; number the nodes"),
+        (["0-999999999\tab", arc(0, 999999999)], 1, "999999999"),
     ],
 )
 def test_what_is_no_lattice_is_refused(lines, line, message):
@@ -112,16 +112,15 @@ def test_what_is_no_lattice_is_refused(lines, line, message):
 
 def test_too_many_arcs_are_refused_by_name():
     assert len(read(GOOD, max_arcs=5)) == 1
-    with pytest.raises(LatticeError, match=r"sentence 1 .*: 5 arcs, .* 4 .*lattice\.max_arcs"):
+    with pytest.raises(LatticeError, match=r"sentence 1 .*lattice\.max_arcs"):
         read(GOOD, max_arcs=4)
 
 
 def test_other_encodings_are_refused():
     good = b"0\t1\ta\t_\t_\t_\t_\n\n"
-    lines = io.BytesIO(good + b"# \xff\n" + good + good).readlines()
-    with pytest.raises(LatticeError, match=r"f, line 3, sentence 2: this is not UTF-8; convert"):
+    lines, told = io.BytesIO(good + b"# \xff\n" + good + good).readlines(), []
+    with pytest.raises(LatticeError, match=r"f, line 3, sentence 2: .*UTF-8"):
         list(stream_lattices(lines, "f"))
-    told = []
     assert len(list(stream_lattices(lines, "f", report=told.append))) == 2
     assert len(told) == 1
 

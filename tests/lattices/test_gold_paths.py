@@ -88,15 +88,19 @@ def test_what_becomes_of_sentences_without_a_gold_path():
         gold_paths([broken], [tree(GOLD)], MissingPath.SKIP)
 
 
+def one_to_one(*forms: str) -> RawSentence:
+    rows = [f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _\n" for i, form in enumerate(forms, 1)]
+    return tree("".join(rows) + "\n")
+
+
 def test_other_tokens_are_refused():
     with pytest.raises(LatticeError, match=r"here: 2 tokens, .*3 .*\(t\.conllu, line 1"):
-        gold_path(lattice(), tree("\n".join([*(f"{i} w _ X _ _ {i - 1} dep _ _" for i in (1, 2, 3)), "", ""])))
+        gold_path(lattice(), one_to_one("w", "w", "w"))
 
 
 def test_tokens_that_are_written_otherwise_are_counted_and_many_refused():
     number = Lattice.of([Arc(0, 1, "a"), Arc(1, 2, "12")], [SurfaceToken(0, 1, "a"), SurfaceToken(1, 2, "12")], [], "here")
-    same = tree("1 a _ X _ _ 0 root _ _\n2 12 _ X _ _ 1 dep _ _\n\n")
-    other = tree("1 a _ X _ _ 0 root _ _\n2 21 _ X _ _ 1 dep _ _\n\n")
+    same, other = one_to_one("a", "12"), one_to_one("a", "21")
     assert gold_path(number, other).differing == [("12", "21")]
     paths, found = gold_paths([number] * 5, [*[same] * 4, other])
     assert len(paths) == 5

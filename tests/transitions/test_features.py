@@ -132,24 +132,20 @@ def test_a_table_for_any_system_is_read_at_the_candidates():
     assert at_candidates(own, LRSpine) == own
 
 
-def test_positions_of_another_system_are_refused():
-    slots = [Slot.parse("s0:form"), Slot.parse("gp.l1:form")]
-    FeatureTable(slots, ["form"], transitions.system_class("lr_spine").candidate_positions)
-    with pytest.raises(ValueError, match=r"begins at gp, .* s0"):
-        FeatureTable(slots, ["form"], transitions.system_class("attardi").candidate_positions)
-
-
 @pytest.mark.parametrize("text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"])
 def test_what_is_no_slot_is_refused(text):
     with pytest.raises(ValueError, match="not a feature slot"):
         Slot.parse(text)
 
 
-def test_an_unknown_attribute_is_refused_with_the_known_ones_and_a_slot_named_twice():
-    with pytest.raises(ValueError, match="known: form, upos, deprel"):
-        FeatureTable([Slot.parse("s0:colour")], ["form", "upos"])
-    with pytest.raises(ValueError, match="twice"):
-        FeatureTable([Slot.parse("s0:form"), Slot.parse("s0:form")], ["form"])
+@pytest.mark.parametrize(
+    ("slots", "said"),
+    [(["s0:form", "gp.l1:form"], "gp"), (["s0:colour"], "form, upos, deprel"), (["s0:form", "s0:form"], "twice")],
+)
+def test_slots_that_cannot_be_read_are_refused(slots, said):
+    """Positions of another system, attributes that are not known, and slots that are named twice."""
+    with pytest.raises(ValueError, match=said):
+        FeatureTable([*map(Slot.parse, slots)], ["form", "upos"], ArcStandard.candidate_positions)
 
 
 def test_a_token_is_read_as_its_place():

@@ -1,13 +1,15 @@
 """Every transition system against its reference over lists, along random computations; decisions against plain enumeration."""
 
+from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser import transitions
+from parser import transitions as registry
 from parser.data.sentences import NO_NODE
 from parser.transitions.attardi import ArcStandard, best_output, forced_output, transition_of
 from parser.transitions.configurations import Configurations, clear
@@ -34,15 +36,37 @@ seeds = st.integers(0, 2**31)
 
 
 def create(name: str, options: dict[str, int]) -> TransitionSystem:
-    return transitions.create(name, N_RELATIONS, ROOT_RELATION, **options)
+    return registry.create(name, N_RELATIONS, ROOT_RELATION, **options)
 
 
-def draw_scores(
-    rng: np.random.Generator, system: TransitionSystem, transitions: transitions.Transitions, ties: bool = False
-) -> np.ndarray:
+def draw_scores(rng: np.random.Generator, system: TransitionSystem, transitions: Transitions, ties: bool = False) -> np.ndarray:
     """float32[feature rows, outputs]."""
     shape = len(transitions.rows) if transitions.starts is None else transitions.starts[-1], system.n_outputs
     return rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
+
+
+class Step(NamedTuple):
+    """Transitions, the scores of their outputs, and what is taken."""
+
+    now: Configurations
+    rows: np.ndarray
+    transitions: Transitions
+    scores: np.ndarray
+    columns: np.ndarray
+    relations: np.ndarray
+
+
+def random_steps(
+    system: TransitionSystem, lengths: list[int], seed: int, single_root: bool = False, ties: bool = False
+) -> Iterator[Step]:
+    """Yields the steps of computations with drawn scores, each before it is taken."""
+    rng, now = np.random.default_rng(seed), system.initial(np.array(lengths))
+    while len(rows := system.unfinished(now)):
+        transitions = system.transitions(now, rows, single_root)
+        scores = draw_scores(rng, system, transitions, ties)
+        columns, relations = best(system, scores, transitions, single_root)
+        yield Step(now, rows, transitions, scores, columns, relations)
+        system.apply(now, rows, transitions, columns, relations)
 
 
 def children_of(now: Configurations, row: int, head: int, side: int) -> list[int]:
@@ -114,13 +138,8 @@ def check_tree(state: reference.State, single_root: bool) -> None:
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
 @given(lengths_of_sentences, st.booleans(), seeds)
 def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, single_root, seed):
-    rng = np.random.default_rng(seed)
     system = create(name, options)
-    now = system.initial(np.array(lengths))
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows, single_root)
-        scores = draw_scores(rng, system, transitions, ties=True)
-        columns, relations = best(system, scores, transitions, single_root)
+    for _, rows, transitions, scores, columns, relations in random_steps(system, lengths, seed, single_root, ties=True):
         for m in range(len(rows)):
             candidates = []  # (output, column, relation) in order
             for column in np.flatnonzero(transitions.rows[m] != NO_NODE):
@@ -134,18 +153,14 @@ def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, si
             feature_rows = [transitions.rows[m, column] for column, _ in candidates]
             expected = candidates[int(np.argmax(scores[feature_rows, outputs]))]
             assert (columns[m], relations[m]) == expected
-        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
 @given(lengths_of_sentences, seeds)
 def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name, options, lengths, seed):
-    rng = np.random.default_rng(seed)
-    system = create(name, options)
-    now = system.initial(np.array(lengths))
-    gold = rng.integers(0, N_RELATIONS, now.heads.shape).astype(np.int32)
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows)
+    rng, system = np.random.default_rng(seed), create(name, options)
+    gold = rng.integers(0, N_RELATIONS, (len(lengths), max(lengths) + 1)).astype(np.int32)
+    for _, rows, transitions, *_ in random_steps(system, lengths, seed):
         optimal = (transitions.rows != NO_NODE) & (rng.random(transitions.rows.shape) < 0.5)
         outputs = correct_outputs(system, optimal, transitions, gold, rows)
         for m, row in enumerate(rows):
@@ -156,25 +171,17 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
                 if optimal[m, column]:
                     expected = outputs_of(system, transitions, [column] * len(rows), np.full(len(rows), relation))[m]
                 assert outputs[m, column] == expected
-        columns, relations = best(system, draw_scores(rng, system, transitions), transitions)
-        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("single_root", [True, False])
 @given(lengths_of_sentences, seeds)
 def test_the_compiled_loop_decides_as_the_interface_does(degree, single_root, lengths, seed):
-    rng = np.random.default_rng(seed)
     system = create("attardi", {"degree": degree})
-    now = system.initial(np.array(lengths))
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows, single_root)
-        scores = rng.integers(0, 3, (len(rows), system.n_outputs)).astype(np.float32)
-        columns, relations = best(system, scores, transitions, single_root)
+    for now, rows, transitions, scores, columns, relations in random_steps(system, lengths, seed, single_root, ties=True):
         for m, (row, output) in enumerate(zip(rows, outputs_of(system, transitions, columns, relations), strict=True)):
             size, buffered = now.stack_sizes[row], now.buffer_fronts[row] <= now.lengths[row]
             assert best_output(scores, m, degree, size, buffered, N_RELATIONS, ROOT_RELATION, single_root) == output
-        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -197,25 +204,25 @@ def test_arc_standard_is_attardis_system_of_degree_one():
     assert ours.eager_order(3).tolist() == [2, 1, 0]
 
 
-def test_unknown_systems_and_options_are_refused():
-    with pytest.raises(ValueError, match=f"known: {', '.join(transitions.names())}"):
-        transitions.create("easy_first", 3)
-    with pytest.raises(ValueError, match="does not take degree=2"):
-        transitions.create("arc_hybrid", 3, degree=2)
-    with pytest.raises(ValueError, match="from 1 to 9"):
-        transitions.create("attardi", 3, degree=0)
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [("easy_first", {}, "arc_hybrid"), ("arc_hybrid", {"degree": 2}, "degree=2"), ("attardi", {"degree": 0}, "from 1 to 9")],
+)
+def test_unknown_systems_and_options_are_refused(name, options, said):
+    with pytest.raises(ValueError, match=said):
+        registry.create(name, 3, **options)
 
 
 def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
     class Own(ArcStandard):
         name = "own"
 
-    monkeypatch.setattr(transitions, "_SYSTEMS", {"arc_standard": ArcStandard})
-    transitions.register(Own)
-    assert type(transitions.create("own", 3)) is Own
-    assert transitions.names() == ["arc_standard", "own"]
+    monkeypatch.setattr(registry, "_SYSTEMS", {"arc_standard": ArcStandard})
+    registry.register(Own)
+    assert type(registry.create("own", 3)) is Own
+    assert registry.names() == ["arc_standard", "own"]
     with pytest.raises(ValueError, match="'own' already exists"):
-        transitions.register(type("Other", (Own,), {}))
+        registry.register(type("Other", (Own,), {}))
 
 
 def test_transitions_have_candidate_nodes_where_the_system_has_some():
@@ -227,7 +234,7 @@ def test_transitions_have_candidate_nodes_where_the_system_has_some():
 
 @pytest.mark.parametrize("n_relations", [1, 3])
 def test_an_output_stands_for_a_transition_and_a_relation(n_relations):
-    system = transitions.create("attardi", n_relations, degree=2)
+    system = registry.create("attardi", n_relations, degree=2)
     expected = [(column, relation) for column in range(1, 5) for relation in range(n_relations)]
     assert [tuple(transition_of(output, n_relations)) for output in range(1, system.n_outputs)] == expected
     assert transition_of(0, n_relations)[0] == 0
@@ -237,13 +244,8 @@ def test_an_output_stands_for_a_transition_and_a_relation(n_relations):
 @given(lengths_of_sentences, st.booleans(), seeds)
 @settings(max_examples=20)
 def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, options, lengths, single_root, seed):
-    rng = np.random.default_rng(seed)
     system = create(name, options)
-    now = system.initial(np.array(lengths))
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows, single_root)
-        scores = draw_scores(rng, system, transitions)
-        columns, relations = best(system, scores, transitions, single_root)
+    for _, rows, transitions, scores, columns, relations in random_steps(system, lengths, seed, single_root):
         found = log_probabilities(system, scores, transitions, columns, relations, single_root)
         for m in range(len(rows)):
             weights = {}
@@ -255,7 +257,6 @@ def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, option
                         weights[c, relation] = np.exp(np.float64(scores[place]))
             expected = np.log(weights[columns[m], max(relations[m], 0)] / sum(weights.values()))
             np.testing.assert_allclose(found[m], expected, rtol=1e-5, atol=1e-7)
-        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("length", [1, 4, 7])
