@@ -324,9 +324,7 @@ class BiLSTMSpec(Spec):
     def __post_init__(self) -> None:
         if self.tagger is not None and self.tagger.layer >= self.layers:
             fix = f"choose a layer below {self.layers}" if self.layers > 1 else "choose more layers"
-            raise ValueError(
-                f"tagger.layer={self.tagger.layer}: a layer must be above it, and layers={self.layers}; {fix}, or tagger=null"
-            )
+            raise ValueError(f"tagger.layer={self.tagger.layer}: it must be below layers={self.layers}; {fix}, or tagger=null")
 
     @property
     def size(self) -> int:

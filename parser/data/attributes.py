@@ -25,7 +25,7 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: the function ``of`` of a value of one ``column`` (of AttributeColumns), or the value."""
+    """What a feature reads of a word: a value of one ``column`` of AttributeColumns, or the function ``of`` of this value."""
 
     column: str
     of: Callable[[str], str] | None = None

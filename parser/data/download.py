@@ -1,4 +1,4 @@
-"""A file from the network, whole or not at all; its SHA-256 is compared."""
+"""Downloads a file, whole or not at all, and checks its SHA-256."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DownloadError(ValueError):
     """A file could not be fetched; the message says from where, why, and what to do.
 
     Attributes:
-        status: what the server said, such as 404; None where it said nothing.
+        status: the server's answer, such as 404; None if there was none.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -35,9 +35,9 @@ def download(
 
     Args:
         url: http or https.
-        path: where to.
+        path: the target.
         sha256: the sum that it must have, hexadecimal; None: any.
-        progress: called with the bytes that are there and those that there will be, None if the server does not say.
+        progress: called with the bytes received and their total number, None if the server does not say.
 
     Raises:
         DownloadError: it cannot be fetched, or its sum differs.
@@ -75,7 +75,7 @@ def _copy(url: str, path: Path, progress: Callable[[int, int | None], None]) -> 
 
 
 def shown_in(bar: Any) -> Callable[[int, int | None], None]:
-    """Return what shows the progress of a download in a bar of tqdm's."""
+    """Return a function that shows progress in a bar of tqdm."""
 
     def show(done: int, total: int | None) -> None:
         bar.total = total

@@ -103,7 +103,7 @@ class Lemmas:
     """What a model knows of lemmas.
 
     Args:
-        rules: the symbols of the rules, the rules of most words first.
+        rules: the symbols of the rules, the most used ones first.
         columns: the columns of tags that decide between several lemmas of a form.
         seen: the lemma of each form that always had the same one; for other forms, by the tags in ``columns``, the lemma that
             they had most often.

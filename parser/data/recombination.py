@@ -43,7 +43,7 @@ class _Subtree:
 
 
 def recombine(sentences: Sequence[Sentence], copies: int, share: float, seed: int) -> Iterator[Sentence]:
-    """Yield ``copies`` new sentences of each sentence; words outside replaced subtrees stay, and so do all relations to tops.
+    """Yield ``copies`` new sentences of each sentence; words outside replaced subtrees and relations to tops stay.
 
     Args:
         sentences: the sentences of a treebank.

@@ -1,6 +1,6 @@
-"""Gold data: sentences with their trees, read from CoNLL-U as strictly as what is parsed (conllu/stream.py).
+"""Gold data: sentences with their trees, read from CoNLL-U as strictly as input to parse (conllu/stream.py).
 
-Gold data must meet more conditions than input of parsing: it is text in UTF-8, its trees have exactly one root, and every
+Gold data must meet further conditions: it is text in UTF-8, its trees have exactly one root, and every
 sentence has words. Only words are kept; multiword tokens and empty nodes, which are not nodes of the tree, are counted and left
 out. On request, sentences with faults are left out as well.
 """

@@ -82,7 +82,7 @@ class Vocabularies:
 
     @property
     def elements(self) -> dict[str, Elements]:
-        """By attribute whose values are sets, their elements."""
+        """The elements of attributes whose values are sets."""
         return {name: known.elements for name, known in self.by_attribute.items() if isinstance(known, SetVocabulary)}
 
     @property

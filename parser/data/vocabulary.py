@@ -74,7 +74,7 @@ class Vocabulary:
         return self.encode_exactly(values)
 
     def encode_exactly(self, values: Iterable[str]) -> list[int]:
-        """Return the same, also if encode() returns the numbers of similar values."""
+        """Return the numbers of the values, UNKNOWN instead of similar values."""
         get = self._numbers.get
         return [get(value, UNKNOWN) for value in values]
 

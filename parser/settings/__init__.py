@@ -26,7 +26,7 @@ def register() -> None:
     store = ConfigStore.instance()
     for name in oracles.all_names():
         store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
-    # Below hydra/, as hydra does not list these groups among a user's choices.
+    # Below hydra/, since hydra does not list these groups as choices.
     for group, kinds in (("model", MODELS), ("beam", BEAMS), ("tokenizer", TOKENIZERS)):
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from parser.data.treebank import PartFiles, TrainingFiles
 from parser.model.packs import named_folder
-from parser.settings.groups import OnFault, PathKind, Settings, SettingsError, TreebankFiles, path_settings
+from parser.settings.groups import OnTreebankError, PathKind, Settings, SettingsError, TreebankFiles, path_settings
 from parser.settings.paths import escaped
 from parser.storage import HOME
 
@@ -27,7 +27,7 @@ class FilesPlan:
     Attributes:
         train: the files of the training sentences, and which of these are held out.
         dev, test: their files; None where there are none.
-        named: by setting, every file that is read, the lattices and word vectors, too.
+        named: by setting, every file that is read, also lattices and word vectors.
         models: by setting, the folder of each run or model that is read.
         pretrained: by setting, the folder of each pretrained encoder, or its name on the Hugging Face hub.
         treebanks: the folder of the treebanks known by name.
@@ -46,7 +46,7 @@ class FilesPlan:
         """Return what settings name.
 
         Raises:
-            SettingsError: there is no training part; or a value is no path, no share of sentences, or no number of a fold.
+            SettingsError: there is no training part; or a path, a share of sentences or the number of a fold is invalid.
         """
         treebank = settings.treebank
         train = part_files(treebank, "train")
@@ -88,9 +88,9 @@ def named_paths(settings: Settings, kind: PathKind) -> dict[str, str]:
 
 
 def numbered(key: str, value: Any) -> dict[str, str]:
-    """Return what a setting names: by the setting alone if it is one path, else by the setting and a number.
+    """Return the paths that a setting names: one path under the setting's name, several under name and number.
 
-    What a dictionary names is by the setting, the key and, if the key names several, a number.
+    Paths in a dictionary are under the setting's name, the key and, if the key has several, a number.
 
     Raises:
         SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them, or a path is empty.
@@ -120,7 +120,7 @@ def _training_files(treebank: TreebankFiles, files: PartFiles) -> TrainingFiles:
         if treebank.fold > treebank.folds:
             raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
         fold = (treebank.fold, treebank.folds)
-    skip = treebank.on_error == OnFault.skip
+    skip = treebank.on_error == OnTreebankError.skip
     return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names, treebank.partial)
 
 
@@ -128,7 +128,7 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     """Return the shares of the training sentences that are held out for dev and test; 0 where there is such a part already.
 
     Raises:
-        SettingsError: treebank.held_out is not a share, nor two.
+        SettingsError: treebank.held_out is neither one share nor two.
     """
     given = treebank.held_out
     shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
@@ -141,7 +141,7 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
 
 
 def name_treebank(treebank: TreebankFiles, given: Iterable[str]) -> None:
-    """Take dev and test of the default treebank, and its name, away from files that are given without them.
+    """Drop name, dev and test of the default treebank if other training files are given without them.
 
     Args:
         treebank: as hydra composes it; changed in place.
@@ -159,21 +159,21 @@ def name_treebank(treebank: TreebankFiles, given: Iterable[str]) -> None:
 
 
 def make_absolute(settings: Settings, start: Path) -> None:
-    """Make paths absolute, in place: below ``start``, else in this package, else that of a fetched model."""
+    """Make paths absolute, in place: below ``start``, else in this package, or those of a fetched model."""
     for key, setting in path_settings().items():
         if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(settings, key, default=None)) is not None:  # type: ignore[arg-type]
-            numbered(key, value)  # refuses what is no path
+            numbered(key, value)  # refuses invalid paths
             OmegaConf.update(settings, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
 
 
 def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     if isinstance(value, Mapping):
         return {name: _absolute(inner, key, kind, start) for name, inner in value.items()}
-    if value is None:  # of one treebank among several
+    if value is None:  # a treebank without this part
         return None
     if not isinstance(value, str):
         return [_absolute(one, key, kind, start) for one in value]
-    here, ours = start / value, HOME / value  # the sample treebank
+    here, ours = start / value, HOME / value  # ours: the sample treebank
     found = ours if ours.exists() and not here.exists() else here
     if kind is PathKind.MODEL:
         found = start / named_folder(Path(value))

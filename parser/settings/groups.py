@@ -68,8 +68,8 @@ Schedule = StrEnum("Schedule", ["constant", "cosine", "linear"])
 ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 """Whether the learning rate falls over each pass, or over the first two together."""
 
-OnFault = StrEnum("OnFault", ["stop", "skip"])
-"""What to do with a sentence of the treebank that cannot be used: end the run, or leave it out."""
+OnTreebankError = StrEnum("OnTreebankError", ["stop", "skip"])
+"""What to do with a faulty sentence of the treebank: end the run, or leave it out."""
 
 SegmenterName = StrEnum("SegmenterName", ["none", "bilstm"])
 
@@ -91,7 +91,7 @@ Mode = StrEnum("Mode", ["static", "nondet", "explore"])
 """
 
 OnlineSentences = StrEnum("OnlineSentences", ["all", "projective"])
-"""Which sentences are learned from."""
+"""Which sentences an online learner reads."""
 
 Target = StrEnum("Target", ["own_best", "fixed_order"])
 """What an example teaches where several transitions are optimal.
@@ -109,7 +109,7 @@ Policy = StrEnum("Policy", ["prediction", "mixed", "sample"])
 """
 
 UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
-"""The step of a search that is learned from.
+"""The step of a search that training uses.
 
 * early: the first step without a gold item in the beam; the last step if there always is one (Collins and Roark 2004).
 * max_violation: the step with the highest loss (Huang, Fayong and Guo 2012).
@@ -183,7 +183,7 @@ class TreebankFiles:
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
     folds: int | None = number(2, 1000, "the number of folds", default=None)
     fold: int | None = number(1, 1000, "the number of a fold", default=None)
-    on_error: OnFault = OnFault.stop
+    on_error: OnTreebankError = OnTreebankError.stop
     partial: bool = False
 
 

@@ -32,7 +32,7 @@ from parser.settings.groups import (
     LocalBeamSettings,
     MlpSettings,
     Mode,
-    OnFault,
+    OnTreebankError,
     Policy,
     Settings,
     SettingsError,
@@ -47,11 +47,11 @@ from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 # Torch's names of devices for training; whether there is a GPU is checked when torch is loaded.
 DEVICES = ("cpu", "cuda")
 
-_OF_NETWORKS = (
+_NETWORK_KEYS = (
     *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings", "classifier", "optimizer"),
     *("first_pass", "second_pass", "beam.training.learning_rate", "beam.training.batch_sentences"),
 )
-_OF_OWN_PASSES = (
+_FIRST_PASSES_KEYS = (
     *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
     *("second_pass", "distillation.teacher"),
 )
@@ -71,7 +71,7 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
     yield from _wrong_values(made)
     if made.treebank.folds is not None and made.treebank.fold is None:
         fix = "give treebank.fold=K, or use optimal-step train, which runs all folds"
-        yield f"treebank.folds={made.treebank.folds} asks for as many runs, but this is one run; {fix}"
+        yield f"treebank.folds={made.treebank.folds} asks for several runs, but this is one; {fix}"
     yield from _wrong_treebanks(made)
     yield from _wrong_oracle(made)
     if made.treebank.partial:
@@ -109,9 +109,9 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
         (["degree"], made.system == "attardi", "system=attardi"),
         (["nonmonotonic"], made.system == "arc_eager", "system=arc_eager"),
         (["segmenter"], isinstance(made.tokenizer, UdpipeSettings), "tokenizer=udpipe"),
-        (_OF_NETWORKS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
+        (_NETWORK_KEYS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
         (["beam.training.update"], isinstance(made, LinearSettings), "model=linear"),
-        (_OF_OWN_PASSES, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),
+        (_FIRST_PASSES_KEYS, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),
         (["vectors.file"], anew, "start=null"),
         (["vectors.limit", "vectors.restrict"], vectors.file is not None, "vectors.file=FILE"),
         (["vectors.subwords"], isinstance(made, BiLSTMSettings), "model=bilstm"),
@@ -148,7 +148,7 @@ def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
 
     An optional setting that is not null counts as given, even without an override.
     """
-    if (word := next((one for one in given if _is_of(one, key)), None)) is not None:
+    if (word := next((one for one in given if _sets(one, key)), None)) is not None:
         return word
     if key not in keys() or not keys()[key].optional:
         return None
@@ -158,8 +158,8 @@ def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
     return None if value is None else f"{key}={value}"
 
 
-def _is_of(override: str, key: str) -> bool:
-    """Return whether an override is of a setting, or of a setting in a group."""
+def _sets(override: str, key: str) -> bool:
+    """Return whether an override sets a setting, or one in a group."""
     return f"{override.partition('=')[0].lstrip('+~')}.".startswith(f"{key}.")
 
 
@@ -347,7 +347,7 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
     if any(held_out_of(made.treebank)):
         yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev and lattice.dev"
     for key, given in (("folds", made.treebank.folds), ("on_error", made.treebank.on_error)):
-        if given not in (None, OnFault.stop):
+        if given not in (None, OnTreebankError.stop):
             yield f"treebank.{key}={given} is not supported with lattices; leave it out"
     if lattice.choices and made.first_pass.trees == TrainingTrees.projective_subset:
         wrong = "lattice.choices=true learns from all sentences, but first_pass.trees=projective_subset leaves some out"

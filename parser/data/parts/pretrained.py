@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 CONFIG = "config.json"
 HELD = "pretrained"
-"""The folder of the encoder within that of a model."""
+"""The encoder's folder within a model's folder."""
 
 # The length of the vectors that the encoder's vectors are projected to.
 _SIZE = 256
