@@ -329,6 +329,7 @@ def test_the_site_is_built(tmp_path):
     for text in pages.values():
         assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text)
         assert "{{ " not in text
+        assert "--8" not in text  # a snippet that was not found, or that the formatter broke
         assert 'href="https://github.com/someone/optimal-step"' in text
         assert 'data-md-component="source"' not in text  # its script would ask GitHub for the number of stars
         assert 'site.css"' in text
