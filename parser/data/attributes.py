@@ -25,10 +25,10 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: a value of one ``column`` of AttributeColumns, or the function ``of`` of this value."""
+    """What a feature reads of a word: a value of one ``column`` of AttributeColumns, or the ``function`` of this value."""
 
     column: str
-    of: Callable[[str], str] | None = None
+    function: Callable[[str], str] | None = None
 
 
 # The column with the number of lattice nodes that a word advances by, as text. Words outside lattices advance by one.
@@ -76,10 +76,10 @@ def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, tree
     """
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
-    column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
+    column, function = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].function
     if column == LENGTHS:
         return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
     if column == TREEBANK:
         return [[getattr(sentence, TREEBANK, None) or treebank] * len(sentence.forms) for sentence in sentences]
     columns = [getattr(sentence, column) for sentence in sentences]
-    return columns if of is None else [[of(value) for value in values] for values in columns]
+    return columns if function is None else [[function(value) for value in values] for values in columns]

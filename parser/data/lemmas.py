@@ -206,7 +206,7 @@ class Lemmas:
             check_written("rule for lemmas", rule.replace("\t", ""))
         casings = found.get("casings", {})
         check_type(casings, dict, "lemmas.casings")
-        if any(not isinstance(of, list) or len(of) != 2 or {*map(str, of)} - {*CASINGS} for of in casings.values()):
+        if any(not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS} for two in casings.values()):
             raise ValueError("lemmas.casings does not have two casings of each UPOS")
         odd = found.get("odd", [])
         check_type(odd, list, "lemmas.odd")
@@ -227,7 +227,7 @@ class Lemmas:
         return CASINGS[own](form) if first and form == form.capitalize() else form
 
     def remembered(self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str) -> str | None:
-        """Return the lemma that training saw for a form, or for the form with fewer capitals, and ``values`` in ``columns``.
+        """Return the lemma that training saw for a form, or the form with fewer capitals, with ``values`` in ``columns``.
 
         For unseen values, return the only lemma that the form has with the ``given`` UPOS.
         """
@@ -246,8 +246,8 @@ class Lemmas:
     def extended(self, new: Lemmas) -> Lemmas:
         """Return these lemmas extended by new ones with the same columns; where they differ, the new ones win."""
         seen = {tags: dict(forms) for tags, forms in self.seen.items()}
-        told = {form for forms in new.seen.values() for form in forms}
-        seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in told}
+        renewed = {form for forms in new.seen.values() for form in forms}
+        seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in renewed}
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
         rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
@@ -282,7 +282,7 @@ class Lemmas:
         for row, (form, own) in enumerate(zip(forms, scores, strict=True)):
             near = numbers[starts[row] : starts[row + 1]]
             near = near[np.argsort(-own[near], kind="stable")] if len(near) > 1 else near
-            if not len(near) or self._made(near[0], form) is None:
+            if not len(near) or self._apply(near[0], form) is None:
                 near = np.argsort(-own, kind="stable")
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
@@ -291,7 +291,7 @@ class Lemmas:
             found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
 
-    def _made(self, number: int, form: str) -> str | None:
+    def _apply(self, number: int, form: str) -> str | None:
         """Return the lemma of a form by a rule; None if it does not apply, such as an odd rule to a new form."""
         return None if number in self._not_for_new and form not in self._forms else self._rules[number](form)
 
@@ -301,7 +301,7 @@ class Lemmas:
         for number, score in zip(ranked, scores, strict=True):
             if found is not None and score + _MOST <= highest:
                 break
-            if (made := self._made(number, form)) is not None:
+            if (made := self._apply(number, form)) is not None:
                 lemma = self.known.spelled(made)
                 gained = score + self.known.gain(lemma, upos)
                 if found is None or gained > highest:
@@ -458,15 +458,15 @@ def lemmatize(
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
         found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-    of = tags.get("upos", [""] * len(forms))
+    all_upos = tags.get("upos", [""] * len(forms))
     places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
-    cased = {place: lemmas.cased(forms[place], of[place], not place or not forms[place - 1]) for place in places}
+    cased = {place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1]) for place in places}
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
         own = given[place] if given else ""
-        found[place] = lemmas.remembered(forms[place], form, values, of[place], own)
+        found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own)
     if left := [place for place in places if found[place] is None]:
-        new, upos = [cased[place] for place in left], [of[place] for place in left]
+        new, upos = [cased[place] for place in left], [all_upos[place] for place in left]
         by_rules = lemmas.by_rules(new, upos, scores(new, np.array(left, np.int64)))
         for place, lemma in zip(left, by_rules, strict=True):
             found[place] = lemma

@@ -156,7 +156,7 @@ class Vocabularies:
             for group in ("attributes", "tags"):
                 check_type(found.get(group, {}), dict, group)
             named = {name: strings(values, f"attributes.{name}") for name, values in found["attributes"].items()}
-            values = {f"value of {column}": strings(of, f"tags.{column}") for column, of in found.get("tags", {}).items()}
+            values = {f"value of {column}": strings(own, f"tags.{column}") for column, own in found.get("tags", {}).items()}
             values["relation"] = strings(found["relations"], "relations")
             for called, written in values.items():
                 for value in written:

@@ -87,7 +87,7 @@ def _labels(model: Model) -> dict[str, Labels]:
     vocabularies, relations = model.vocabularies, model.relations
     known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
     embedded = model.spec.embeddings
-    found: dict[str, Labels] = {f"{TOKENS}embeddings.vectors.{name}": of.vector_labels for name, of in known.items()}
+    found: dict[str, Labels] = {f"{TOKENS}embeddings.vectors.{name}": one.vector_labels for name, one in known.items()}
     for part in vocabularies.parts:
         found |= {f"{TOKENS}{name}": labels for name, labels in part.labels().items()}
     sizes = dict.fromkeys(embedded, 1) if model.spec.encoder is None else dict.fromkeys(["token", *embedded], 1)

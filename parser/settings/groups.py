@@ -514,7 +514,7 @@ def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
     """Yield the settings that a dataclass declares, and the settings of its groups."""
     types = get_type_hints(kind)
     for one in fields(kind):
-        name, of, by = f"{prefix}{one.name}", types[one.name], one.metadata.get("chosen_by", choice)
-        yield Key(name, [by] if by else [], of, range_of(one), one.metadata.get("path"), one.default is None)
-        if (nested := dataclass_of(of)) is not None:
+        name, hint, by = f"{prefix}{one.name}", types[one.name], one.metadata.get("chosen_by", choice)
+        yield Key(name, [by] if by else [], hint, range_of(one), one.metadata.get("path"), one.default is None)
+        if (nested := dataclass_of(hint)) is not None:
             yield from keys_of(nested, f"{name}.", by)

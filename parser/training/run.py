@@ -221,7 +221,7 @@ class Run:
         self._plan = plan = plan.for_words(self._corpus.train.n_words)
         context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
         self.model, self._passes = build(plan, context)
-        self._names = [one.name for one in self._passes]
+        self._names = [pass_.name for pass_ in self._passes]
         lattice_beam = None if plan.lattices is None else Beam(plan.lattices.beam)
         self.evaluation = Evaluation(self.model, self._corpus, plan.single_root, lattice_beam)
 
@@ -229,8 +229,8 @@ class Run:
         """Run the passes, or what an interrupted process left of them."""
         progress, passes = self._progress, self._passes
         given = passes[0].given and progress.pass_number == 0
-        before = sum(one.epochs for one in passes[: 1 if given else progress.pass_number])
-        epochs, done = sum(one.epochs for one in passes), before + progress.epochs_done
+        before = sum(pass_.epochs for pass_ in passes[: 1 if given else progress.pass_number])
+        epochs, done = sum(pass_.epochs for pass_ in passes), before + progress.epochs_done
         start = RunStart(self._plan, self._manifest, self._folder, self._corpus, self.model, epochs, done)
         self._observers.on_start(start)
         del passes[: progress.pass_number]
@@ -271,43 +271,43 @@ class Run:
             if scores is not None:
                 measured[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
 
-    def _train_pass(self, one: TrainingPass[Any]) -> None:
-        if not one.given:
-            best = self._fit(one)
+    def _train_pass(self, pass_: TrainingPass[Any]) -> None:
+        if not pass_.given:
+            best = self._fit(pass_)
             if self._plan.keep_best and best:
-                one.put_weights(best)
-        search = self._plan.search if one.name == self._names[-1] else None
+                pass_.put_weights(best)
+        search = self._plan.search if pass_.name == self._names[-1] else None
         if measured := [part for part in ("dev", "test") if getattr(self._corpus, part) is not None]:
-            log.info("%s: parsing %s", "start" if one.given else one.name.replace("_", " "), " and ".join(measured))
-        end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
-        self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
+            log.info("%s: parsing %s", "start" if pass_.given else pass_.name.replace("_", " "), " and ".join(measured))
+        end = PassEnd(pass_.name, self._measure("dev", search), self._measure("test", search))
+        self._progress.end_pass(pass_.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
-    def _fit(self, one: TrainingPass[Any]) -> dict[str, Tensor]:
+    def _fit(self, pass_: TrainingPass[Any]) -> dict[str, Tensor]:
         """Train the remaining epochs of a pass; return the weights of its best epoch, none without a dev part."""
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})
         if saved:
-            one.restore(saved, done)
+            pass_.restore(saved, done)
         else:
-            log.info("%s: preparing the examples", one.name.replace("_", " "))
-            one.begin()
+            log.info("%s: preparing the examples", pass_.name.replace("_", " "))
+            pass_.begin()
         self._saved = {}
-        number = self._names.index(one.name) + 1
-        self._observers.on_pass_start(PassStart(number, one.name, one.epochs, done, one.expected_examples))
-        for epoch in range(done, one.epochs):
-            fitted, fit_seconds = one.fit_epoch(epoch), self._stopwatch.last
-            dev = self._measure("dev", one.search)
+        number = self._names.index(pass_.name) + 1
+        self._observers.on_pass_start(PassStart(number, pass_.name, pass_.epochs, done, pass_.expected_examples))
+        for epoch in range(done, pass_.epochs):
+            fitted, fit_seconds = pass_.fit_epoch(epoch), self._stopwatch.last
+            dev = self._measure("dev", pass_.search)
             score = (dev or {}).get("las", (dev or {}).get("uas"))  # UAS if the dev part has no relations
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
-                best = one.weights()
-            words = int(one.data.sentences.lengths.sum())
-            end = EpochEnd(one.name, epoch, one.epochs, dev=dev, words=words, fit_seconds=fit_seconds, **vars(fitted))
+                best = pass_.weights()
+            words = int(pass_.data.sentences.lengths.sum())
+            end = EpochEnd(pass_.name, epoch, pass_.epochs, dev=dev, words=words, fit_seconds=fit_seconds, **vars(fitted))
             self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
             progress.cpu_seconds = _cpu_seconds() - self._cpu_begun
-            run_folder.save_checkpoint(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
+            run_folder.save_checkpoint(self._folder / run_folder.CHECKPOINT, progress, pass_.state() | {"best": best})
         return best
 
     def _measure(self, part: str, search: Beam | None) -> Metrics | None:

@@ -244,8 +244,8 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
         lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
     vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tags, lemmas)
-    counts = [(name, len(by_attribute[name].symbols) - len(of.symbols)) for name, of in before.by_attribute.items()]
-    counts += [(f"tags of {column}", len(tags[column].symbols) - len(of.symbols)) for column, of in before.tags.items()]
+    counts = [(name, len(by_attribute[name].symbols) - len(old.symbols)) for name, old in before.by_attribute.items()]
+    counts += [(f"tags of {column}", len(tags[column].symbols) - len(old.symbols)) for column, old in before.tags.items()]
     counts += [(new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols]
     new = relations.symbols[len(start.relations.symbols) :]
     counts.append(("relations", len(new)))

@@ -171,7 +171,7 @@ class BatchedComputations:
         """Return int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
-    def taught(self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray) -> np.ndarray:
+    def right_outputs(self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray) -> np.ndarray:
         """Return the right outputs (int32[m, width]); all outputs where a word may be left out because its head is unknown.
 
         An arc to such a word keeps as many gold ``edges`` (int[m, width], by transition) as leaving the word out.
@@ -226,10 +226,10 @@ def gold_examples(
             scores = batch.score(oracle, rows)
             outputs = correct_outputs(system, optimal_transitions(scores), transitions, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
-            right = batch.taught(outputs, rows, transitions, scores // oracle.gold_weight)
+            right = batch.right_outputs(outputs, rows, transitions, scores // oracle.gold_weight)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
-            taught = np.where(data.trees.whole[batch.numbers[rows]], columns, NO_NODE)
-            gathered.append(new_examples(system, features, transitions, right, taught, batch.numbers[rows]))
+            targets = np.where(data.trees.whole[batch.numbers[rows]], columns, NO_NODE)
+            gathered.append(new_examples(system, features, transitions, right, targets, batch.numbers[rows]))
             children = transitions.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, transitions, columns, batch.gold_relations[rows, children])
             if on_step is not None:
@@ -281,10 +281,10 @@ def new_examples(
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():
-        says = (outputs == NO_NODE) | ((outputs >= 0) & (transitions.children != NO_NODE))
-        kept = np.flatnonzero((columns != NO_NODE) | (says & (transitions.rows != NO_NODE)).any(axis=1))
-        taught = np.where((columns[:, None] == NO_NODE) | (np.arange(outputs.shape[1]) == columns[:, None]), outputs, NO_NODE)
-        return new_examples(system, features, transitions, taught, None, sentences).take(kept)
+        informs = (outputs == NO_NODE) | ((outputs >= 0) & (transitions.children != NO_NODE))
+        kept = np.flatnonzero((columns != NO_NODE) | (informs & (transitions.rows != NO_NODE)).any(axis=1))
+        right = np.where((columns[:, None] == NO_NODE) | (np.arange(outputs.shape[1]) == columns[:, None]), outputs, NO_NODE)
+        return new_examples(system, features, transitions, right, None, sentences).take(kept)
     if transitions.starts is None:
         targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
         return Examples(features, labels_of(system, targets.ravel()).reshape(len(targets), -1), sentences)

@@ -114,10 +114,10 @@ def explore(
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
             scores = scorer(features)
             outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
-            right = batch.taught(outputs, rows, transitions, edges)
+            right = batch.right_outputs(outputs, rows, transitions, edges)
             whole = data.trees.whole[batch.numbers[rows]]
-            taught = target_columns(system, outputs, transitions, scores, target, whole)
-            examples = new_examples(system, features, transitions, right, taught, batch.numbers[rows])
+            targets = target_columns(system, outputs, transitions, scores, target, whole)
+            examples = new_examples(system, features, transitions, right, targets, batch.numbers[rows])
             soft = None if soft_targets is None else soft_targets(batch, rows, transitions)
             gathered.append(replace(examples, soft=soft))
             predicted = best(system, scores, transitions)
