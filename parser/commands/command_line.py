@@ -48,7 +48,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     _write_utf8()
     show_compilation()
     signal.signal(signal.SIGTERM, _terminate)
-    threading.excepthook = _unless_told_here
+    threading.excepthook = _print_failed_thread
     try:
         status = main() or 0
         if sys.stdout is not None:
@@ -116,8 +116,8 @@ def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
     return read
 
 
-def _unless_told_here(failed: threading.ExceptHookArgs) -> None:
-    """Prints no OSError of a thread: TensorBoard's thread passes it on to the main thread, which prints it in one line."""
+def _print_failed_thread(failed: threading.ExceptHookArgs) -> None:
+    """Print errors, but no OSError: TensorBoard's thread passes it on to the main thread, which prints it in one line."""
     if not issubclass(failed.exc_type, OSError):
         threading.__excepthook__(failed)
 

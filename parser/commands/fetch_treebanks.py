@@ -2,8 +2,8 @@
 
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
 treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. Without
---release it is the one named in configs/treebank (en: 2.16), else 2.2, the paper's. Existing files are
-kept. Licences are shown: every treebank has its own.
+--release it is the one named in configs/treebank (en: 2.16), else 2.2, the paper's. Existing files are kept. Licences are
+shown: every treebank has its own.
 """
 
 from __future__ import annotations

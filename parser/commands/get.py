@@ -1,6 +1,6 @@
 """Fetches models by name, or lists them: optimal-step get; optimal-step get pt; optimal-step get hu --from URL_OR_FOLDER.
 
-Without a name, the models are listed that come with this installation, and those of --from. There, index.json lists the packs
+Without a name, it lists the models that come with this installation and those of --from, where index.json lists the packs
 that optimal-step pack has made, with their SHA-256. The model is unpacked into the folder of fetched models
 (~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name: optimal-step
 parse hu, Parser.load("hu"). An older model of that name is replaced.

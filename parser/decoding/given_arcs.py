@@ -70,7 +70,7 @@ def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
 
 
 def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
-    """Return a function of a span of sentences; it makes the ``Restriction`` to transitions that lose the fewest given arcs."""
+    """Return a function from a span of sentences to the ``Restriction`` to transitions that lose the fewest given arcs."""
     # Strategy.ANY: the parser may take transitions later than an eager or lazy computation would.
     kind = oracles.oracle_class(system.oracles[0])
     knows_roots = "single_root" in signature(kind).parameters
@@ -146,7 +146,7 @@ def replay(
     """Make the computations of trees again, and record the probabilities of their steps.
 
     A beam does not record steps, and it merges computations. So each tree is made again: of the steps that still lead to the
-    tree, the one with the highest score is taken. An exact oracle tells which do: those that lose none of its arcs (Nederhof
+    tree, the one with the highest score is taken. An exact oracle finds these steps: they lose none of its arcs (Nederhof
     2019, Section 4). For a tree that was parsed greedily, these are the parser's own steps.
 
     Args:

@@ -143,7 +143,7 @@ class Predictor:
         """Whether tags are predicted."""
         return self.tag_use is not TagUse.KEEP or self.lexicon is not None
 
-    def _made(self) -> _Parts:
+    def _make_parts(self) -> _Parts:
         model = self.model.frozen()
         parser: SentenceParser
         if self.options.k_best is not None:
@@ -162,7 +162,7 @@ class Predictor:
         """
         with self._making:
             if self._parts is None:
-                self._parts = self._made()
+                self._parts = self._make_parts()
             return self._parts
 
     def predict(

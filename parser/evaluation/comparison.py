@@ -1,5 +1,5 @@
-"""Word-by-word error analysis: accuracy by relation, length, distance, depth and projectivity,
-confusion of relations, and intervals and tests over sentences.
+"""Errors word by word: accuracy by relation, length, distance, depth and projectivity; confusion of relations; and intervals
+and tests over sentences.
 
 Words count as in scores.py. A group's recall is over its gold words, its precision over its system words; the system's own tree
 assigns system words to groups. So the groups of ``by`` sum up to the LAS of evaluate_files.

@@ -11,8 +11,8 @@ Where the official script departs from that description, so does this module, to
 
 * at a multiword token, the region opens at the next word of the other file that is not aligned yet, or at the word after it if
   that word begins earlier than the multiword token. Further words before the multiword token belong to the region.
-* a region grows by the word that begins first, and ends when the next word of neither file lies within it; a word met before
-  that may end outside.
+* a region grows by the word that begins first in either file, and ends when neither file's next word lies within it. So its
+  last words may end outside it.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class GoldPart:
         relations: int64[words]; relations that the parser does not know are numbered after its own.
         universal: int64[relations], the number of each relation's universal relation.
         labelled: bool[words], whether head and relation are known.
-        punctuation: bool[words].
+        punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
         tags: by column that a tagger predicts, int64[words] and int64[values]: the compared part of the values, as numbers, of
             the words and of the tagger's values.

@@ -140,7 +140,7 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     labelled = [one and relation != EMPTY for one, relation in zip(known, gold.relations, strict=True)]
 
     def restricted(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
-        """Return the counted words without all other gold words, and without the system words aligned with those."""
+        """Return the counted words without other gold words, and without system words aligned with these."""
         system_words = counted[1].copy()
         for g, s in pairs:
             system_words[s] = system_words[s] and words[g]

@@ -39,7 +39,7 @@ class WordColumns:
 
 
 def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
-    """Return the columns of a sentence; ``number``: of the sentence, for errors."""
+    """Return the columns of a sentence; errors give its ``number``."""
     columns = WordColumns([], [], [], [], [])
     if isinstance(sentence, str):
         raise InputError(f"sentence {number} is a str; give a list of its words, or parse the text with parse_text()")
@@ -51,7 +51,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {named(sentence)}; give a list of its words")
     pieces = []
-    last = 0  # word of a multiword token
+    last = 0  # the last word of a multiword token
     for place, word in enumerate(sentence, 1):
         lemma, identifier = None, place
         if isinstance(word, Mapping):
@@ -193,7 +193,7 @@ class ParsedSentence:
         tags: the values that the model predicts for the words, by column (lemma, upos, xpos, feats).
         tokens: the tokens of a parsed text, some of which have several words; see Token.
         spans: the place of each token in a parsed text: from character ``start`` up to, but not including, ``end``.
-        given: the given values, ``_`` for none, by column (lemma, upos, xpos, feats); only columns that are given for a word.
+        given: the given values, ``_`` for none, by column (lemma, upos, xpos, feats); only columns with a given value.
         text: the sentence in the parsed text; for a sentence given as words, the forms separated by spaces, except after a
             token of ``conllu`` with SpaceAfter=No.
     """

@@ -74,7 +74,7 @@ def columns(token: Token) -> tuple[str, str, str, str]:
 
 
 def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
-    """Return heads and relations of all n tokens as for whitespace: the word before it, or the first word of the sentence."""
+    """Return heads and relations of n tokens as if all were whitespace: the word before, or the first word of the sentence."""
     heads, deps = list(range(n)), [_SPACE] * n
     for sentence in sentences:
         last = next((token.i for token in sentence if not token.is_space), sentence.start)
@@ -199,7 +199,7 @@ class OptimalStep(Pipe):
 
         Raises:
             ModelError: the copy is missing, but the component has a model. The model that the settings name is not used
-                instead, as it may have changed.
+                instead, because it may have changed.
         """
         if Path(path).is_dir():
             self._folder, self._parts, self._loaded = Path(path), None, None

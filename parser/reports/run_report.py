@@ -37,7 +37,7 @@ class Parsed:
     """A run, or a model, and its trees of the sentences of the gold file.
 
     Attributes:
-        name: for the page; of two runs, A and B.
+        name: on the page; of two runs, A or B.
         folder: of the run, as the page shows it.
         metrics: of metrics.json; empty for a model without run.
         settings: of run.json, by key; empty for a model without run.

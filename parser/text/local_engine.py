@@ -26,7 +26,7 @@ from parser.text.worker import Work, begin_child, begin_parser, parse_in_child
 def parse_shards(
     model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
 ) -> Generator[Outcome, None, None]:
-    """Parses files by processes of this machine; yields an outcome for each file, in the order in which they end.
+    """Parse files by processes of this machine; yield an outcome for each file, when it ends.
 
     Args:
         model_folder: the model.

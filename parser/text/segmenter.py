@@ -43,11 +43,11 @@ _DECIDED, _AROUND = 512, 64
 _OPEN = 0.02
 
 Window = tuple[int, int, int]
-"""The number of a paragraph, and the first of its tokens that are decided, and the one after the last."""
+"""The number of a paragraph, the first of its tokens to decide, and the one after the last."""
 
 
 def _shape_of(token: Token) -> str:
-    """Whether it begins with a capital, ends with a letter or digit, and is followed by a space."""
+    """Return whether a token begins with a capital, ends in a letter or digit, and precedes a space."""
     return "".join("1" if found else "0" for found in (token.form[:1].isupper(), token.form[-1:].isalnum(), token.space_after))
 
 
@@ -133,7 +133,7 @@ class Segmenter:
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
-        """Write it into a model's folder; its weights have been rounded. ``notes`` are for readers of segmenter.json."""
+        """Write it into a model's folder, in 16 bits, to which training has rounded it. ``notes``: for readers."""
         with replacing(folder / TENSORS) as temporary:
             temporary.write_bytes(save({name: tensor.astype(np.float16) for name, tensor in self.tensors.items()}))
         vocabularies = {name: vocabulary.symbols for name, vocabulary in self.vocabularies.items()}
@@ -156,7 +156,7 @@ class Segmenter:
         return found
 
     def _open(self, found: list[np.ndarray]) -> list[Window]:
-        """Return windows of the uncertain tokens; tokens near to one another share a window."""
+        """Return windows of the uncertain tokens; neighbouring tokens share a window."""
         windows: list[Window] = []
         for number, probabilities in enumerate(found):
             for place in np.flatnonzero(np.abs(probabilities - self.threshold) < _OPEN).tolist():

@@ -57,7 +57,7 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
     """Return the files that patterns such as ``in/**/*.conllu.gz`` match, in the order of their names.
 
     A pattern that is the name of an existing file stands for that file. A file keeps its path below the part of the pattern
-    without wildcards; for text, ``.txt`` becomes ``.conllu``; ``.bz2``, which cannot be written, is left out. If the output
+    without wildcards; for text, ``.txt`` becomes ``.conllu``; ``.bz2``, which cannot be written, is dropped. If the output
     folder lies below that part, its files are not read.
 
     Raises:

@@ -286,7 +286,7 @@ def run(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of ``run``."""
+    """Add the arguments of ``run``."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz (default: random trees)")
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
     parser.add_argument("--optimal-probability", type=float, default=0.9, help="of an optimal step (default: %(default)s)")

@@ -5,8 +5,8 @@ turn, several times, in one process. The report has medians of words per second 
 
 * decoding: encoded sentences to trees; the files are read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
-* reading, and rows of words if they are computed before the steps: the parts that can be measured alone
-  (see microseconds_per_word()); the other parts are computed from these;
+* reading, and rows of words if they are computed before the steps: the parts that can be measured alone; the other parts are
+  computed from these (microseconds_per_word());
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   a model trained for this;
 * spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, with a given pipeline or one trained for this;
@@ -94,7 +94,7 @@ class TimedTask:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of ``run``."""
+    """Add the arguments of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="CoNLL-U with tags")
     parser.add_argument(

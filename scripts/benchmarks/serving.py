@@ -59,7 +59,7 @@ class Answers:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of ``run``."""
+    """Add the arguments of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with the tags that the model reads")
     parser.add_argument("--clients", type=number_of_threads, default=50, help="clients at a time (default: %(default)s)")

@@ -56,7 +56,7 @@ Product = Callable[[Tensor, Tensor], Tensor]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of ``run``."""
+    """Add the arguments of ``run``."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
     parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has this many words")

@@ -384,7 +384,7 @@ def _keep_predictors(items, streams, m):
 def _read_tree(items, m, k, rules, pending, start, heads, relations):
     """Fill in the arcs of the best computation of item k of step m.
 
-    In the best way to make an item, either its parent or its predictor became the head: this one has the same root. So the loop
+    In the best way to make an item, its parent or its predictor became the head, and the head has the item's root. So the loop
     follows heads down to a token, the root, while the children wait in ``pending`` for their turn.
     """
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE

@@ -237,7 +237,7 @@ def descend(nodes, lists, node, relation, program, descent, before):
         relation: the relation of this node, returned if there are no descents.
         program: int32[9], the position; see FeatureTable.
         descent: the index of the first descent in ``program``.
-        before: how many children the first descent counts that are outside of all children in the tree, and not in it yet.
+        before: how many new outermost children, not in the tree yet, the first descent counts.
     """
     while node != NO_NODE and program[descent] >= 0:
         children = nodes[node, 1 + program[descent]]

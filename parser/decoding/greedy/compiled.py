@@ -80,7 +80,7 @@ class AttardiRules(NamedTuple):
 
 
 class CompiledClassifier:
-    """A classifier for compiled loops, with its weights at the time; threads may share it.
+    """A classifier for compiled loops, with its present weights; threads may share it.
 
     Args:
         weights: the weights of the classifier.

@@ -134,7 +134,7 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
             attainable = _attainable(sentence, gold, stacks, items, m, queries)
             if is_gold_beam:
                 for k in range(items.counts[m]):
-                    _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
+                    _mask_losing_outputs(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
             made = select_items(rules, side.size, merging, workspace, m)
             if made == FULL:
                 return FULL
@@ -213,7 +213,7 @@ def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
 
 
 @kernel()
-def _leave_what_loses_nothing(expansion, k, attainable, sentence, gold, stacks, cell, rules):
+def _mask_losing_outputs(expansion, k, attainable, sentence, gold, stacks, cell, rules):
     """Set the scores of all outputs that lose a word to minus infinity."""
     row = expansion.scores[k]
     most = highest(attainable)
