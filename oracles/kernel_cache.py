@@ -55,7 +55,7 @@ def kernel(**options: Any) -> Callable[[F], F]:
 
     It is compiled once and stored on disk; while it runs, other threads run too. ``options``: see numba.njit.
     """
-    return array_kernel(**_known("_nrt", False), **options)
+    return array_kernel(**_if_known("_nrt", False), **options)
 
 
 def array_kernel(**options: Any) -> Callable[[F], F]:
@@ -63,10 +63,10 @@ def array_kernel(**options: Any) -> Callable[[F], F]:
     from numba import njit  # only after the folder of kernels is chosen
 
     # No kernel is called from C or passed to another as a value; wrappers for that would take a tenth of the compile time.
-    return njit(cache=True, nogil=True, **_known("no_cfunc_wrapper", True), **options)
+    return njit(cache=True, nogil=True, **_if_known("no_cfunc_wrapper", True), **options)
 
 
-def _known(option: str, value: bool) -> dict[str, Any]:
+def _if_known(option: str, value: bool) -> dict[str, Any]:
     """Return an internal option of numba; omitted, at some cost in speed, where this version of numba lacks it."""
     from numba.core.options import DefaultOptions
 
@@ -94,7 +94,7 @@ def choose_kernel_cache(package: Path) -> None:
             "can write to",
             _PLACE,
         )
-    _keep_no_kernels()
+    _disable_kernel_cache()
 
 
 def forget_stale_kernels(package: Path) -> None:
@@ -180,7 +180,7 @@ def _is_writable(folder: Path) -> bool:
     return True
 
 
-def _keep_no_kernels() -> None:
+def _disable_kernel_cache() -> None:
     from numba.core.dispatcher import Dispatcher
 
     Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # ``cache=True`` calls it, and it would fail

@@ -287,11 +287,11 @@ class Contents:
         """The contents of vocabularies.json, unchecked."""
         return read_json(self.folder, VOCABULARIES)
 
-    def settings_named(self) -> AbstractContextManager[None]:
+    def errors_in_settings(self) -> AbstractContextManager[None]:
         """Turn errors into a ModelError that names settings.json."""
         return errors_named(self.folder / SETTINGS)
 
-    def vocabularies_named(self) -> AbstractContextManager[None]:
+    def errors_in_vocabularies(self) -> AbstractContextManager[None]:
         """Turn errors into a ModelError that names vocabularies.json."""
         return errors_named(self.folder / VOCABULARIES)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
-from parser.data.treebank import Treebank, with_faults
+from parser.data.treebank import Treebank, read_with_faults
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--lang is only for UD's validator; add --level")
     kinds: Counter[str] = Counter()
     for file in given.files:
-        treebank = with_faults(file, given.partial)
+        treebank = read_with_faults(file, given.partial)
         for fault in treebank.faults:
             kinds[fault.kind] += 1
             print(fault.message)

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from parser.commands.command_line import number_of_threads
 from parser.commands.parsing_options import add_options, options_of
 from parser.conllu.checks import counted
-from parser.text.shards import Refusals, claim, has_changed, shards_of, undone
+from parser.text.shards import Refusals, claim, has_changed, shards_of, to_parse
 
 
 def main() -> int:
@@ -55,7 +55,7 @@ def main() -> int:
     checked = ShardParser(folder, options)  # refuses bad options before processes begin
     shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)
-    left = undone(shards)
+    left = to_parse(shards)
     if left:
         checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves
     changed, there = sum(map(has_changed, left)), len(shards) - len(left)

@@ -202,7 +202,7 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
         TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. The
             message lists the first faults.
     """
-    treebank = with_faults(path, partial)
+    treebank = read_with_faults(path, partial)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
         told = listed(treebank.faults, can_skip=not skip and bool(treebank.sentences))
         fix = "; treebank.partial=true trains on trees that are known in part"
@@ -210,7 +210,7 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
     return treebank
 
 
-def with_faults(path: str | Path, partial: bool = False) -> Treebank:
+def read_with_faults(path: str | Path, partial: bool = False) -> Treebank:
     """Return the usable sentences of a file, possibly none, and the faults of the rest; ``partial``: see read_treebank()."""
     treebank = Treebank(str(path))
     faults = treebank.faults

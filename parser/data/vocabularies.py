@@ -152,7 +152,7 @@ class Vocabularies:
         encoder = None if contents.spec is None else contents.spec.encoder
         parts = [part for kind in PARTS if (part := kind.read(contents)) is not None] if encoder is not None else []
         found = contents.vocabularies
-        with contents.vocabularies_named():
+        with contents.errors_in_vocabularies():
             for group in ("attributes", "tags"):
                 check_type(found.get(group, {}), dict, group)
             named = {name: strings(values, f"attributes.{name}") for name, values in found["attributes"].items()}

@@ -149,7 +149,7 @@ class Predictor:
         if self.options.k_best is not None:
             parser = beam_parser_of(model, self._beam)
         elif self._steps and is_greedy(self._beam) and isinstance(model, Model):
-            parser = _step_by_step(model)
+            parser = _recording_parser(model)
         else:
             parser = parser_with_beam(model, self._beam)
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
@@ -203,7 +203,7 @@ class Predictor:
             check_keeps_arcs(model, self._beam, sentences)
         if given is None and steps is None:
             return parser.parse(sentences, single_root=single_root)
-        batched = _step_by_step(model) if isinstance(model, Model) else None  # a linear model's scores are no probabilities
+        batched = _recording_parser(model) if isinstance(model, Model) else None  # a linear model's scores are no probabilities
         kept = None if given is None else steps_keeping(given, model.system, single_root)
         if batched is not None and is_greedy(self._beam):
             return batched.parse(sentences, single_root=single_root, probabilities=steps, restriction_of=kept)
@@ -231,7 +231,7 @@ class Predictor:
         return parser.k_best(sentences, self.options.k_best, single_root=single_root)
 
 
-def _step_by_step(model: Model) -> BatchedParser:
+def _recording_parser(model: Model) -> BatchedParser:
     """Return a greedy parser that records the probabilities of steps and can keep given arcs."""
     return BatchedParser(model.weights(), model.system, model.table)
 

@@ -291,7 +291,7 @@ def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceTok
         raise LineError(row, f"token {columns[0]} ends where it begins, or before; write its first and its last node")
     if not columns[1]:
         raise LineError(row, "an empty form; write the form of the token")
-    return SurfaceToken(start, end, columns[1], kept_of_misc(columns[2] if len(columns) == 3 else EMPTY))
+    return SurfaceToken(start, end, columns[1], space_after_of(columns[2] if len(columns) == 3 else EMPTY))
 
 
 def _arc(row: int, columns: Sequence[str]) -> Arc:
@@ -314,7 +314,7 @@ def _arc(row: int, columns: Sequence[str]) -> Arc:
     return Arc(start, end, *columns[2:7])
 
 
-def kept_of_misc(misc: str) -> str:
+def space_after_of(misc: str) -> str:
     """Return SpaceAfter=No if the column has it, and ``_`` otherwise."""
     return NO_SPACE if NO_SPACE in misc.split("|") else EMPTY
 
@@ -329,7 +329,7 @@ def _all_tokens(
         # Nodes come in pairs: a place after an odd number of them is within a token.
         within = bisect_right(ends, arc.start) % 2 == 1
         if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in found:
-            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, kept_of_misc(misc))
+            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, space_after_of(misc))
     return [found[nodes] for nodes in sorted(found)]
 
 

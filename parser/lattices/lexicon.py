@@ -26,7 +26,7 @@ from pathlib import Path
 
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
-from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, kept_of_misc
+from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, space_after_of
 from parser.lattices.gold_paths import surface_tokens
 from parser.storage import write_json
 
@@ -146,7 +146,7 @@ class Lexicon:
         for columns, _ in sentence.surface_tokens():
             form = columns[FORM]
             end = _add(self.look_up(form), start, arcs)
-            tokens.append(SurfaceToken(start, end, form, kept_of_misc(columns[MISC])))
+            tokens.append(SurfaceToken(start, end, form, space_after_of(columns[MISC])))
             start = end
         comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
         return Lattice.of(arcs, tokens, comments, sentence.place(), sent_id(sentence.lines))

@@ -139,7 +139,7 @@ class OptimalStep(Pipe):
         self._allow_missing_columns = allow_missing_columns
         self._loaded: Parser | None = None
         self._sentencizer = Sentencizer()
-        if self._folder is not None and not _a_pipeline_is_read():
+        if self._folder is not None and not _is_from_saved_pipeline():
             _ = self.parser  # refuses a bad model here, not at the first text
 
     @property
@@ -280,7 +280,7 @@ class OptimalStep(Pipe):
         """Yields the words of each sentence that has words."""
         if not doc.has_annotation("SENT_START"):
             self._sentencizer(doc)
-            _whitespace_begins_no_sentence(doc)
+            _move_starts_off_whitespace(doc)
         for sentence in doc.sents:
             if words := [token for token in sentence if not token.is_space]:
                 yield words
@@ -307,7 +307,7 @@ class OptimalStep(Pipe):
         return self._tags is TagUse.OVERWRITE
 
 
-def _a_pipeline_is_read() -> bool:
+def _is_from_saved_pipeline() -> bool:
     """Return whether spaCy makes the component from a saved pipeline, and then gives it the model by from_disk().
 
     The settings may then name a folder that no longer exists. spaCy does not tell a component, so the call stack is searched.
@@ -315,7 +315,7 @@ def _a_pipeline_is_read() -> bool:
     return any(frame.function == "from_config" for frame in inspect.stack(0))
 
 
-def _whitespace_begins_no_sentence(doc: Doc) -> None:
+def _move_starts_off_whitespace(doc: Doc) -> None:
     """Moves a sentence start from whitespace to the next word, if any; else a line break at the end would be a sentence."""
     begins = False
     for token in doc[1:]:

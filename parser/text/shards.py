@@ -136,7 +136,7 @@ def _read(note: Path) -> Any:
         return None  # unknown, so different from any other
 
 
-def undone(shards: Sequence[Shard]) -> list[Shard]:
+def to_parse(shards: Sequence[Shard]) -> list[Shard]:
     """Return the files whose trees are missing or out of date."""
     return [shard for shard in shards if not Path(shard.target).exists() or has_changed(shard)]
 

@@ -23,7 +23,7 @@ from parser.decoding.predictor import Predictor
 from parser.model.model import Model
 from parser.text import local_engine, ray_engine
 from parser.text.local_engine import parse_shards
-from parser.text.shards import NOTE, REFUSALS, BulkError, Outcome, Refusals, Shard, claim, has_changed, shards_of, undone
+from parser.text.shards import NOTE, REFUSALS, BulkError, Outcome, Refusals, Shard, claim, has_changed, shards_of, to_parse
 from parser.text.worker import ShardParser, begin_parser
 from tests.forgery import small_linear_model, small_model
 from tests.text.bulk import WORDS, run_command
@@ -167,15 +167,15 @@ def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatc
 
 def test_what_is_done_is_as_new_as_its_file(tmp_path):
     shard = Shard(str(tmp_path / "a"), str(tmp_path / "b"))
-    assert (undone([shard]), has_changed(shard)) == ([shard], False)
+    assert (to_parse([shard]), has_changed(shard)) == ([shard], False)
     for name in "ab":
         (tmp_path / name).touch()
         os.utime(tmp_path / name, ns=(0, 10))
-    assert (undone([shard]), has_changed(shard)) == ([], False)
+    assert (to_parse([shard]), has_changed(shard)) == ([], False)
     os.utime(tmp_path / "a", ns=(0, 11))
-    assert (undone([shard]), has_changed(shard)) == ([shard], True)
+    assert (to_parse([shard]), has_changed(shard)) == ([shard], True)
     (tmp_path / "a").unlink()
-    assert (undone([shard]), has_changed(shard)) == ([], False)
+    assert (to_parse([shard]), has_changed(shard)) == ([], False)
 
 
 @pytest.mark.parametrize("engine", [local_engine, ray_engine], ids=["local", "ray"])
@@ -366,6 +366,6 @@ def test_files_of_processes_that_died_are_tried_again(tmp_path, workers, request
     found = list(parse_shards(tmp_path, shards, ParseOptions(), workers, partial(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
-    assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
+    assert [shard.source for shard in to_parse(shards)] == [str(tmp_path / "always")]
     if workers == 1:  # those behind the dead ones have one process again
         assert len({outcome.words for outcome in found if Path(outcome.shard.source).name in "cdef"}) == 1

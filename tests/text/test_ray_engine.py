@@ -9,7 +9,7 @@ import pytest
 
 from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
-from parser.text.shards import Shard, undone
+from parser.text.shards import Shard, to_parse
 from tests.forgery import small_model
 from tests.parsed_files import parse_file
 from tests.text.bulk import WORDS, run_command
@@ -56,5 +56,5 @@ def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):
     found = list(parse_shards(tmp_path, shards, ParseOptions(), 2, partial(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
-    assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
+    assert [shard.source for shard in to_parse(shards)] == [str(tmp_path / "always")]
     assert len({outcome.words for outcome in found if not outcome.error}) < len(names) - 1  # a process has several files

@@ -85,7 +85,7 @@ class Characters(FormPart):
     def read(cls, contents: Contents) -> Characters | None:
         if (spec := _spec(contents.spec)) is None:
             return None
-        with contents.vocabularies_named():
+        with contents.errors_in_vocabularies():
             return cls(strings(contents.vocabularies[cls.name], cls.name), spec.longest)
 
 

@@ -211,7 +211,7 @@ class PretrainedTokenizer(PieceReader):
         """
         if contents.spec is None or contents.spec.pretrained is None:
             return None
-        with contents.settings_named():
+        with contents.errors_in_settings():
             found = contents.settings[cls.name]
             check_type(found, dict, cls.name)
             name, sums = found["name"], found["sha256"]

@@ -171,7 +171,7 @@ class Subwords(PieceReader):
         if contents.spec is None or cls.name not in contents.spec.embeddings:
             return None
         package()
-        with contents.vocabularies_named():
+        with contents.errors_in_vocabularies():
             digest = contents.vocabularies[cls.name]
         with contents.file(SUBWORD_TOKENIZER) as path:
             description = path.read_text(encoding="utf-8")
