@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any, BinaryIO
 
 import pytest
@@ -31,3 +32,10 @@ def parse_file(
         patch.setattr(batch_sizes, "BYTES_PER_CHUNK", chunk_bytes)
         predictor = Predictor(model, ParseOptions(**options))
         return file_parsing.parse_file(predictor, source, target, name, threads=threads, report=report)
+
+
+def parsed(model: AnyModel, content: bytes, **options: Any) -> bytes:
+    """What parse_file() writes of a file."""
+    target = BytesIO()
+    parse_file(model, BytesIO(content), target, **options)
+    return target.getvalue()

@@ -3,11 +3,12 @@
 import math
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from oracles import Trees
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.sentence_parser import Tree
@@ -60,7 +61,7 @@ def read_slots(table: FeatureTable, values: np.ndarray, state: State) -> tuple[i
 
 
 class Space(NamedTuple):
-    """What computations there are and what they score: hashed_scores() of what the slots read."""
+    """What computations there are, and what their transitions score: ``scores`` gives the scores of all outputs in a state."""
 
     system: str
     degree: int
@@ -68,12 +69,11 @@ class Space(NamedTuple):
     root_relation: int | None
     single_root: bool
     local: bool
-    slots: Sequence[str]
+    scores: Callable[[State], Sequence[float]]
 
     def successors(self, state: State) -> list[tuple[float, State]]:
         """What a state can become, in the order of the outputs, with what the transition scores."""
-        scores = hashed_scores(read(state, self.slots), 1 + 2 * self.degree * self.n_relations)
-        possible = []
+        scores, possible = self.scores(state), []
         for column in range(1 + 2 * self.degree):
             if not applicable(self.system, self.degree, state, column, self.single_root):
                 continue
@@ -87,6 +87,15 @@ class Space(NamedTuple):
                 possible.append((scores[0 if column == 0 else 1 + (column - 1) * self.n_relations + relation], after))
         norm = math.log(sum(math.exp(score) for score, _ in possible)) if self.local else 0.0
         return [(score - norm, after) for score, after in possible]
+
+
+def hashed_space(
+    system: str, degree: int, n_relations: int, root_relation: int | None, single_root: bool, local: bool, slots: Sequence[str]
+) -> Space:
+    """A space whose scores are hashed_scores() of what the slots read."""
+    outputs = 1 + 2 * degree * n_relations
+    scores = lambda state: hashed_scores(read(state, slots), outputs)  # noqa: E731
+    return Space(system, degree, n_relations, root_relation, single_root, local, scores)
 
 
 def all_computations(space: Space, n: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
@@ -162,9 +171,4 @@ def check_trees(trees: list[Tree], n: int, root_relation: int | None) -> None:
         assert len(tree.heads) == n
         assert (tree.heads == 0).sum() == 1
         np.testing.assert_array_equal(tree.heads == 0, tree.relations == root_relation)
-        for token in range(1, n + 1):
-            seen = set()
-            while token:
-                assert token not in seen
-                seen.add(token)
-                token = int(tree.heads[token - 1])
+        Trees.from_heads([tree.heads.tolist()])  # refuses cycles

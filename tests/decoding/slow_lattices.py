@@ -12,9 +12,9 @@ from parser.lattices import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
-from tests.decoding.computations import read_slots
+from tests.decoding.computations import Space, read_slots
 from tests.random_models import with_random_weights
-from tests.transitions.reference_systems import State, applicable, take
+from tests.transitions.reference_systems import State
 
 SLOTS = {"form": ["s0", "b0", "b1", "s1.l1"], "upos": ["s1", "b0", "b1"], "length": ["s0", "b0"], "deprel": ["s0.r1", "s1.l1"]}
 
@@ -39,9 +39,11 @@ class SlowSearch:
 
     def __init__(self, model: Model, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
         self.model, self.lattice, self.lookahead, self.local = model, lattice, lookahead, local
-        self.single_root = single_root
         self.values = model.vocabularies.encode([lattice]).values
         self.scorer = model.scorer()
+        degree, relations = getattr(model.system, "degree", 1), model.system.n_relations
+        root = model.system.root_relation
+        self.space = Space("attardi", degree, relations, root, single_root, local, self._scores)
         self.known: dict[tuple[int, ...], list[float]] = {}
 
     def all(self) -> list[tuple[float, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
@@ -75,27 +77,13 @@ class SlowSearch:
         if state.final:
             yield total, state
             return
-        system = self.model.system
-        degree, root = getattr(system, "degree", 1), system.root_relation
-        scores, possible = self._scores(state), []
-        for column in range(1 + 2 * degree):
-            if not applicable("attardi", degree, state, column, self.single_root):
-                continue
-            for relation in range(2 if column else 1):
-                after = State([*state.stack], [*state.buffer], dict(state.arcs))
-                take("attardi", degree, after, column, relation)
-                made = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
-                if made and self.single_root and (made[0] == 0) != (relation == root):
-                    continue
-                possible.append((scores[0 if column == 0 else 1 + (column - 1) * 2 + relation], column, after))
-        norm = math.log(sum(math.exp(score) for score, _, _ in possible)) if self.local else 0.0
-        for score, column, after in possible:
-            node = int(self.lattice.ends[state.buffer[-1] - 1]) if state.buffer else self.lattice.last_node
-            if column == 0 and node < self.lattice.last_node:
+        node = int(self.lattice.ends[state.buffer[-1] - 1]) if state.buffer else self.lattice.last_node
+        for score, after in self.space.successors(state):
+            if len(after.buffer) < len(state.buffer) and node < self.lattice.last_node:  # a shift: the next word is chosen
                 for chosen, further in self._choices(after, node):
-                    yield from self._follow(further, total + score - norm + chosen)
+                    yield from self._follow(further, total + score + chosen)
             else:
-                yield from self._follow(after, total + score - norm)
+                yield from self._follow(after, total + score)
 
     def _scores(self, state: State) -> list[float]:
         key = read_slots(self.model.table, self.values, state)

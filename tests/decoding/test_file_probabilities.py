@@ -1,7 +1,6 @@
 """Prob= in MISC: what a Parser says of the same words, whatever else is written, and refused where it would mean nothing."""
 
 from dataclasses import replace
-from io import BytesIO
 
 import pytest
 
@@ -11,8 +10,8 @@ from parser.conllu.checks import EMPTY, FEATS, FORM, HEAD, MISC, UPOS, XPOS
 from parser.decoding.parse_options import OnError, TagUse
 from parser.inference.calibration import Calibration
 from parser.model.model import Model
+from tests import parsed_files
 from tests.forgery import small_linear_model, small_model
-from tests.parsed_files import parse_file
 from tests.random_models import random_text_model, with_random_weights
 
 CALIBRATION = Calibration((-3.0, 3.0), (0.2, 0.9), 0.95)
@@ -31,10 +30,10 @@ def model() -> Model:
     return calibrated(with_random_weights(small_model("static")))
 
 
-def parsed(model: Model, text: str, **options) -> str:
-    target = BytesIO()
-    parse_file(model, BytesIO(text.encode()), target, probabilities=True, allow_missing_columns=True, **options)
-    return target.getvalue().decode()
+def parsed(model: Model, text: str, probabilities: bool = True, **options) -> str:
+    return parsed_files.parsed(
+        model, text.encode(), probabilities=probabilities, allow_missing_columns=True, **options
+    ).decode()
 
 
 def words(text: str) -> list[list[str]]:
@@ -52,9 +51,7 @@ def test_they_are_those_of_the_library_in_place_of_former_ones(model, beam):
 
 
 def test_nothing_else_changes(model):
-    plain = BytesIO()
-    parse_file(model, BytesIO(TEXT.encode()), plain, allow_missing_columns=True)
-    rows = [line.split("\t")[:9] for line in plain.getvalue().decode().splitlines()]
+    rows = [line.split("\t")[:9] for line in parsed(model, TEXT, probabilities=False).splitlines()]
     assert [line.split("\t")[:9] for line in parsed(model, TEXT).splitlines()] == rows
     assert "ab\t_\t_\t_\t_\t_\t_\t_\tProb=1\n" in parsed(model, TEXT)  # of a multiword token
 

@@ -1,6 +1,5 @@
 """Parsing lattices: against all computations over all paths of small ones, and against plain parsing."""
 
-import io
 import math
 import random
 from itertools import product
@@ -20,7 +19,7 @@ from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
-from tests.parsed_files import parse_file
+from tests.parsed_files import parsed
 from tests.random_models import random_static_model
 from tests.toy import assert_same_trees, drawn_sentences, sentence
 
@@ -119,10 +118,8 @@ def test_words_that_come_from_no_lattice_are_of_length_one():
     one, other = model.vocabularies.encode([words]), model.vocabularies.encode([unit])
     np.testing.assert_array_equal(one.values, other.values)
     text = conllu(unit, [0, 1, 2], [0, 1, 2], ["root", "obj", "obj"])
-    target = io.BytesIO()
-    parse_file(model, io.BytesIO(text.encode()), target)
     expected = parser_of(model).parse(one)
-    heads = [int(line.split("\t")[6]) for line in target.getvalue().decode().splitlines() if line]
+    heads = [int(line.split("\t")[6]) for line in parsed(model, text.encode()).decode().splitlines() if line]
     assert heads == expected.heads[1:].tolist()
 
 

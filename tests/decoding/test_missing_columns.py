@@ -12,8 +12,9 @@ from tests.odd_files import line
 MODEL = {"form": Vocabulary(["a"]), "upos": Vocabulary(["X"]), "feats": Vocabulary(["_", "F=a"])}
 
 
-def chunks_of(content: bytes, size: int = 1000):
-    return refuse_missing_columns(read_chunks(io.BytesIO(content), size), MODEL, "file")
+def passed(content: bytes, size: int = 1000, model: dict[str, Vocabulary] = MODEL) -> bytes:
+    """What is not refused of a file that is read in chunks of this size."""
+    return b"".join(chunk.content for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content), size), model, "file"))
 
 
 def words(n: int, upos: str = "X", feats: str = "F=a", form: str = "a") -> bytes:
@@ -33,7 +34,7 @@ def words(n: int, upos: str = "X", feats: str = "F=a", form: str = "a") -> bytes
 )
 def test_what_is_refused(content, columns):
     with pytest.raises(MissingColumnsError, match=rf"file: {columns} _ .* --allow-missing-columns"):
-        chunks_of(content)
+        passed(content)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_what_is_refused(content, columns):
 )
 @pytest.mark.parametrize("size", [1, 10**6])
 def test_what_is_not_refused_passes_unchanged(content, size):
-    assert b"".join(chunk.content for chunk in chunks_of(content, size)) == content
+    assert passed(content, size) == content
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,7 @@ def test_what_is_not_refused_passes_unchanged(content, size):
 def test_of_few_words_a_column_may_be_missing_as_is_told_once(content, values, told, caplog):
     model = MODEL | {"feats": Vocabulary(["_", *(f"F={number}" for number in range(values))])}
     for _ in range(2):
-        assert (
-            b"".join(chunk.content for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content)), model, "file"))
-            == content
-        )
+        assert passed(content, model=model) == content
     assert len(caplog.records) == told
     assert all("file: FEATS may be missing: all of the" in text for text in caplog.messages)
 
@@ -82,8 +80,6 @@ def test_no_more_is_read_than_is_looked_at():
 
 def test_what_one_of_several_treebanks_lacks_is_not_missing():
     several = MODEL | {"treebank": Vocabulary(["hu", "da"])}
-    without_feats, untagged = words(2000, feats="_"), words(500, feats="_", upos="_")
-    read = refuse_missing_columns(read_chunks(io.BytesIO(without_feats), 1000), several, "file")
-    assert b"".join(chunk.content for chunk in read) == without_feats
+    assert passed(words(2000, feats="_"), model=several) == words(2000, feats="_")
     with pytest.raises(MissingColumnsError, match="file: UPOS is _"):
-        refuse_missing_columns(read_chunks(io.BytesIO(untagged), 1000), several, "file")
+        passed(words(500, feats="_", upos="_"), model=several)

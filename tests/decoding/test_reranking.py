@@ -12,6 +12,7 @@ from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import beam_parser_of
+from parser.decoding.sentence_parser import Tree
 from parser.inference import biaffine as frozen_biaffine
 from parser.inference.encoder import FrozenEncoder
 from parser.model.model import Model
@@ -52,6 +53,10 @@ def encoded(model) -> Sentences:
     return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 12)), rng) for _ in range(40)])
 
 
+def key_of(tree: Tree) -> tuple[bytes, bytes]:
+    return tree.heads.tobytes(), tree.relations.tobytes()
+
+
 @torch.no_grad()
 def by_heads(model: Model, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
     """The log probability of a tree of sentence s by the heads that the encoder predicts, word by word."""
@@ -71,14 +76,14 @@ def test_trees_are_ranked_by_the_sum_of_both_scores(model, encoded, merge, singl
     changed = 0
     for s, (before, after) in enumerate(zip(plain, found, strict=True)):
         scores = [tree.score + by_heads(model, encoded, s, tree.heads, tree.relations) for tree in before]
-        expected = {(tree.heads.tobytes(), tree.relations.tobytes()): score for tree, score in zip(before, scores, strict=True)}
-        keys = [(tree.heads.tobytes(), tree.relations.tobytes()) for tree in after]
+        expected = {key_of(tree): score for tree, score in zip(before, scores, strict=True)}
+        keys = [*map(key_of, after)]
         assert set(keys) == set(expected)
         assert [tree.score for tree in after] == pytest.approx([expected[key] for key in keys], rel=1e-4, abs=1e-4)
         assert [tree.score for tree in after] == sorted((tree.score for tree in after), reverse=True)
         inside = slice(encoded.offsets[s] + 1, encoded.offsets[s + 1])
         assert (parses.heads[inside].tobytes(), parses.relations[inside].tobytes()) == keys[0]
-        changed += keys[0] != (before[0].heads.tobytes(), before[0].relations.tobytes())
+        changed += keys[0] != key_of(before[0])
     assert changed > 5
 
 

@@ -1,4 +1,4 @@
-"""Probabilities of steps and of arcs: against a softmax written out, and their calibration."""
+"""Probabilities of steps and of arcs: against those of one step after the other, and their calibration."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ from parser.decoding.parsers import parser_with_beam
 from parser.decoding.predictor import Predictor
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.model import Model
-from parser.transitions.decisions import best
+from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.random_models import with_random_weights
@@ -27,7 +27,7 @@ from tests.toy import assert_same_trees, flat_sentences, sentence
 
 
 def probabilities_step_by_step(model, encoded, single_root):
-    """By sentence, {child: logarithm of the probability of its step}, and the sum over all steps; in plain Python."""
+    """By sentence, {child: logarithm of the probability of its step}, and the sum over all steps."""
     scorer, system = model.scorer(encoded), model.system
     found = []
     for number in range(len(encoded)):
@@ -37,20 +37,10 @@ def probabilities_step_by_step(model, encoded, single_root):
             transitions = system.transitions(now, rows, single_root)
             scores = scorer(model.table.extract(now, rows, encoded, np.array([number]), transitions))
             columns, relations = best(system, scores, transitions, single_root)
-            possible = {}
-            for column in range(transitions.rows.shape[1]):
-                if transitions.rows[0, column] == NO_NODE:
-                    continue
-                block, head = transitions.blocks[0, column], transitions.heads[0, column]
-                for relation in range(system.block_sizes[block]):
-                    if head != NO_NODE and single_root and (head == 0) != (relation == system.root_relation):
-                        continue
-                    score = scores[transitions.rows[0, column], system.block_starts[block] + relation]
-                    possible[column, relation] = np.exp(np.float64(score))
-            chosen = possible[columns[0], max(relations[0], 0)] / sum(possible.values())
-            total += np.log(chosen)
+            [probability] = log_probabilities(system, scores, transitions, columns, relations, single_root)
+            total += probability
             if (child := transitions.children[0, columns[0]]) != NO_NODE:
-                of_arcs[int(child)] = np.log(chosen)
+                of_arcs[int(child)] = probability
             system.apply(now, rows, transitions, columns, relations)
         found.append((of_arcs, total))
     return found
@@ -58,7 +48,7 @@ def probabilities_step_by_step(model, encoded, single_root):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("single_root", [True, False])
-def test_they_are_those_of_a_softmax(kind, single_root):
+def test_they_are_those_of_each_step(kind, single_root):
     model = small_model(kind)
     encoded = model.vocabularies.encode(flat_sentences([1, 2, 5, 3], seed=1))
     probabilities = StepProbabilities.allocate(encoded)

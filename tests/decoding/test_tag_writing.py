@@ -13,8 +13,8 @@ from parser.inference.encoder import FrozenEncoder
 from parser.model.model import Model
 from parser.networks import bilstm
 from parser.serving.service import Service
+from tests import parsed_files
 from tests.forgery import SEEN, small_model
-from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
 from tests.toy import sentence
 
@@ -32,9 +32,8 @@ TEXT = "".join(f"{line}\n" for lines in SENTENCES for line in lines).encode()
 
 
 def parsed(use: TagUse, content: bytes = TEXT, model: Model | None = None, **options) -> list[list[str]]:
-    target = BytesIO()
-    parse_file(model or random_text_model(), BytesIO(content), target, tags=use, allow_missing_columns=True, **options)
-    return [line.split("\t") for line in target.getvalue().decode().splitlines()]
+    written = parsed_files.parsed(model or random_text_model(), content, tags=use, allow_missing_columns=True, **options)
+    return [line.split("\t") for line in written.decode().splitlines()]
 
 
 def columns(lines: list[list[str]], place: int) -> list[str]:
@@ -79,17 +78,13 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
             super().__init__(*arguments)
 
     monkeypatch.setattr(bilstm, "FrozenEncoder", Counted)
-    model = random_text_model()
-    Predictor(model, ParseOptions(tags=TagUse.OVERWRITE)).prepare()
-    assert len(made) == 1
-    Parser(model)
-    assert len(made) == 2
-    Service(model, "name")
-    assert len(made) == 3
-    weights = model.weights()  # which may have changed by then
-    assert len(made) == 4
+    model, tagging = random_text_model(), ParseOptions(tags=TagUse.OVERWRITE)
+    makers = lambda: Predictor(model, tagging).prepare(), lambda: Parser(model), lambda: Service(model, "name"), model.weights
+    for number, make in enumerate(makers, 1):  # anew, as the model may have changed by then
+        made_by_it = make()
+        assert len(made) == number
     frozen = model.frozen()
-    assert frozen.weights() is frozen.frozen().weights() is not weights
+    assert frozen.weights() is frozen.frozen().weights() is not made_by_it
     assert model.weights() is not model.weights()
 
 
@@ -173,7 +168,7 @@ def test_a_lexicon_that_gave_no_lemma_is_told():
     for lemmas, told in (({("Q", "_"): {"a": "l"}}, True), ({("_", "_"): {"A": "l"}}, False), ({}, True)):
         model, lexicon = random_lemma_model(), LemmaLexicon(lemmas)
         for content in (BARE, b""):
-            counts = parse_file(model, BytesIO(content), BytesIO(), tags=TagUse.FILL, lexicon=lexicon)
+            counts = parsed_files.parse_file(model, BytesIO(content), BytesIO(), tags=TagUse.FILL, lexicon=lexicon)
             assert any("no word of the input had an entry in the lexicon" in text for text in counts.warnings()) == (
                 told and content != b""
             )

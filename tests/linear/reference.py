@@ -5,8 +5,10 @@ from collections import defaultdict
 import numpy as np
 
 from parser.transitions.decisions import query
+from tests.decoding.computations import find
+from tests.transitions.reference_systems import State
 
-ADDRESSES = {"X": ("s", 1), "Y": ("s", 0), "B0": ("b", 0), "B1": ("b", 1), "C": ("s", 2)}
+POSITIONS = {"X": "s1", "Y": "s0", "B0": "b0", "B1": "b1", "C": "s2"}
 AT_CANDIDATES = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}
 
 
@@ -14,31 +16,22 @@ class View:
     """One configuration as lists; ``candidate_nodes``: the system's own positions by name, or None."""
 
     def __init__(self, now, sentence, candidate_nodes=None):
-        n = int(now.lengths[0])
-        self.stack = now.stacks[0, : now.stack_sizes[0]].tolist()
-        self.buffer = now.buffers[0, now.buffer_fronts[0] : n + 1].tolist()
-        self.heads, self.relations = now.heads[0].tolist(), now.relations[0].tolist()
+        stack = now.stacks[0, : now.stack_sizes[0]].tolist()
+        buffer = now.buffers[0, now.buffer_fronts[0] : now.lengths[0] + 1].tolist()
+        arcs = enumerate(zip(now.heads[0].tolist(), now.relations[0].tolist(), strict=True))
+        self.state = State(stack, buffer, {child: arc for child, arc in arcs if arc[0] >= 0})
         self.sentence, self.candidate_nodes = sentence, candidate_nodes
 
-    def children(self, node, side):
-        """From the outermost one inwards."""
-        mine = [child for child, head in enumerate(self.heads) if head == node and child > 0]
-        return sorted(c for c in mine if c < node) if side == "l" else sorted((c for c in mine if c > node), reverse=True)
-
     def node(self, name):
+        """None where there is nothing."""
         base, _, side = name.partition(".")
         if self.candidate_nodes is not None:
             node = self.candidate_nodes[AT_CANDIDATES[base]]
-        elif base in ADDRESSES:
-            where, index = ADDRESSES[base]
-            nodes = self.stack[::-1] if where == "s" else self.buffer
-            node = nodes[index] if index < len(nodes) else -1
         else:
-            node = -1
+            node, _ = find(self.state, POSITIONS[base]) if base in POSITIONS else (-1, -1)
         if node < 0 or not side:
             return None if node < 0 else node
-        rank = int(side[1:] or 1)
-        found = self.children(node, side[0])
+        found, rank = self.state.children(node, side[0] == "l"), int(side[1:] or 1)
         return found[rank - 1] if rank <= len(found) else None
 
     def read(self, name, what):
@@ -50,12 +43,12 @@ class View:
             column = {"w": "form", "p": "upos", "m": "feats"}[what]
             return "ROOT" if node == 0 else self.sentence[column][node - 1]
         if what == "L":
-            return None if self.relations[node] < 0 else self.relations[node]
+            return self.state.arcs.get(node, (None, None))[1]
         if what == "d":
             other = self.node("Y")
             return None if other is None else max(-10, min(10, other - node))
-        children = self.children(node, what[1])
-        return min(len(children), 7) if what[0] == "v" else frozenset(self.relations[child] for child in children)
+        children = self.state.children(node, what[1] == "l")
+        return min(len(children), 7) if what[0] == "v" else frozenset(self.state.arcs[child][1] for child in children)
 
     def features(self, templates):
         """Those of the templates that are there."""
