@@ -17,9 +17,7 @@ from parser.decoding.parsers import parser_of
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.lstm import FrozenLSTM, tanh
-from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
-from parser.model.loading import load
 from parser.model.model import Model
 from tests.forgery import small_model
 from tests.random_models import random_bilstm_model, random_lemma_model, random_text_model
@@ -190,12 +188,6 @@ def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, m
         for together in (15, 10_000):
             monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
             assert_same_trees(parser_of(model, threads).parse(encoded), expected)
-
-
-def test_8_bits_are_refused_without_an_encoder(tmp_path):
-    small_model("static").save(tmp_path / "static")
-    with pytest.raises(Int8Error, match=r"\(model=bilstm\).* --int8"):
-        load(tmp_path / "static", int8=True)
 
 
 def test_sentences_of_one_token_and_none(sentences):

@@ -1,6 +1,7 @@
-"""Rows of signatures against the sums of what their slots add, and that they depend on nothing else."""
+"""Rows of signatures against the sums of what their slots add, and that they depend on nothing else, also among threads."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from unittest.mock import Mock
 
@@ -12,10 +13,9 @@ from hypothesis import strategies as st
 import parser.inference.precomputed_tokens as module
 from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
-from parser.inference.precomputed_tokens import SignatureActivations
-from tests.random_models import random_static_model
+from parser.inference.precomputed_tokens import Make, SignatureActivations, SignatureRows, add_up_slots
+from tests.random_models import STATIC_SLOTS, random_static_model
 from tests.toy import flat_sentences
 
 
@@ -24,12 +24,10 @@ def model():
     return random_static_model(flat_sentences([9] * 20), {"form": 5, "deprel": 3})
 
 
-def maker_of(model) -> SlotPrecomputation:
-    return SlotPrecomputation(model.weights(), model.table)
-
-
 def signature_activations(model, **bounds) -> SignatureActivations:
-    return SignatureActivations(maker_of(model), model.table, model.system.n_relations, **bounds)
+    return SignatureActivations(
+        SlotPrecomputation(model.weights(), model.table), model.table, model.system.n_relations, **bounds
+    )
 
 
 def one_sentence(values: np.ndarray) -> Sentences:
@@ -40,44 +38,6 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
     sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
     rng = np.random.default_rng(seed)
     return np.stack([rng.integers(0, size, tokens) for size in sizes]).astype(np.int32)
-
-
-def check_rows(model, activations: np.ndarray, values: np.ndarray) -> None:
-    """The rows of all signatures among these values are those of activations that were asked for nothing before."""
-    of_signatures = signature_activations(model)
-    expected = of_signatures(one_sentence(values))
-    end = of_signatures.first + (expected.signatures.max() + 1) * of_signatures.per_signature
-    np.testing.assert_array_equal(activations[:end], expected.activations[:end])
-
-
-def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
-    of_signatures = signature_activations(model)
-    values = draw_values(model, 1, 50)
-    typed = of_signatures(one_sentence(values))
-    of_slots = maker_of(model).for_sentences(one_sentence(values))
-    for token in range(50):
-        expected = np.zeros((len(model.table.programs), len(of_signatures.bias)))
-        for start, (position, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
-            if attribute != NO_NODE:
-                expected[position] += of_slots.rows[start + of_slots.values[attribute, token]] - of_slots.rows[start + ABSENT]
-        for position, place in enumerate(of_signatures.places):
-            if place != NO_NODE:
-                found = typed.activations[of_signatures.first + typed.signatures[token] * of_signatures.per_signature + place]
-                np.testing.assert_allclose(found, expected[position], rtol=1e-4, atol=1e-5)
-
-
-def test_relations_and_the_configuration_without_nodes(model):
-    of_signatures = signature_activations(model)
-    typed = of_signatures(one_sentence(draw_values(model, 1, 1)))
-    of_slots = maker_of(model).for_values(np.full((2, 1), ABSENT, np.int32))
-    np.testing.assert_allclose(
-        of_signatures.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
-    )
-    for start, (position, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
-        if attribute == NO_NODE:
-            for relation in range(model.system.n_relations):
-                expected = of_slots.rows[start + N_RESERVED + relation] - of_slots.rows[start + ABSENT]
-                np.testing.assert_array_equal(typed.activations[of_signatures.relation_rows[position] + relation], expected)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from([0, 5_000, 2**26]))
@@ -101,115 +61,140 @@ def test_equal_tokens_have_equal_signatures(model):
     assert len(pairs) == len({tuple(token) for *token, _ in pairs}) == len({signature for *_, signature in pairs})
 
 
-def test_signatures_that_could_not_be_begun_are_not_taken_for_known(model, monkeypatch):
+TOKENS = np.arange(30, dtype=np.int32)[None]  # of one attribute, whose value is to be the row of a signature
+
+
+def fill(values: np.ndarray, rows: np.ndarray) -> None:
+    rows[: values.shape[1]] = values.T
+
+
+def asking(make: Make) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
+    """Asks for the signatures of TOKENS, and for rows as they are at once; what makes the rows is the same for all who ask."""
+    rows = SignatureRows(make, 1, np.zeros((2, 1), np.float32))
+
+    def ask() -> tuple[np.ndarray, np.ndarray]:
+        signatures, found = rows(TOKENS)
+        return signatures, found[: 2 + TOKENS.size].copy()
+
+    return ask
+
+
+def check_filled(signatures: np.ndarray, rows: np.ndarray) -> None:
+    np.testing.assert_array_equal(rows[2 + signatures], TOKENS.T)
+
+
+def test_signatures_that_could_not_be_begun_are_not_taken_for_known(monkeypatch):
     """Of an error in the middle, such as of want of memory, the next sentence sees nothing."""
-    of_signatures, sentences = signature_activations(model), one_sentence(draw_values(model, 5, 30))
+    ask = asking(fill)
     monkeypatch.setattr(module, "Future", Mock(side_effect=MemoryError))
     with pytest.raises(MemoryError):
-        of_signatures(sentences)
+        ask()
     monkeypatch.undo()
-    of_signatures._rows._rows[of_signatures.first :] = np.nan
-    found = of_signatures(sentences)
-    check_rows(model, found.activations, sentences.values)
-    np.testing.assert_array_equal(found.signatures, signature_activations(model)(sentences).signatures)
+    check_filled(*ask())
 
 
-def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, monkeypatch):
-    asked_to_wait = threading.Event()
+def test_who_meets_signatures_that_another_computes_waits_for_their_rows(monkeypatch):
+    making, asked_to_wait = threading.Event(), threading.Event()
 
     class Watched(Future):
         def result(self, timeout=None):
             asked_to_wait.set()
             return super().result(timeout)
 
-    monkeypatch.setattr(module, "Future", Watched)
-    values = draw_values(model, 4, 30)
-    of_signatures = signature_activations(model)
-    make = of_signatures._rows._make
-    making = threading.Event()
-
-    def make_when_another_waits(new, rows):
+    def make_when_another_waits(values, rows):
         making.set()
         assert asked_to_wait.wait(timeout=60), "nobody waits"
-        make(new, rows)
+        fill(values, rows)
 
-    monkeypatch.setattr(of_signatures._rows, "_make", make_when_another_waits)
+    monkeypatch.setattr(module, "Future", Watched)
+    ask = asking(make_when_another_waits)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_signatures, one_sentence(values))
+        first = pool.submit(ask)
         assert making.wait(timeout=60)
-        second = pool.submit(lambda: of_signatures(one_sentence(values)).activations.copy())
-        check_rows(model, second.result(), values)
-    check_rows(model, first.result().activations, values)
+        check_filled(*pool.submit(ask).result())
+    check_filled(*first.result())
 
 
-def small_batches(model, monkeypatch):
-    """The values of some tokens, and what makes their rows, four signatures at a time; and how."""
+def test_who_waits_computes_the_batches_that_nobody_has_begun(monkeypatch):
     monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_BATCH", 4)
-    of_signatures = signature_activations(model)
-    return draw_values(model, 4, 30), of_signatures, of_signatures._rows._make
-
-
-def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch):
-    values, of_signatures, make = small_batches(model, monkeypatch)
-    computed = []
     first_begun, all_but_one_done = threading.Event(), threading.Event()
+    computed = []
 
-    def make_slowly(new, rows):
+    def make_slowly(values, rows):
         if not first_begun.is_set():
             first_begun.set()
             assert all_but_one_done.wait(timeout=60), "nobody else computes"
-        make(new, rows)
-        computed.append(new.shape[1])
-        if sum(computed) == n_signatures - 4:
+        fill(values, rows)
+        computed.append(values.shape[1])
+        if sum(computed) == TOKENS.size - 4:
             all_but_one_done.set()
 
-    n_signatures = len(np.unique(values, axis=1).T)
-    monkeypatch.setattr(of_signatures._rows, "_make", make_slowly)
+    ask = asking(make_slowly)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_signatures, one_sentence(values))
+        first = pool.submit(ask)
         assert first_begun.wait(timeout=60)
-        second = pool.submit(of_signatures, one_sentence(values[:, :1]))
-        second.result()
-    assert sum(computed) == n_signatures > 12
-    check_rows(model, first.result().activations, values)
+        check_filled(*pool.submit(ask).result())
+    check_filled(*first.result())
+    assert sum(computed) == TOKENS.size
 
 
-def test_signatures_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
-    values, of_signatures, make = small_batches(model, monkeypatch)
+def test_signatures_whose_rows_could_not_be_computed_are_computed_again(monkeypatch):
+    monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_BATCH", 4)
     calls = []
 
-    def fail_once(new, rows):
-        calls.append(new)
+    def fail_once(values, rows):
+        calls.append(values)
         if len(calls) == 2:
             raise MemoryError("full")
-        make(new, rows)
+        fill(values, rows)
 
-    monkeypatch.setattr(of_signatures._rows, "_make", fail_once)
+    ask = asking(fail_once)
     with pytest.raises(MemoryError, match="full"):
-        of_signatures(one_sentence(values))
-    found = of_signatures(one_sentence(values))
-    check_rows(model, found.activations, values)
-    np.testing.assert_array_equal(found.signatures, signature_activations(model)(one_sentence(values)).signatures)
+        ask()
+    check_filled(*ask())
 
 
-def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypatch):
-    values, of_signatures, make = small_batches(model, monkeypatch)
+def test_an_error_of_another_thread_comes_to_who_needs_the_rows(monkeypatch):
+    monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_BATCH", 4)
     first_begun, other_failed = threading.Event(), threading.Event()
 
-    def fail_in_the_other_thread(new, rows):
+    def fail_in_the_other_thread(values, rows):
         if first_begun.is_set() and not other_failed.is_set():
             raise MemoryError("full")
         first_begun.set()
         assert other_failed.wait(timeout=60)
-        make(new, rows)
+        fill(values, rows)
 
-    monkeypatch.setattr(of_signatures._rows, "_make", fail_in_the_other_thread)
+    ask = asking(fail_in_the_other_thread)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_signatures, one_sentence(values))
+        first = pool.submit(ask)
         assert first_begun.wait(timeout=60)
-        second = pool.submit(of_signatures, one_sentence(values))
         with pytest.raises(MemoryError, match="full"):
-            second.result()
+            pool.submit(ask).result()
         other_failed.set()
         with pytest.raises(MemoryError, match="full"):
             first.result()
+
+
+ALL_SLOTS = STATIC_SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
+
+
+@pytest.mark.parametrize("embeddings", [{}, {"form": 5}, {"form": 4, "upos": 3}, {"form": 16, "feats_pairs": 7, "deprel": 3}])
+@pytest.mark.parametrize("signatures", [0, 1, 40, 512])
+def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signatures):
+    model = random_static_model(flat_sentences([9] * 20), embeddings, slots=ALL_SLOTS)
+    maker, numbers = SlotPrecomputation(model.weights(), model.table), np.random.default_rng(signatures)
+    columns = model.table.columns
+    positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
+    absent = numbers.normal(size=(len(positions), 37)).astype(np.float32)
+    sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
+    values = np.stack([numbers.integers(0, size, signatures) for size in sizes]).astype(np.int32)
+    rows = np.full((signatures * len(positions) + 1, 37), np.nan, np.float32)
+    add_up_slots(maker, [of_position.tolist() for of_position in positions], absent, values, rows)
+    assert np.isnan(rows[-1]).all()
+    of_slots = maker.for_values(values)
+    for place, of_position in enumerate(positions):
+        expected = np.tile(-absent[place], (signatures, 1))
+        for column in of_position:
+            expected += of_slots.rows[of_slots.starts[column] + of_slots.values[columns[column, 1]]]
+        np.testing.assert_array_equal(rows[place : -1 : len(positions)], expected)

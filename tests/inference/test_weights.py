@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from parser import network_spec
-from parser.inference.layouts import Layout
 from parser.kernels import active_units
 from parser.model.model import Model
 from parser.networks.layers import ACTIVATIONS
@@ -24,21 +23,11 @@ def static_model(embeddings) -> Model:
     return random_static_model(SENTENCES, embeddings, "tanh", slots)
 
 
-def layout(model: Model) -> Layout:
-    return Layout(model.spec, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
-
-
 @cache
 def models() -> list[Model]:
     """Static, and contextual: without and with characters and tags, with tags that are not read, and with lemmas."""
     contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0), random_lemma_model()
     return [*map(static_model, STATIC_EMBEDDINGS), *contextual]
-
-
-def test_tensors_have_the_names_and_shapes_of_the_classifier():
-    for model in models():
-        expected = {name: tuple(tensor.shape) for name, tensor in model.classifier.state_dict().items()}
-        assert layout(model).shapes == expected
 
 
 @pytest.mark.parametrize("number", range(len(STATIC_EMBEDDINGS) + 4))

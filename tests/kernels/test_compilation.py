@@ -1,7 +1,5 @@
 """That kernels are being compiled is said, by one line."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

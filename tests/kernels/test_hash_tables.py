@@ -1,7 +1,5 @@
 """The numbering of strings of bytes, and of vectors, against a dict."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Kernels compiled for a processor that has only what every processor has: their tests pass, and 8 bits give the same trees."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -18,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 WITH_KERNELS = (
     "tests/kernels/test_products.py",
     "tests/inference/test_encoder.py",
-    "tests/inference/test_summed_activations.py",
-    "tests/networks/test_lstm.py",
+    "tests/inference/test_precomputed_tokens.py",
+    "tests/networks/test_bilstm.py",
     "tests/training/test_compiled_updates.py",
 )
 

@@ -1,7 +1,5 @@
 """Products of vectors and panels against NumPy's, and that a row of them depends on no other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

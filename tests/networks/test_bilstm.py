@@ -1,4 +1,4 @@
-"""The BiLSTM: any batch, the classifier over it, precomputed contributions."""
+"""LSTMs in the order of packed sequences against torch's own; the BiLSTM: any batch, the classifier over it."""
 
 import numpy as np
 import pytest
@@ -7,30 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, vocabulary_for
-from parser.inference.precomputed import precomputed_scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
+from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import ContextualScorer
+from parser.networks.lstm import Packing, read_by_torch, read_sequences
 from parser.networks.representation import Embeddings
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
+from tests.networks.plain_lstm import both_ways
 from tests.random_models import random_bilstm_model
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
-
-
-def plain_lstm(encoder: BiLSTM, layer: int) -> nn.LSTM:
-    """torch's own bidirectional LSTM with the weights of a layer."""
-    forwards, backwards = encoder.forwards[layer], encoder.backwards[layer]
-    both = nn.LSTM(forwards.input_size, forwards.hidden_size, bidirectional=True)
-    with torch.no_grad():
-        for name, weight in forwards.named_parameters():
-            getattr(both, name).copy_(weight)
-        for name, weight in backwards.named_parameters():
-            getattr(both, f"{name}_reverse").copy_(weight)
-    return both
 
 
 @settings(max_examples=10)
@@ -49,49 +41,88 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
         for length in lengths:
             read = encoder._embed(values[start : start + length], np.array([length]), dropping=False)
             for layer in range(2):
-                read = plain_lstm(encoder, layer)(read)[0]
+                read = both_ways(encoder.forwards[layer], encoder.backwards[layer])(read)[0]
             torch.testing.assert_close(together[start : start + length], read, rtol=1e-4, atol=1e-5)
             start += length
+
+
+def check_scores(model: Model, encoded: Sentences, numbers: np.ndarray, *fast: Scorer) -> np.ndarray:
+    """Along greedy computations of some sentences, fast ways to score give the scores of the classifier.
+
+    Returns:
+        All features that were read.
+    """
+    slow, now, read = model.scorer(encoded), Configurations.initial(encoded.lengths[numbers]), []
+    while len(rows := now.unfinished()):
+        read.append(model.table.extract(now, rows, encoded, numbers))
+        expected = slow(read[-1])
+        for score in fast:
+            np.testing.assert_allclose(score(read[-1]), expected, rtol=1e-3, atol=1e-3)
+        transitions = model.system.transitions(now, rows)
+        model.system.apply(now, rows, transitions, *best(model.system, expected, transitions))
+    return np.concatenate(read)
 
 
 @pytest.mark.parametrize("deprel", [None, 3])
 def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
     model = random_bilstm_model(sentences, deprel=deprel)
     encoded = model.vocabularies.encode(sentences)
-    vectors, slow = model.classifier.tokens.vectors_of(encoded), model.scorer(encoded)
+    vectors = model.classifier.tokens.vectors_of(encoded)
+
+    @torch.no_grad()
+    def by_value(features: np.ndarray) -> np.ndarray:
+        return model.classifier.scores_by_value(torch.from_numpy(features), vectors).numpy()
+
     precomputed = precomputed_scorer(model.weights(), model.table, encoded)
-    now = Configurations.initial(encoded.lengths)
-    compared = absent = 0
-    while len(steps := now.unfinished()):
-        features = model.table.extract(now, steps, encoded, np.arange(len(sentences)))
-        expected = slow(features)
-        with torch.no_grad():
-            fast = model.classifier.scores_by_value(torch.from_numpy(features), vectors).numpy()
-        np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
-        np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
-        transitions = model.system.transitions(now, steps)
-        model.system.apply(now, steps, transitions, *best(model.system, expected, transitions))
-        compared += len(steps)
-        absent += int((features == ABSENT).sum())
-    assert compared == 2 * encoded.lengths.sum()
-    assert absent > 0
+    read = check_scores(model, encoded, np.arange(len(sentences)), by_value, precomputed)
+    assert len(read) == 2 * encoded.lengths.sum()
+    assert (read == ABSENT).any()
 
 
 def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
     model = random_bilstm_model(sentences)
     encoded = model.vocabularies.encode(sentences)
-    slow, some = model.scorer(encoded), ContextualScorer(model.weights(), model.table, encoded)
+    some = ContextualScorer(model.weights(), model.table, encoded)
     for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
         some.begin(numbers)
-        now = Configurations.initial(encoded.lengths[numbers])
-        while len(rows := now.unfinished()):
-            features = model.table.extract(now, rows, encoded, numbers)
-            expected = slow(features)
-            np.testing.assert_allclose(some(features), expected, rtol=1e-3, atol=1e-3)
-            transitions = model.system.transitions(now, rows)
-            model.system.apply(now, rows, transitions, *best(model.system, expected, transitions))
+        check_scores(model, encoded, numbers, some)
 
 
 def test_without_sentences_there_are_no_vectors(sentences):
     with pytest.raises(ValueError, match="depend on the sentences"):
         random_bilstm_model(sentences).scorer()
+
+
+def plainly(layer: nn.LSTM, inputs: torch.Tensor, lengths: list[int], from_end: bool) -> torch.Tensor:
+    """What torch's LSTM makes of one sequence after the other."""
+    turned = [part.flip(0) if from_end else part for part in inputs.split(lengths)]
+    states = [layer(part)[0] for part in turned]
+    return torch.cat([part.flip(0) if from_end else part for part in states])
+
+
+@pytest.mark.parametrize("read", [read_sequences, read_by_torch])
+@settings(max_examples=20)
+@given(LENGTHS, st.booleans(), st.integers(0, 1000))
+def test_states_and_gradients_are_those_of_torchs_lstm(read, lengths, from_end, seed):
+    torch.manual_seed(seed)
+    layer, packing = nn.LSTM(5, 7), Packing.of(np.array(lengths), torch.device("cpu"))
+    inputs, weights = torch.randn(sum(lengths), 5, requires_grad=True), torch.randn(sum(lengths), 7)
+    found = read(layer, inputs[packing.elements], packing, from_end)[packing.rows]
+    expected = plainly(layer, inputs, lengths, from_end)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    parameters = [inputs, *layer.parameters()]
+    gradients = (torch.autograd.grad((states * weights).sum(), parameters) for states in (found, expected))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@given(LENGTHS)
+def test_rows_are_the_first_elements_of_all_sequences_then_the_second_ones(lengths):
+    packing = Packing.of(np.array(lengths), torch.device("cpu"))
+    elements = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
+    by_row = sorted(elements, key=lambda at: (at[1], -lengths[at[0]], at[0]))
+    assert [elements[number] for number in packing.elements] == by_row
+    assert [by_row[row] for row in packing.rows] == elements
+    assert packing.sequences.tolist() == [s for s, _ in by_row]
+    assert [by_row[row] for row in packing.reversed] == [(s, lengths[s] - 1 - t) for s, t in by_row]
+    assert packing.sizes == [sum(length > t for length in lengths) for t in range(max(lengths))]

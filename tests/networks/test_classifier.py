@@ -1,55 +1,36 @@
-"""The classifier against the same function written with one-hot vectors; the loss over sets of targets."""
-
-from typing import Any
+"""The classifier against the same function written with one-hot vectors; the loss over sets of targets; masks of dropout."""
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import Elements, vocabulary_for
-from parser.network_spec import Embedding, MlpSpec
-from parser.networks.classifier import Classifier
-from parser.networks.layers import Activation
-from parser.networks.representation import AttributeEmbeddings, Embeddings
+from parser.network_spec import Embedding
+from parser.networks.layers import Activation, dropout_mask
+from parser.networks.representation import Embeddings
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.trainer import Trainer, learning_rates
-from parser.transitions.features import slots_of
-
-SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
-SIZES = {"upos": 7, "form": 11, "deprel": 5}
-
-
-def make(embeddings=None, elements=None, **options) -> Classifier:
-    torch.manual_seed(0)
-    embeddings = {"form": Embedding(4, trained=False)} if embeddings is None else embeddings
-    tokens = AttributeEmbeddings(["upos", "form"], Embeddings(embeddings, SIZES, elements))
-    spec: dict[str, Any] = {"hidden": 8, "activation": "relu", "dropout": 0.0, "input_dropout": 0.0, "slot_dropout": 0.0}
-    return Classifier(tokens, SLOTS, SIZES, MlpSpec(**spec | options), n_outputs=6)
+from tests.training.classifiers import SIZES, SLOTS, make, random_batch
 
 
 def random_features(n: int) -> torch.Tensor:
-    rng = np.random.default_rng(0)
-    return torch.from_numpy(np.stack([rng.integers(0, SIZES[slot.attribute], n) for slot in SLOTS], axis=1).astype(np.int32))
+    return random_batch(n, 1, 0)[0]
 
 
 def test_scores_equal_a_linear_layer_over_one_hot_inputs():
-    classifier = make()
+    classifier = make({"form": Embedding(4, trained=False)})
     features = random_features(20)
     eye = [torch.eye(SIZES[slot.attribute])[features[:, i].long()] for i, slot in enumerate(SLOTS)]
     one_hot = torch.cat([eye[0], eye[1], eye[4]], dim=1)
     vectors = torch.cat([classifier.tokens.embeddings.vectors["form"][features[:, i].long()] for i in (2, 3)], dim=1)
     hidden = torch.relu(one_hot @ classifier.one_hot.weight + vectors @ classifier.embedded.weight.T + classifier.hidden_bias)
     torch.testing.assert_close(classifier(features), classifier.output(hidden))
-
-
-def test_it_works_without_embedded_and_without_one_hot_attributes():
-    assert make(embeddings={})(random_features(3)).shape == (3, 6)
-    every = {name: Embedding(2, trained=True) for name in SIZES}
-    assert make(embeddings=every)(random_features(3)).shape == (3, 6)
 
 
 def test_loss_of_a_set_is_minus_the_log_of_its_probability():
@@ -64,21 +45,20 @@ def test_loss_of_a_set_is_minus_the_log_of_its_probability():
 
 def test_values_that_are_sets_have_the_sum_of_their_elements_vectors():
     vocabulary = vocabulary_for("feats_pairs", ["Case=Nom", "Case=Nom|Number=Sing", "_", "Number=Sing|Person=3"])
-    elements = {"upos": Elements.of(vocabulary)}
-    classifier = make({"upos": Embedding(3, trained=True), "form": Embedding(2, trained=True)}, elements=elements)
-    embeddings = classifier.tokens.embeddings
+    torch.manual_seed(0)
+    embeddings = Embeddings({"upos": Embedding(3, trained=True)}, SIZES, {"upos": Elements.of(vocabulary)})
     vectors, matrix = embeddings.vectors["upos"], embeddings.matrix("upos")
     nom, number, *_ = range(3, 7)  # the most frequent elements first
-    assert vectors.shape == (3 + 4, 3)
-    assert matrix.shape == (3 + 4, 3)
+    assert vectors.shape == matrix.shape == (3 + 4, 3)
     torch.testing.assert_close(matrix[:3], vectors[:3])
     torch.testing.assert_close(matrix[3], vectors[nom])
     torch.testing.assert_close(matrix[4], vectors[nom] + vectors[number])
 
 
-@pytest.mark.parametrize("dropped", ["dropout", "input_dropout", "slot_dropout"])
-def test_dropout_is_in_force_only_where_it_is_asked_for_and_keeps_the_mean(dropped):
-    whole, classifier = make(activation="cube"), make(activation="cube", **{dropped: 0.5})
+@pytest.mark.parametrize("dropouts", [(0.5, 0.0, 0.0), (0.0, 0.5, 0.0), (0.0, 0.0, 0.5)])
+def test_dropout_is_in_force_only_where_it_is_asked_for_and_keeps_the_mean(dropouts):
+    embedded = {"form": Embedding(4, trained=False)}
+    whole, classifier = make(embedded, "cube"), make(embedded, "cube", dropouts)
     features = random_features(9)
     with torch.no_grad():
         for made in (whole, classifier):  # of hidden units that are their inputs, the mean is that without dropout
@@ -92,7 +72,7 @@ def test_dropout_is_in_force_only_where_it_is_asked_for_and_keeps_the_mean(dropp
 
 
 def test_slot_dropout_drops_whole_vectors():
-    classifier = make({"form": Embedding(4, trained=True)}, slot_dropout=0.5)
+    classifier = make({"form": Embedding(4, trained=True)}, dropouts=(0.0, 0.0, 0.5))
     inputs = torch.zeros(50, 8)
     _, slots, _ = classifier.dropout_masks(inputs)
     assert slots.shape == (50, 2)
@@ -101,7 +81,7 @@ def test_slot_dropout_drops_whole_vectors():
 
 @pytest.mark.parametrize(("name", "rate", "width"), [("sgd", 0.5, 1), ("adam", 0.03, 2)])
 def test_fitting_learns_examples_by_heart(name, rate, width):
-    classifier = make(embeddings={"form": Embedding(4, trained=True)})
+    classifier = make({"form": Embedding(4, trained=True)})
     features = random_features(12)
     features[:, 2] = torch.arange(12) % 11  # so that no two examples are alike
     targets = np.full((12, width), NO_NODE, np.int32)
@@ -125,3 +105,33 @@ def rates_of(schedule: str, span: Span) -> list[float]:
 def test_the_learning_rate_falls_along_half_a_cosine_or_a_line_that_began_in_an_earlier_pass():
     np.testing.assert_allclose(rates_of("cosine", Span(0, 2)), [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
     np.testing.assert_allclose(rates_of("linear", Span(1, 3)), [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6)
+
+
+_64 = 2**64
+
+
+def splitmix64(seed: int, number: int) -> int:
+    """Output ``number`` of the generator, as published, in Python's integers."""
+    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) % _64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % _64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % _64
+    return z ^ (z >> 31)
+
+
+@given(st.integers(1, 40), st.integers(1, 3), st.floats(0.01, 0.99), st.integers(0, 99))
+def test_a_mask_is_what_the_published_generator_says(rows, columns, share, seed):
+    torch.manual_seed(seed)
+    mask = dropout_mask(torch.zeros(rows, columns), share)
+    torch.manual_seed(seed)
+    key = int(torch.randint(2**63 - 1, ()))
+    half = rows * columns // 2
+    bits = [splitmix64(key, i) for i in range(half + 1)]
+    halves = [b >> 32 for b in bits[:half]] + [b % 2**32 for b in bits[:half]] + [bits[half] >> 32] * (rows * columns % 2)
+    expected = [0.0 if number < round(share * 2**32) else 1 / (1 - share) for number in halves]
+    np.testing.assert_allclose(mask.flatten().numpy(), expected, rtol=1e-6)
+
+
+def test_no_mask_where_nothing_is_dropped():
+    before = torch.get_rng_state()
+    assert dropout_mask(torch.zeros(2, 2), 0.0) is None
+    assert torch.equal(torch.get_rng_state(), before)

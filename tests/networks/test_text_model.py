@@ -1,7 +1,9 @@
-"""Parts of the encoder: characters, tags and lemmas against plain loops; windows and threads of pretrained encoders."""
+"""Parts of the encoder: characters, tags, lemmas and heads against plain loops; windows and threads of pretrained encoders."""
 
+import random
 import sys
-from threading import Event, Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -16,24 +18,24 @@ from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import PretrainedError, PretrainedTokenizer
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
 from parser.decoding.parsers import parse
-from parser.network_spec import CharacterSpec, LemmaSpec, TaggerSpec
+from parser.network_spec import BiaffineSpec, CharacterSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM
+from parser.networks.layers import Grid
 from parser.networks.parts import CharacterEncoder
 from parser.networks.pretrained import one_thread, windows
-from parser.networks.tasks import LemmaScorer, Tagger
+from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
 from tests.forgery import small_model
+from tests.networks.biaffine_loops import loss_by_loops
+from tests.networks.plain_lstm import both_ways
 from tests.random_models import random_text_model
+from tests.random_trees import random_tree
 from tests.toy import sentence
 
 
 def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
     torch.manual_seed(0)
     encoder = CharacterEncoder(CharacterSpec(4, 3, 6), 9)
-    both = nn.LSTM(4, 3, bidirectional=True)
-    with torch.no_grad():
-        for suffix, side in (("", encoder.forwards), ("_reverse", encoder.backwards)):
-            for name, weight in side.named_parameters():
-                getattr(both, name + suffix).copy_(weight)
+    both = both_ways(encoder.forwards, encoder.backwards)
     characters = Characters(["a", "b", "c"], 6)
     forms = ["abc", "a", "abc", "cccccccc", "ba"]
     encoded = torch.from_numpy(characters.encode_forms([forms]).T.copy())
@@ -92,18 +94,13 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     assert not torch.equal(scorer.scores(forms, scores, dropping=True), expected)
 
 
-def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):
-    model = small_model("text", tag_size=0)
-    encoded = model.vocabularies.encode(sentences)
-    parse(model, sentences)
-    assert set(model.classifier.tokens.tags_and_rules(encoded)[0]) == {"upos", "feats"}
-
-
-def test_tags_alone_are_those_of_the_whole_encoder(sentences):
-    model = random_text_model()
+@pytest.mark.parametrize("tag_size", [0, 2])
+def test_tags_alone_are_those_of_the_whole_encoder_though_nothing_may_read_them(sentences, tag_size):
+    model = small_model("text", tag_size=tag_size)
     tokens = model.classifier.tokens
     assert isinstance(tokens, BiLSTM)
     encoded = model.vocabularies.encode(sentences)
+    parse(model, sentences)
     found = tokens.tags_and_rules(encoded)[0]
     assert list(found) == ["upos", "feats"]
     with torch.no_grad():
@@ -139,35 +136,60 @@ def test_words_far_from_the_ends_of_a_sentence_are_far_from_those_of_their_windo
 
 def test_each_thread_has_its_number_of_threads_back():
     begun, both, left = Event(), Event(), Event()
-    found = {}
 
-    def first():
+    def first() -> int:
         torch.set_num_threads(2)
         with one_thread(torch.device("cpu")):
             begun.set()
             both.wait()
-        found["first, after"] = torch.get_num_threads()
+        after = torch.get_num_threads()
         left.set()
+        return after
 
-    def second():
+    def second() -> tuple[int, int]:
         begun.wait()
         with one_thread(torch.device("cpu")):
             both.set()
             left.wait()
-            found["second, within"] = torch.get_num_threads()
-        found["second, after"] = torch.get_num_threads()
+            within = torch.get_num_threads()
+        return within, torch.get_num_threads()
 
     before = torch.get_num_threads()
-    threads = [Thread(target=first), Thread(target=second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(one) for one in (first, second)]
     torch.set_num_threads(before)
-    assert found == {"first, after": 2, "second, within": 1, "second, after": 2}
+    assert [one.result() for one in found] == [2, (1, 2)]
 
 
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
         PretrainedTokenizer.of(str(tmp_path))
+
+
+WIDTH, RELATIONS = 5, 4
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.3, 1.0])
+def test_the_loss_is_that_of_plain_loops(unknown):
+    rng = random.Random(1)
+    torch.manual_seed(1)
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, [*map(str, range(RELATIONS))])
+    nn.init.normal_(scorer.arc_bias)
+    heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
+    relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
+    sentences = [torch.randn(len(some), WIDTH) for some in heads]
+    grid = Grid.of(np.array([len(some) for some in heads]), torch.device("cpu"))
+    flat = [torch.tensor([number for some in numbers for number in some]) for numbers in (heads, relations)]
+    found = scorer.loss(torch.cat(sentences), grid, *flat, dropping=False)
+    assert found.item() == pytest.approx(loss_by_loops(scorer, sentences, heads, relations), rel=1e-5)
+    assert scorer.loss(torch.cat(sentences), grid, *flat).item() != pytest.approx(found.item(), rel=1e-3)  # with dropout
+
+
+def test_what_is_dropped_is_dropped_all_through_a_sentence():
+    torch.manual_seed(0)
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, [*map(str, range(RELATIONS))])
+    dropped = scorer._dropped(torch.ones(4, 3, 8), dropping=True)
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}
+    assert torch.equal(dropped, dropped[:1].expand(4, 3, 8))
+    assert not torch.equal(dropped[:, 0], dropped[:, 1])
