@@ -1,7 +1,5 @@
 """Every model and recipe trains, resumes, saves, loads and parses on another device than the CPU (fake_device.py)."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -19,20 +17,10 @@ from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device
 from tests.pretrained import write_transformer
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence, write_conllu
-from tests.training.small_runs import files_of, run, train_until_killed
+from tests.toy import assert_same_trees, sentence, write_conllu
+from tests.training.small_runs import TEXT, files_of, run, train_until_killed
 
 ENCODER = ["model=bilstm", "encoder.hidden=8"]
-TEXT = [
-    "recipe=text",
-    "encoder.layers=2",
-    "encoder.hidden=8",
-    "encoder.characters.hidden=6",
-    "encoder.characters.embedding=6",
-    "encoder.tagger.size=4",
-    "encoder.heads.size=7",
-    "encoder.heads.relation_size=5",
-]
 GLOBAL = ["beam=global", "beam.size=2", "beam.training.epochs=2"]
 
 RUNS = {
@@ -100,8 +88,7 @@ def check_run(treebank: Path, tmp_path: Path, *overrides: str) -> None:
         assert isinstance(model, Model)
         assert model.classifier.output.weight.device.type == NAME
         found = Predictor(model).predict(encoded).parses
-    np.testing.assert_array_equal(found.heads, expected.heads)
-    np.testing.assert_array_equal(found.relations, expected.relations)
+    assert_same_trees(found, expected)
 
 
 def test_without_dropout_the_weights_are_those_of_the_cpu(treebank, tmp_path):
@@ -131,12 +118,11 @@ def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     every = [one.forms for one in sentences]
     options = ParseOptions(tags=predicted_tags(on_cpu))
     expected = Predictor(on_cpu, options).tag(encoded, every)[1].values
-    forms = every[:4]
-    trees = Parser(on_cpu).parse(forms)
+    trees = Parser(on_cpu).parse(every[:4])
     with fake_device():
         model = Model.load(tmp_path, NAME)
         found = Predictor(model, options).tag(encoded, every)[1].values
-        others = Parser(model).parse(forms)
+        others = Parser(model).parse(every[:4])
     assert list(found) == list(expected)
     for column, values in expected.items():
         np.testing.assert_array_equal(found[column], values)

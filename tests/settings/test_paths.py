@@ -1,7 +1,5 @@
 """Values of settings that name paths: what is typed, what hydra makes of it, and what we print."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plans that settings come to."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
 
 import pytest

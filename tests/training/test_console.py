@@ -57,10 +57,7 @@ def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
     bar._bar.refresh()
     bar.close()
     last = terminal.getvalue().rstrip().splitlines()[-1].rpartition("\r")[2]
-    assert re.fullmatch(
-        r"second pass: 100%\|.*\| 3\.0 of 3 epochs, \d\d:\d\d, \d\d:\d\d left, ends \d\d:\d\d, loss=0\.500, dev LAS=70\.00 *",
-        last,
-    ), last
+    assert re.match(r"second pass: 100%.* 3\.0 of 3 epochs.* left, ends \d\d:\d\d, loss=0\.500, dev LAS=70\.00", last), last
 
 
 def test_in_global_training_sentences_are_counted_and_without_a_terminal_nothing_is_drawn(monkeypatch):

@@ -43,13 +43,11 @@ class Losses:
         return BatchLoss(batch, 1, has_gradient=False)
 
 
-@pytest.mark.parametrize(
-    ("losses", "bad"),
-    [
-        *(((*losses,), True) for losses in ((3.0, math.nan), (math.inf, 3.0), (1e16, 1.0), (31.0, 31.0))),
-        *(((*losses,), False) for losses in ((0.0, 0.0), (29.0, 29.0), (50.0, 1.0))),
-    ],
-)
+DIVERGED = [(3.0, math.nan), (math.inf, 3.0), (1e16, 1.0), (31.0, 31.0)]
+FINE = [(0.0, 0.0), (29.0, 29.0), (50.0, 1.0)]
+
+
+@pytest.mark.parametrize(("losses", "bad"), [*((losses, True) for losses in DIVERGED), *((losses, False) for losses in FINE)])
 def test_an_epoch_has_diverged_whose_mean_loss_is_ten_times_that_of_guessing(losses, bad):
     plan = OptimizerPlan("sgd", 0.1, "constant", Span(0, 1), batch_size=1)
     trainer = Trainer(Losses(*losses), TorchOptimizer(torch.nn.Linear(1, 1), plan), plan)

@@ -1,7 +1,6 @@
 """Whether a model multiplies in 8 bits: measured on dev when it is trained, kept in its folder, overruled by options."""
 
 import json
-from io import BytesIO
 
 import pytest
 
@@ -13,8 +12,9 @@ from parser.model.loading import load
 from parser.model_folder import SETTINGS, ModelError
 from parser.training import run as training_run
 from parser.training.run import train
+from tests.forgery import change, set_at, small_model
 from tests.parsed_files import parse_file
-from tests.random_models import random_bilstm_model, small_model
+from tests.random_models import random_bilstm_model
 from tests.toy import planned
 from tests.training.small_runs import TEXT, run, train_until_killed
 
@@ -39,17 +39,9 @@ def _settings(folder) -> dict:
     return json.loads((folder / "model" / SETTINGS).read_text())
 
 
-def _changed(folder, **values) -> None:
-    """Changes settings.json of a model's folder; None removes a key."""
-    settings = json.loads((folder / SETTINGS).read_text()) | values
-    (folder / SETTINGS).write_text(json.dumps({key: value for key, value in settings.items() if value is not None}))
-
-
 def _las(folder, target, int8: bool | None) -> float:
-    model, written = load(folder, int8=int8), BytesIO()
-    with open(_DEV, "rb") as source:
-        parse_file(model, source, written, tags=TagUse.OVERWRITE)
-    target.write_bytes(written.getvalue())
+    with open(_DEV, "rb") as source, target.open("wb") as written:
+        parse_file(load(folder, int8=int8), source, written, tags=TagUse.OVERWRITE)
     return evaluate_files(_DEV, target)["las"].f1
 
 
@@ -93,16 +85,13 @@ def test_a_folder_that_says_nothing_has_single_precision(sentences, tmp_path):
     assert load(tmp_path, int8=True).int8
 
 
-def test_a_folder_with_8_bits_that_cannot_be_is_refused(sentences, tmp_path):
-    random_bilstm_model(sentences).save(tmp_path / "encoder")
-    _changed(tmp_path / "encoder", int8="yes")
+@pytest.mark.parametrize(("kind", "value"), [("contextual", "yes"), ("static", True)])
+def test_a_folder_with_8_bits_that_cannot_be_is_refused(tmp_path, kind, value):
+    small_model(kind).save(tmp_path)
+    if kind == "static":
+        assert not load(tmp_path, int8=False).int8
+        with pytest.raises(Int8Error, match=r"\(model=bilstm\).* --int8"):
+            load(tmp_path, int8=True)
+    change(tmp_path / SETTINGS, set_at("int8", value))
     with pytest.raises(ModelError, match="int8"):
-        load(tmp_path / "encoder")
-    small_model("static").save(tmp_path / "static")
-    _changed(tmp_path / "static", int8=True)
-    with pytest.raises(ModelError, match="int8"):
-        load(tmp_path / "static")
-    _changed(tmp_path / "static", int8=None)
-    assert not load(tmp_path / "static", int8=False).int8
-    with pytest.raises(Int8Error):
-        load(tmp_path / "static", int8=True)
+        load(tmp_path)

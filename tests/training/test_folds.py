@@ -88,9 +88,3 @@ def test_words_are_counted_as_scores_count_them(seed):
     for name, score in scores.items():
         right = score / 100 * counts[counted_by(name)]
         assert right == pytest.approx(round(right), abs=1e-6), name
-
-
-def test_nothing_measured_names_what_measures():
-    said = final_table({"dev": None, "test": None})
-    assert "treebank.held_out=0.1,0.1" in said
-    assert "treebank.folds=10" in said

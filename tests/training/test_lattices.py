@@ -19,10 +19,9 @@ from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.model.model import Model
 from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
-from parser.training.examples.lattices import Choices, within_lookahead
+from parser.training.examples.lattices import Choices
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
-from parser.transitions.features import Slot
 from tests.decoding.computations import read_slots
 from tests.decoding.slow_lattices import lattice_model
 from tests.lattices.made import all_paths, drawn_lattice
@@ -97,12 +96,6 @@ def test_examples_of_choices_are_those_of_a_replay(lookahead):
         assert sorted(found[number]) == replayed(model, path, lookahead)
 
 
-def test_slots_beyond_the_lookahead_are_left_out():
-    slots = [Slot.parse(f"{position}:form") for position in ("s0", "b0", "b1", "b2", "s0.l1")]
-    assert [slot.position for slot in within_lookahead(slots, 1)] == ["s0", "b0", "s0.l1"]
-    assert within_lookahead(slots, 3) == slots
-
-
 KINDS = {"treebank": "conllu", "lattice": "conllul"}
 
 
@@ -136,12 +129,17 @@ def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch
     assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
     assert Model.load(tmp_path / "run").lookahead == 3
     output = tmp_path / "parsed.conllu"
-    monkeypatch.setattr("sys.argv", ["parse.py", str(tmp_path / "run"), str(parts / "dev.conllul"), "-o", str(output)])
-    assert parse_main() == 0
+    assert parse_command(monkeypatch, tmp_path / "run", parts / "dev.conllul", "-o", output) == 0
     assert "20 sentences" in capsys.readouterr().err
     scores = evaluate_files(parts / "dev.conllu", output)
     for key in ("las", "uas", "words", "upos"):
         assert scores[key].f1 == pytest.approx(metrics["dev"][key])
+
+
+def parse_command(monkeypatch, *arguments: object) -> int:
+    """The status of the command parse."""
+    monkeypatch.setattr("sys.argv", ["parse.py", *map(str, arguments)])
+    return parse_main()
 
 
 def test_changed_lattices_are_noticed(parts, tmp_path):
@@ -166,28 +164,24 @@ def test_a_bad_sentence_does_not_lose_the_rest(parts, tmp_path, monkeypatch, cap
     lattice_model(2).save(tmp_path / "model")
     good = (parts / "dev.conllul").read_text()
     (tmp_path / "in.conllul").write_text(f"0\t1\ta\n\n{good}")
-    command = ["parse.py", str(tmp_path / "model"), str(tmp_path / "in.conllul"), "-o", str(tmp_path / "out.conllu")]
-    monkeypatch.setattr("sys.argv", command)
+    command = tmp_path / "model", tmp_path / "in.conllul", "-o", tmp_path / "out.conllu"
     with pytest.raises(ValueError, match=r"in\.conllul, line 1, sentence 1: 3 columns"):
-        parse_main()
-    monkeypatch.setattr("sys.argv", [*command, "--on-error=skip", "--beam=2"])
-    assert parse_main() == 1
+        parse_command(monkeypatch, *command)
+    assert parse_command(monkeypatch, *command, "--on-error=skip", "--beam=2") == 1
     assert "3 columns" in capsys.readouterr().err
     assert (tmp_path / "out.conllu").read_text().count("\n\n") == 20
     for option in ("--on-error=keep", "--allow-missing-columns", "--text"):
-        monkeypatch.setattr("sys.argv", [*command, option])
         with pytest.raises(ValueError, match="lattice"):
-            parse_main()
+            parse_command(monkeypatch, *command, option)
 
 
 @pytest.mark.parametrize("merge", ["none", "configuration"])
 def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatch, merge):
     lattice_model(2).save(tmp_path / "model")
-    given = ["parse.py", str(tmp_path / "model"), str(parts / "dev.conllul"), "--beam=3", f"--merge={merge}"]
     texts = []
     for further in ([], ["--k-best=3"]):
-        monkeypatch.setattr("sys.argv", [*given, "-o", str(tmp_path / "out.conllu"), *further])
-        assert parse_main() == 0
+        given = tmp_path / "model", parts / "dev.conllul", "--beam=3", f"--merge={merge}", "-o", tmp_path / "out.conllu"
+        assert parse_command(monkeypatch, *given, *further) == 0
         texts.append((tmp_path / "out.conllu").read_text())
     best, several = (text.split("\n\n")[:-1] for text in texts)
     ranks, scores = ([line for line in texts[1].splitlines() if line.startswith(f"# beam_{key}")] for key in ("rank", "score"))

@@ -76,18 +76,19 @@ def check_scores(model: Model, treebank: Treebank) -> None:
     assert gold.labelled.sum() < known.sum() == scores["known_heads"]
 
 
-GLOBAL = ["recipe=accurate", "beam=global", "beam.size=4", "beam.training.epochs=2"]
+OTHERS = [
+    BILSTM,
+    TEXT,
+    ["recipe=accurate", "beam=local"],
+    ["recipe=accurate", "beam=global", "beam.size=4", "beam.training.epochs=2"],
+    *([f"column={column}", "oracle=context_rows"] for column in (2, 3)),
+    *([f"column={column}"] for column in (5, 6)),
+]
 
 
-@pytest.mark.parametrize("more", [BILSTM, TEXT, ["recipe=accurate", "beam=local"], GLOBAL])
-def test_with_other_models(more, partial, tmp_path):
+@pytest.mark.parametrize("more", OTHERS)
+def test_with_other_models_and_the_trees_of_every_column(more, partial, tmp_path):
     assert train(run(partial, *more, *FEW), tmp_path)["dev"]["known_heads"]
-
-
-@pytest.mark.parametrize("column", [2, 3, 5, 6])
-def test_with_the_trees_of_every_column(column, partial, tmp_path):
-    oracle = ["oracle=context_rows"] if column < 5 else []
-    train(run(partial, *FEW, f"column={column}", *oracle), tmp_path)
 
 
 def test_a_killed_run_is_resumed_to_the_same_end(partial, tmp_path):
@@ -213,20 +214,20 @@ def test_where_no_head_is_known_nothing_is_measured(treebank, tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    ("heads", "said"),
     [
-        ("_ _ _", r"no head is known"),
-        ("2 1 _", r"line 1, sentence 1: a cycle: the heads lead from 1 -> 2 -> 1|cycle"),
-        ("0 0 _", r"line 2, sentence 1: several roots"),
-        ("4 _ _", r"line 1, sentence 1: the head 4 is outside 0\.\.3"),
-        ("x _ _", r"line 1, sentence 1: the head 'x' is not a number"),
+        ("_ _ _", "no head is known"),
+        ("2 1 _", "cycle"),
+        ("0 0 _", "line 2, sentence 1: several roots"),
+        ("4 _ _", "line 1, sentence 1: the head 4"),
+        ("x _ _", "line 1, sentence 1: the head 'x'"),
     ],
 )
-def test_what_is_no_part_of_a_tree_is_refused(heads, message, tmp_path):
+def test_what_is_no_part_of_a_tree_is_refused(heads, said, tmp_path):
     path = tmp_path / "a.conllu"
     lines = [f"{i}\ta\t_\t_\t_\t_\t{head}\t_\t_\t_\n" for i, head in enumerate(heads.split(), 1)]
     path.write_text("".join([*lines, "\n"]), encoding="utf-8")
-    with pytest.raises(TreebankError, match=message):
+    with pytest.raises(TreebankError, match=said):
         read_treebank(path, partial=True)
 
 

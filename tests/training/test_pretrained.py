@@ -5,7 +5,6 @@ import random
 import shutil
 import sys
 import zipfile
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +37,8 @@ from parser.storage import sha256_of
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
+from tests import parsed_files
 from tests.forgery import change, set_at
-from tests.parsed_files import parse_file
 from tests.pretrained import SIZE, transformers, write_encoder, write_transformer
 from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
@@ -81,9 +80,7 @@ def copied(runs, tmp_path) -> Path:
 
 
 def parsed(model: Model, runs: Path, **options) -> bytes:
-    written = BytesIO()
-    parse_file(model, BytesIO((runs / "test.conllu").read_bytes()), written, **options)
-    return written.getvalue()
+    return parsed_files.parsed(model, (runs / "test.conllu").read_bytes(), **options)
 
 
 def check_same(one: Path, other: Path) -> None:

@@ -26,6 +26,7 @@ RUNS = {
          "vectors.trained=true", "+embeddings.upos=7", "+embeddings.deprel=5"], [2, 3, 4],
     ),
     "beam, encoder": ([*BILSTM, *BEAM, "beam.training.learning_rate=0.005"], [3]),
+    "text": (TEXT, [2]),
     "beam, text": ([*TEXT, *BEAM, "beam.training.learning_rate=0.005"], [3]),
     "beam, online": (["model=linear", "online.iterations=2", "beam=global", "beam.size=3", "beam.training.epochs=3"], [4]),
 }  # fmt: skip

@@ -5,15 +5,12 @@ import random
 import numpy as np
 import pytest
 import torch
-from omegaconf import OmegaConf
 
 import oracles
 from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN
 from parser.model.model import Model
-from parser.network_spec import PretrainedSpec
-from parser.settings.groups import SettingsError
-from parser.settings.plan import OptimizerPlan, Span, plan
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
@@ -24,7 +21,7 @@ from parser.transitions.features import TOKEN
 from tests.parsed_files import parse_file
 from tests.random_models import random_bilstm_model
 from tests.random_trees import random_projective_tree
-from tests.toy import planned, sentence, settings
+from tests.toy import sentence
 from tests.training.small_runs import BILSTM, run
 
 FEW = [*BILSTM, "optimizer.batch_size=60", "first_pass.epochs=2", "second_pass.epochs=2"]
@@ -65,35 +62,27 @@ def test_a_batch_holds_whole_sentences_and_an_epoch_every_example_once(training_
         assert set(read[read >= N_RESERVED] - N_RESERVED) <= set(encoded.places(batch.sentences))
 
 
-def test_the_loss_of_batches_is_that_of_the_classifier_over_all_sentences(training_data):
-    """With a learning rate of zero, so that nothing changes on the way."""
+def test_the_loss_of_batches_and_its_gradients_are_those_of_the_classifier_over_all_sentences(training_data):
     model, encoded, examples = training_data
-    scores = torch.from_numpy(model.scorer(encoded)(examples.features))
-    expected = float(set_loss(scores, torch.from_numpy(examples.targets).long()))
-    for batch_size in (40, 10_000):
-        plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), batch_size)
-        trainer = Trainer(
-            objective_of(model, encoded, examples, batch_size), TorchOptimizer(model.classifier, plan, max_grad_norm=5.0), plan
-        )
-        found = trainer.fit_epoch(0, torch.Generator().manual_seed(1))
-        assert found.loss == pytest.approx(expected, rel=1e-4)
-
-
-def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data):
-    model, encoded, examples = training_data
-    objective = objective_of(model, encoded, examples, 10_000)
+    tokens, targets = model.classifier.tokens, torch.from_numpy(examples.targets).long()
     model.classifier.zero_grad()
+    vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1).tokens)
+    expected = set_loss(model.classifier(torch.from_numpy(examples.features), vectors), targets)
+    expected.backward()
+    gradients = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
+    model.classifier.zero_grad()
+    objective = objective_of(model, encoded, examples, 10_000)
     _, (batch,) = objective.batches(torch.Generator().manual_seed(1))
     objective.losses(batch)[0].backward()
-    found = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
-    model.classifier.zero_grad()
-    tokens = model.classifier.tokens
-    vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1).tokens)
-    scores = model.classifier(torch.from_numpy(examples.features), vectors)
-    set_loss(scores, torch.from_numpy(examples.targets).long()).backward()
     for name, parameter in model.classifier.named_parameters():
-        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(parameter.grad, gradients[name], rtol=1e-3, atol=1e-5)
     model.classifier.zero_grad()
+    for batch_size in (40, 10_000):  # with a learning rate of zero, so that nothing changes on the way
+        plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), batch_size)
+        optimizer = TorchOptimizer(model.classifier, plan, max_grad_norm=5.0)
+        trainer = Trainer(objective_of(model, encoded, examples, batch_size), optimizer, plan)
+        found = trainer.fit_epoch(0, torch.Generator().manual_seed(1))
+        assert found.loss == pytest.approx(expected.item(), rel=1e-4)
 
 
 def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
@@ -116,16 +105,6 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
     assert set(parsed.unknown) == set(model.vocabularies.attributes)
 
 
-def test_the_group_composes_with_every_column_and_there_is_no_other_model():
-    for column in range(1, 7):
-        made = settings("recipe=accurate", "model=bilstm", f"column={column}")
-        assert not OmegaConf.missing_keys(made)
-        labels = plan(made).labels
-        assert (labels["model"], labels["recipe"], labels["column"]) == ("bilstm", "accurate", column)
-    with pytest.raises(Exception, match="transformer"):
-        planned("recipe=accurate", "model=transformer")
-
-
 NOTHING = np.zeros(0, np.float32)
 
 
@@ -143,6 +122,7 @@ def test_values_are_dropped_as_often_as_their_rates_say_and_other_slots_stay():
     np.testing.assert_allclose(shares, [0.5, 0.0, 0.0, 0.1], atol=0.02)
     assert (dropped[:, 1] == 3).all()
     assert ((dropped == UNKNOWN) | (dropped == features)).all()
+    assert torch.equal(WordDropout([NOTHING] * 4, torch.device("cpu"))(features), features)
 
 
 def test_reserved_values_stay_and_the_same_seed_drops_the_same():
@@ -155,16 +135,6 @@ def test_reserved_values_stay_and_the_same_seed_drops_the_same():
     assert torch.equal(first, dropout(features))
     reserved = (features == ABSENT) | (features == ROOT)
     assert torch.equal(first[reserved], features[reserved])
-
-
-def test_where_nothing_can_be_dropped_everything_stays():
-    features = torch.randint(0, 9, (5, 2), dtype=torch.int32)
-    assert torch.equal(WordDropout([NOTHING, NOTHING], torch.device("cpu"))(features), features)
-
-
-def test_subwords_are_refused_beside_a_parser_without_an_encoder():
-    with pytest.raises(SettingsError, match=r"vectors\.subwords=encoder is used only with model=bilstm"):
-        planned("treebank=sample", "vectors.subwords=encoder")
 
 
 def test_the_rate_of_a_tuned_encoder_rises_and_is_its_own():
@@ -184,8 +154,3 @@ def test_the_rate_of_a_tuned_encoder_rises_and_is_its_own():
     again.restore(optimizer.state())
     assert again.state().keys() == optimizer.state().keys()
     assert int(again.state()["steps"]) == 6
-
-
-def test_shapes_of_what_reads_a_pretrained_encoder():
-    shapes = PretrainedSpec(width=7, layers=3, size=5, tuned=False).shapes()
-    assert shapes == {"mix": (3,), "scale": (1,), "projection.weight": (5, 7), "projection.bias": (5,)}

@@ -3,7 +3,6 @@
 import json
 import random
 from dataclasses import replace
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,11 @@ from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.lemma_training import _Outcomes, learn_lemmas
 from parser.training.run import train
-from tests.parsed_files import parse_file
+from tests.parsed_files import parsed
 from tests.random_models import random_lemma_model, random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
-from tests.training.small_runs import TEXT, check_resumes, files_of, run
+from tests.training.small_runs import TEXT, files_of, run
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +68,10 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
 
 def lemmas_right(model: Model, treebank) -> float:
     """The share of words that are given their lemma when the file is parsed."""
-    target = BytesIO()
-    parse_file(model, BytesIO(treebank.read_bytes()), target, tags=TagUse.OVERWRITE)
-    found, gold = (
-        [line.split("\t")[2] for line in content.decode().splitlines() if line]
-        for content in (target.getvalue(), treebank.read_bytes())
-    )
-    return float(np.mean([one == other for one, other in zip(found, gold, strict=True)]))
+    gold = treebank.read_bytes()
+    written = parsed(model, gold, tags=TagUse.OVERWRITE)
+    found, expected = ([line.split("\t")[2] for line in file.decode().splitlines() if line] for file in (written, gold))
+    return float(np.mean([one == other for one, other in zip(found, expected, strict=True)]))
 
 
 def test_a_parser_is_the_same_whether_lemmas_are_learned_or_not(treebank, tmp_path):
@@ -153,10 +149,6 @@ def test_what_is_known_of_a_training_word_is_what_other_forms_show(written_for):
             assert gained[row, number] == without.gain(lemma, upos)
             assert wrong[row, number] == (lemma != gold)
     assert gained.any()
-
-
-def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
-    check_resumes(run(treebank, *TEXT), tmp_path, 2)
 
 
 def some_sentences(model, tags: bool) -> TrainingSentences:

@@ -10,7 +10,6 @@ from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import load_model
 from parser.model.loading import load
 from parser.model_folder import ModelError
-from parser.settings import SettingsError
 from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.parsed_files import parse_file
@@ -83,26 +82,6 @@ def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
     assert load(tmp_path).vocabularies.treebanks == []
     with pytest.raises(ModelError, match="only one treebank; omit"):
         load_model(tmp_path, ParseOptions(treebank="left"))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["treebank.dev=d.conllu"], "name the treebank of each file"),
-        (["treebank.dev={el: d.conllu}"], "el is unknown; treebank.train names right, left"),
-        (["treebank.train=a.conllu"], "treebank.train does not"),
-        (["recipe=accurate", "model=mlp"], "model=bilstm"),
-    ],
-)
-def test_what_is_refused(files, tmp_path, overrides, message):
-    chosen = [override for override in FEW if not (override.startswith("encoder") and "model=mlp" in overrides)]
-    left, right = files
-    parts = {f"treebank.{part}": f"{{right: {right}, left: {left}}}" for part in ("train", "dev")}
-    parts |= dict(override.split("=", 1) for override in overrides if override.startswith("treebank."))
-    overrides = [override for override in overrides if not override.startswith("treebank.")]
-    named = [f"{key}={value}" for key, value in parts.items()]
-    with pytest.raises(SettingsError, match=message):
-        train(planned("treebank.name=both", *named, "treebank.test=null", *chosen, *overrides), tmp_path)
 
 
 @pytest.mark.parametrize(("name", "taken"), [("left", "left"), ("elsewhere", "right")])

@@ -11,10 +11,9 @@ from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
-from parser.transitions.attardi import ArcStandard, Attardi
+from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.lr_spine import LRSpine
-from parser.transitions.system import Transitions, behaves_as
+from parser.transitions.system import Transitions
 from tests.forgery import small_model
 from tests.toy import sentence
 
@@ -35,14 +34,6 @@ def model() -> Model:
     model = small_model("static")
     model.system = Hasty(len(model.relations.symbols), root_relation=1)
     return model
-
-
-def test_who_behaves_as_whom():
-    assert behaves_as(ArcStandard(3), Attardi)
-    assert behaves_as(LRSpine(3), LRSpine)
-    assert not behaves_as(LRSpine(3), Attardi)
-    assert not behaves_as(Hasty(3), ArcStandard)
-    assert not behaves_as(Hasty(3), Attardi)
 
 
 def test_it_is_parsed_with_its_own_transitions(model):
