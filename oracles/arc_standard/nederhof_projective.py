@@ -20,8 +20,8 @@ The chain nodes before it have no stack children left, and the nodes after it ar
 
     FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
     SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1); the chain after it is fresh
-    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now, but if the gold head of that root
-            is on the stack, it has one right child less)
+    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now; but if its gold head is on the
+            stack, that head then has one gold child less)
 
 The states and their steps (with the value of a step in brackets):
 

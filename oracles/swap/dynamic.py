@@ -11,8 +11,8 @@ buffer into some final order p_0..p_q (p_0 = 0). Let p_0..p_s be the stack eleme
 these are the whole stack, the value of a configuration is the most gold edges that arc-standard can make from the stack
 p_0..p_s and the buffer p_{s+1}..p_q without any swap. It comes from the chart of Nederhof 2019, Section 4, over these nodes. If
 there are elements above them, nothing can be made before these leave, when p_{s+1} comes: so the value is that of the stack
-p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, plus the value of the configuration after
-it. So, as in the paper, a shift that only prepares a swap costs nothing.
+p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, plus the value of the configuration after it. So, as in the
+paper, a shift that only prepares a swap costs nothing.
 
 What is exact and what is not:
 

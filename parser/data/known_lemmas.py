@@ -16,8 +16,8 @@ from itertools import combinations
 # The bonus of a rule's score (a logit) if its lemma is known, and the further bonus if it is known with the same UPOS.
 KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 
-# A variant: this share of the forms with the character, and at least this many, have a partner without it. A lemma with more
-# forms of the same tags than _SPELLINGS stands for a class of words, such as numbers or unknown ones.
+# A variant replaces another character in pairs of forms: in at least this share of the forms that have it, and this many
+# pairs. A lemma with more forms of the same tags than _SPELLINGS stands for a class of words, such as numbers.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
 # In characters: longer beginnings of lemmas, and longer forms, are not kept: memory grows with the square of the length.

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-# The functions of casings; the first one of those that give the same lemmas is taken. A word with capitals inside is a name or
-# an acronym, which keeps them; a word all in capitals may be a name that has only one.
+# The functions of casings; the first of those that give the same lemmas is taken. Names and acronyms keep capitals inside; a
+# word all in capitals may be a name with a single capital.
 CASINGS: dict[str, Callable[[str], str]] = {"keep": str, "lower": str.lower, "capitalize": str.capitalize}
 _ORDER = {casing: number for number, casing in enumerate(CASINGS)}
 
@@ -153,7 +153,7 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
 def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
     """Return the rules that would spread an odd lemma: they give the lemma of a single form, and keep little of the form.
 
-    To keep enough is to keep two characters and a third of the lemma, or to give a lemma that three forms have.
+    Enough is two characters and a third of the lemma. Rules for lemmas with three forms or more are never odd.
     """
     forms_of: dict[str, set[str]] = {}
     for form, lemma in (known := {*words}):

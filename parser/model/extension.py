@@ -40,7 +40,7 @@ def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # 1 or 2: lemmas are learned anew, or not
+    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # if any, lemmas are learned anew or not
     for key in {**ours, **theirs}:
         if key.endswith("dropout") or (without and key.startswith("encoder.lemmas")):
             continue

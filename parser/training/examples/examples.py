@@ -254,7 +254,7 @@ def target_columns(
     """Return int[m], the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets.
 
     ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are targets: many transitions are
-    optimal only because heads are unknown, and only their total probability is known to be right.
+    optimal only because heads are unknown, so only their summed probability is taught.
     """
     own = with_best_labels(system, outputs, transitions, scores)
     columns = eager_columns(system, own) if target is Target.fixed_order else best_correct_columns(own, transitions, scores)
