@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
     paths.set_defaults(work=_paths)
     for command in (build, folds):
         command.add_argument(
-            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="most analyses of an unknown token (default 5)"
+            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="maximum of analyses of an unknown token (default 5)"
         )
         command.add_argument(
             "--guess",

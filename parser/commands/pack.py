@@ -1,8 +1,8 @@
 """Packs a model into one file to hand out: optimal-step pack RUN -o hu-szeged-2.2.zip [--name hu] [--dev FILE].
 
 The file holds what is in the model's folder: weights, vocabularies, tokenizer and segmenter, and the card, which names what it
-was trained on, with sums and licences; no checkpoints. Weights of the network are rounded to 16 bits, or to fewer, as far as at
-most 5 in 1,000 lines of the dev part (that of the run, or --dev FILE) then have another head, relation or tag.
+was trained on, with sums and licences; no checkpoints. The network's weights are rounded to 11, 13 or 16 bits: the fewest with
+which at most 5 in 1,000 lines of the dev part (that of the run, or --dev FILE) are parsed differently. Else they have 32.
 
 index.json beside it lists the packs of the folder by name; optimal-step get NAME --from FOLDER_OR_URL reads it.
 """
@@ -50,8 +50,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.zip")
-    parser.add_argument("--name", help="what it is fetched by (default: the beginning of the file's name, up to a hyphen)")
-    parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U on which 16 bits are tried (default: the run's)")
+    parser.add_argument("--name", help="the name to fetch it by (default: the beginning of the file's name, up to a hyphen)")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U to test rounding on (default: the run's dev part)")
     given = parser.parse_args()
     name = plain_name(given.name or given.output.stem.partition("-")[0])
     model = find_model(named_folder(given.run))

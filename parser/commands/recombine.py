@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", metavar="TRAIN")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, metavar="OUTPUT")
-    parser.add_argument("--copies", type=positive, default=3, metavar="N", help="new sentences for each (default %(default)s)")
+    parser.add_argument("--copies", type=positive, default=3, metavar="N", help="new ones per sentence (default %(default)s)")
     parser.add_argument("--share", type=_share, default=0.5, help="share of the subtrees to replace (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     given = parser.parse_args(arguments)
