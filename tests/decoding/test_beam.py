@@ -30,7 +30,7 @@ from tests.decoding.computations import (
 )
 from tests.forgery import KINDS, small_model
 from tests.jit import COMPILED
-from tests.random_models import random_static_model
+from tests.random_models import STATIC_SLOTS, random_static_model
 from tests.toy import assert_same_trees, drawn_sentences, flat_sentences
 
 TABLE = ["s0:form", "s1:form", "b0:form", "s0.l1:deprel"]
@@ -79,6 +79,9 @@ def test_a_beam_is_that_of_plain_lists(system, degree, single_root, scores, size
             assert dict(enumerate(zip(heads.tolist()[1:], relations.tolist()[1:], strict=True), 1)) == state.arcs
 
 
+# Children of children, which are found in stacks that share their parts.
+DEEP_SLOTS = STATIC_SLOTS | {"upos": ["s0", "s2.r1", "b0"], "deprel": ["s0.l1", "s0.l2", "s1.r1.r2", "s0.r1.l1"]}
+
 BEAMS = [None, *(Beam(3, merge) for merge in Merge)]
 
 
@@ -113,11 +116,11 @@ def test_one_item_is_greedy_parsing_with_any_kind_of_model(kind):
 
 
 @pytest.mark.parametrize(
-    ("degree", "merge", "scores"), [(1, "none", "local"), (1, "configuration", "global"), (2, "configuration", "local")]
+    ("degree", "merge", "scores"), [(1, "none", "local"), (1, "configuration", "global"), (3, "configuration", "local")]
 )
 @pytest.mark.parametrize("single_root", [True, False])
 def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores, single_root):
-    model = random_static_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5}, slots=DEEP_SLOTS)
     if degree > 1:
         model = of_degree(model, degree)
     encoded = model.vocabularies.encode(sentences)

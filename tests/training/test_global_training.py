@@ -2,17 +2,12 @@
 
 import json
 
-import pytest
-
 from parser.beam_settings import Beam, Scores
 from parser.linear.model import LinearModel
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model_folder import ModelError
-from parser.settings import SettingsError
 from parser.training.observers import Observer, SearchEnd
 from parser.training.run import train
-from parser.training.run_folder import CheckpointError
 from tests.training.small_runs import BILSTM, check_measured, check_resumes, files_of, run
 
 FEW = ["first_pass.epochs=1", "second_pass.epochs=1"]
@@ -97,17 +92,3 @@ def test_a_third_pass_can_begin_with_the_model_of_another_run(treebank, finished
     assert "after_second_pass" not in metrics
     resumed = check_resumes(settings, tmp_path, 1, tmp_path / "global")
     assert resumed["after_first_pass"] == metrics["after_first_pass"]
-
-
-def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path):
-    train(run(treebank, "column=2", "first_pass.epochs=1"), tmp_path / "local")
-    start = f"start={tmp_path}/local"
-    with pytest.raises(SettingsError, match=r"start=.*classifier\.hidden=33"):
-        train(run(treebank, *GLOBAL, start, "classifier.hidden=33"), tmp_path / "other")
-    with pytest.raises(ModelError, match="neither a folder nor a model"):
-        train(run(treebank, *GLOBAL, f"start={tmp_path}/nowhere"), tmp_path / "none")
-    train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
-    weights = (tmp_path / "run/model/classifier.safetensors").read_bytes()
-    (tmp_path / "local/model/classifier.safetensors").write_bytes(weights)
-    with pytest.raises(CheckpointError, match=r"start/classifier\.safetensors"):
-        train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")

@@ -14,7 +14,6 @@ from parser.inference.calibration import Calibration
 from parser.linear.model import LinearModel
 from parser.model.loading import load
 from parser.model.model import Model, ModelError
-from parser.settings import SettingsError
 from parser.training.examples.examples import Examples
 from parser.training.observers import ExplorationEnd, Observer
 from parser.training.observers.console import final_table
@@ -99,8 +98,8 @@ def test_a_first_pass_can_be_shared(treebank, finished, tmp_path):
     second = train(run(treebank, "column=5", f"start={folder}/model"), tmp_path / "second")
     assert second["after_first_pass"] == first["after_first_pass"]
     assert "first_pass_fit" not in second["seconds"]
-    with pytest.raises(SettingsError, match=r"start=.*classifier\.hidden=33.*classifier\.hidden=32"):
-        train(run(treebank, "classifier.hidden=33", f"start={folder}/model"), tmp_path / "third")
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
+        train(run(treebank, f"start={tmp_path}/nowhere"), tmp_path / "third")
 
 
 class Explorations(Observer):

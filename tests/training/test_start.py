@@ -161,7 +161,8 @@ def test_old_data_can_be_mixed_in(started, treebanks, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "changed", "key"),
     [
-        ("mlp", ["classifier.hidden=33"], "classifier.hidden=33"),
+        ("mlp", ["classifier.hidden=33"], r"classifier\.hidden=33.*classifier\.hidden=32"),
+        ("mlp", ["classifier.hidden=33", "beam=global"], r"classifier\.hidden=33"),
         ("mlp", ["embeddings.upos=7"], "embeddings.upos.size=7"),
         ("mlp", ["system=arc_hybrid"], "system=arc_hybrid"),
         ("mlp", ["features.upos=[s0]"], "slots=s0:form"),

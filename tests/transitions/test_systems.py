@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from oracles import Trees
 from parser import transitions as registry
 from parser.data.sentences import NO_NODE
-from parser.transitions.attardi import ArcStandard, best_output, forced_output, transition_of
-from parser.transitions.configurations import Configurations, clear
+from parser.transitions.attardi import ArcStandard, best_output, forced_output
+from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, correct_outputs, log_probabilities
 from parser.transitions.system import Transitions, TransitionSystem
 from tests.transitions import reference_systems as reference
@@ -221,21 +221,6 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
         registry.register(type("Other", (Own,), {}))
 
 
-def test_transitions_have_candidate_nodes_where_the_system_has_some():
-    for name, options in SYSTEMS:
-        system = create(name, options)
-        now = system.initial(np.array([4]))
-        assert (system.transitions(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
-
-
-@pytest.mark.parametrize("n_relations", [1, 3])
-def test_an_output_stands_for_a_transition_and_a_relation(n_relations):
-    system = registry.create("attardi", n_relations, degree=2)
-    expected = [(column, relation) for column in range(1, 5) for relation in range(n_relations)]
-    assert [tuple(transition_of(output, n_relations)) for output in range(1, system.n_outputs)] == expected
-    assert transition_of(0, n_relations)[0] == 0
-
-
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
 @given(lengths_of_sentences, st.booleans(), seeds)
 @settings(max_examples=20)
@@ -253,15 +238,3 @@ def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, option
                         weights[c, relation] = np.exp(np.float64(scores[place]))
             expected = np.log(weights[columns[m], max(relations[m], 0)] / sum(weights.values()))
             np.testing.assert_allclose(found[m], expected, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("length", [1, 4, 7])
-def test_a_row_that_is_cleared_is_an_initial_one(length):
-    now, expected = Configurations.initial(np.array([7])), Configurations.initial(np.array([length]))
-    of_tokens = ("buffers", "heads", "relations", "children", "siblings")
-    for name in ("lengths", "stacks", "stack_sizes", "buffer_fronts", *of_tokens):
-        getattr(now, name)[:] = 5  # what another sentence may have left
-    clear(now, 0, length)
-    assert (now.stacks[0, 0], now.stack_sizes[0], now.buffer_fronts[0], now.lengths[0]) == (0, 1, 1, length)
-    for name in of_tokens:
-        np.testing.assert_array_equal(getattr(now, name)[0, : length + 1], getattr(expected, name)[0])
