@@ -138,11 +138,11 @@ class BiLSTM(TokenRepresentation):
         """Return the vectors of the tokens, and the scores of their tags if the encoder predicts tags.
 
         Args:
-            values: int32[tokens, rows], the tokens of all sentences, one sentence after the other; as ``Sentences.values``.
+            values: int32[tokens, rows] on the CPU, the tokens of all sentences, one after the other; as ``Sentences.values``.
             lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
-        packing = Packing.of(lengths, values.device)
+        packing = Packing.of(lengths, self.reserved.device)
         read = self._embed(values, lengths, dropping)[packing.elements]
         tag_scores: dict[str, Tensor] = {}
         for layer in range(self.spec.layers):
@@ -157,7 +157,7 @@ class BiLSTM(TokenRepresentation):
         """Return the scores of tags, as encode() does, without computing the layers above the tagger."""
         if self.tagger is None:
             return {}
-        packing = Packing.of(lengths, values.device)
+        packing = Packing.of(lengths, self.reserved.device)
         read = self._embed(values, lengths, dropping)[packing.elements]
         for layer in range(self.tagger.spec.layer):
             read = self._read(layer, read, packing, dropping)
@@ -215,14 +215,13 @@ class BiLSTM(TokenRepresentation):
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
         """Yield batches of sentences of similar lengths: the places of their tokens, and the arguments of encode()."""
-        device = self.reserved.device
         lengths = np.diff(sentences.offsets)
         order = np.argsort(lengths, kind="stable")
         batches = (np.cumsum(lengths[order]) - 1) // batch_sizes.TOKENS_PER_ENCODING
         for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
             places = sentences.places(numbers)
-            values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
-            yield torch.from_numpy(places).to(device), values, lengths[numbers]
+            values = torch.from_numpy(sentences.values[:, places].T.copy())
+            yield torch.from_numpy(places).to(self.reserved.device), values, lengths[numbers]
 
     def _read(self, layer: int, read: Tensor, packing: Packing, dropping: bool) -> Tensor:
         """Return float32[rows, 2 * hidden], the output of a layer for float32[rows, width]."""

@@ -10,7 +10,7 @@ batch_scorer() scores many configurations at a time, with frozen weights and pre
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -292,11 +292,13 @@ class ContextualScorer:
     """Scores like batch_scorer() for a contextual representation, some sentences at a time.
 
     Args:
-        weights, table, sentences: see batch_scorer().
+        scorer: returns the scorer of some sentences.
+        table: the features.
+        sentences: all sentences.
     """
 
-    def __init__(self, weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> None:
-        self._weights, self._table, self._sentences = weights, table, sentences
+    def __init__(self, scorer: Callable[[Sentences], Scorer], table: FeatureTable, sentences: Sentences) -> None:
+        self._scorer, self._sentences = scorer, sentences
         self._columns = np.flatnonzero([slot.attribute == TOKEN for slot in table.slots])
         self._numbers = np.zeros(N_RESERVED + int(sentences.offsets[-1]), np.int32)
         self._numbers[:N_RESERVED] = np.arange(N_RESERVED)
@@ -307,7 +309,7 @@ class ContextualScorer:
         part = self._sentences.take(numbers)
         places = self._sentences.places(numbers)
         self._numbers[N_RESERVED + places] = N_RESERVED + np.arange(len(places))
-        self._score = batch_scorer(self._weights, self._table, part)
+        self._score = self._scorer(part)
 
     def __call__(self, features: np.ndarray) -> np.ndarray:
         """Return the scores; see Scorer."""

@@ -22,6 +22,7 @@ from torch.nn.utils.rnn import PackedSequence
 from parser.inference.lstm import tanh
 from parser.kernels import kernel
 from parser.kernels.torch_products import product
+from parser.networks.layers import to_device
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 
@@ -58,7 +59,7 @@ class Packing:
         numbers = np.cumsum(inside).reshape(inside.shape) - 1
         from_end = np.take_along_axis(numbers, np.maximum(lengths - 1 - steps, 0), axis=0)[inside]
         arrays = elements, np.argsort(elements), np.broadcast_to(order, inside.shape)[inside], from_end
-        packed, rows, sequences, turned = (torch.from_numpy(array).to(device) for array in arrays)
+        packed, rows, sequences, turned = (to_device(torch.from_numpy(array), device) for array in arrays)
         return cls(packed, rows, sequences, turned, inside.sum(axis=1).tolist())
 
 

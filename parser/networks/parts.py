@@ -21,7 +21,7 @@ from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
 from parser.data.vocabulary import ABSENT
 from parser.network_spec import CharacterSpec, ClassifierSpec
-from parser.networks.layers import draw_vectors, lstm
+from parser.networks.layers import draw_vectors, lstm, to_device
 from parser.networks.lstm import Packing, read_sequences
 from parser.networks.pretrained import PretrainedEncoder, PretrainedInput
 from parser.networks.representation import Embeddings
@@ -31,8 +31,9 @@ class PartReading(NamedTuple):
     """The module that makes the vectors of a part.
 
     Attributes:
-        read: takes the part's values (int32[tokens, rows], sentence by sentence), the lengths of the sentences, and whether
-            dropout is in force. Returns arrays float32[tokens, size], the encoder's input; whole vectors may be dropped.
+        read: takes the part's values (int32[tokens, rows] on the CPU, sentence by sentence), the lengths of the sentences, and
+            whether dropout is in force. Returns arrays float32[tokens, size], the encoder's input, of which whole ones may be
+            dropped.
         module: its own parameters; None if it has none.
     """
 
@@ -62,9 +63,9 @@ def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
 @module_of.register(Attributes)
 def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
-        return [
-            nn.functional.embedding(values[:, row], inputs.matrix(attribute)) for row, attribute in enumerate(part.by_attribute)
-        ]
+        matrices = [inputs.matrix(attribute) for attribute in part.by_attribute]
+        rows = to_device(values, matrices[0].device).unbind(1) if matrices else ()
+        return [nn.functional.embedding(row, matrix) for row, matrix in zip(rows, matrices, strict=True)]
 
     return PartReading(read)
 
@@ -73,7 +74,8 @@ def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -
 def _(part: Subwords, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     def read(pieces: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         table = inputs.matrix(part.name)
-        return [nn.functional.embedding_bag(pieces.contiguous(), table, mode="mean", padding_idx=ABSENT)]
+        pieces = to_device(pieces.contiguous(), table.device)
+        return [nn.functional.embedding_bag(pieces, table, mode="mean", padding_idx=ABSENT)]
 
     return PartReading(read)
 
@@ -117,17 +119,17 @@ class CharacterEncoder(nn.Module):
         self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Return float32[tokens, size] for int32[tokens, longest], the transposed output of Characters.encode."""
-        forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
-        lengths = (forms != ABSENT).sum(axis=1)
-        packing = Packing.of(lengths, characters.device)
-        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
+        """Return float32[tokens, size] for int32[tokens, longest] on the CPU, the transposed output of Characters.encode."""
+        forms, numbers = np.unique(characters.numpy(), axis=0, return_inverse=True)
+        lengths, device = (forms != ABSENT).sum(axis=1), self.vectors.device
+        packing, ends = Packing.of(lengths, device), np.cumsum(lengths)
+        arrays = forms[forms != ABSENT], ends - 1, ends - lengths, numbers.reshape(-1)
+        flat, lasts, firsts, numbered = (to_device(torch.from_numpy(array), device) for array in arrays)
         read = nn.functional.embedding(flat[packing.elements], self.vectors)
-        ends = torch.from_numpy(np.cumsum(lengths)).to(characters.device)
-        last, first = packing.rows[ends - 1], packing.rows[ends - torch.from_numpy(lengths).to(characters.device)]
+        last, first = packing.rows[lasts], packing.rows[firsts]
         forwards, backwards = (
             read_sequences(self.forwards, read, packing, False),
             read_sequences(self.backwards, read, packing, True),
         )
         vectors = torch.cat([forwards[last], backwards[first]], dim=1)
-        return vectors[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
+        return vectors[numbered]

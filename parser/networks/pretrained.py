@@ -155,10 +155,10 @@ class PretrainedEncoder:
         """Return float32[tokens, layers, width], on the device of the encoder.
 
         Args:
-            pieces: int32[longest, tokens].
+            pieces: int32[longest, tokens], on the CPU.
             lengths: int[sentences], how many tokens each has, including the root.
         """
-        columns = pieces.t().cpu().numpy()
+        columns = pieces.t().numpy()
         is_piece = columns >= N_RESERVED
         numbers, sizes = columns[is_piece] - N_RESERVED, is_piece.sum(axis=1)
         before, after = self.pieces.before, self.pieces.after
@@ -250,7 +250,7 @@ class PretrainedInput(nn.Module):
             self.transformer.eval()
         else:
             offsets = np.concatenate([[0], np.cumsum(lengths)])
-            by_layer = self.encoder.vectors(pieces.t().cpu().numpy(), offsets)
+            by_layer = self.encoder.vectors(pieces.t().numpy(), offsets)
             found = torch.from_numpy(by_layer).to(self.mix.device, torch.float32)
         mixed = (found * torch.softmax(self.mix, 0)[:, None]).sum(dim=1) * self.scale
         return cast(Tensor, self.projection(mixed))

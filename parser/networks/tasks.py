@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -31,7 +32,7 @@ from parser.data.parts.part import Labels
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
 from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
-from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear
+from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear, to_device
 from parser.networks.representation import SetSums
 
 # The standard deviation of the lemma scorer's vectors at the beginning.
@@ -130,7 +131,7 @@ class LemmaScorer(nn.Module):
             tag_scores: by task, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
-        numbers = torch.from_numpy(affixes(forms, self.spec.buckets, self.spec.trigrams)).to(self.bias.device)
+        numbers = to_device(torch.from_numpy(affixes(forms, self.spec.buckets, self.spec.trigrams)), self.bias.device)
         # Few rows of the table have a gradient in a batch.
         hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
         for task, vectors in self.inputs.items():
@@ -162,31 +163,37 @@ class BiaffineScorer(nn.Module):
         self.relation_product = nn.Bilinear(dependent, head, outputs)
         self.labels: dict[str, Labels] = {f"relation_product.{kind}": relations for kind in ("weight", "bias")}
 
-    def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
+    def loss(self, tokens: Tensor, grid: Grid, heads: np.ndarray, relations: np.ndarray, dropping: bool = True) -> Tensor:
         """Return the sum of the mean losses of heads and relations: minus the log probabilities of the gold ones.
 
         Args:
             tokens: float32[tokens, width], vectors, sentence by sentence; the artificial root is the first of each.
             grid: the places of the tokens.
-            heads: int64[tokens], the positions of the heads in the sentences; negative for the root and unknown heads.
-            relations: int64[tokens], relations; negative for unknown ones.
+            heads: int[tokens], the positions of the heads in the sentences; negative for the root and unknown heads.
+            relations: int[tokens], relations; negative for unknown ones.
             dropping: whether dropout is in force.
         """
+
+        def on_device(numbers: np.ndarray) -> Tensor:
+            return to_device(torch.from_numpy(numbers.astype(np.int64)), tokens.device)
+
         read = self._dropped(tokens[grid.elements], dropping)
         columns = grid.cells % read.shape[1]
         arc_scores = self._arc_scores(read, grid, dropping)
-        words = heads >= 0
-        if not words.any():
+        words = np.flatnonzero(heads >= 0)
+        if not len(words):
             return tokens.new_zeros(())
-        arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[words]], heads[words])
+        places, gold = on_device(words), on_device(heads[words])
+        arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[places]], gold)
 
-        known = words & (relations >= 0)
-        if not known.any():
+        known = words[relations[words] >= 0]
+        if not len(known):
             return arc_loss
-        dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[known]]
-        head = self._vectors(self.relation_head, read, dropping)[heads[known], columns[known]]
+        places, gold = on_device(known), on_device(heads[known])
+        dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[places]]
+        head = self._vectors(self.relation_head, read, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
-        return arc_loss + nn.functional.cross_entropy(relation_scores, relations[known])
+        return arc_loss + nn.functional.cross_entropy(relation_scores, on_device(relations[known]))
 
     def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
         """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of its sentence as its head."""

@@ -1,6 +1,7 @@
 """The pointer system with an encoder that predicts heads: the classifier and the biaffine scorer point together."""
 
 import random
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.predictor import Predictor
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.model.model import Model
-from parser.networks.classifier import ContextualScorer
+from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
 from tests.random_models import with_random_weights
@@ -103,7 +104,10 @@ def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
     places = np.random.default_rng(0).integers(encoded.offsets[1], size=(7, len(model.slots))).astype(np.int32)
     rows = N_RESERVED + places
     rows[:, -1] = N_RESERVED  # the slot that reads a relation
-    score, explore = precomputed_scorer(weights, model.table, encoded), ContextualScorer(weights, model.table, encoded)
+    score, explore = (
+        precomputed_scorer(weights, model.table, encoded),
+        ContextualScorer(partial(batch_scorer, weights, model.table), model.table, encoded),
+    )
     explore.begin(np.arange(len(encoded)))
     np.testing.assert_allclose(score(rows), explore(rows), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(score(rows[3:4]), score(rows)[3:4])  # whatever is scored along

@@ -1,5 +1,7 @@
 """LSTMs in the order of packed sequences against torch's own; the BiLSTM: any batch, the classifier over it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
-from parser.networks.classifier import ContextualScorer
+from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.lstm import Packing, read_by_torch, read_sequences
 from parser.networks.representation import Embeddings
 from parser.transitions.configurations import Configurations
@@ -82,7 +84,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
 def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
     model = random_bilstm_model(sentences)
     encoded = model.vocabularies.encode(sentences)
-    some = ContextualScorer(model.weights(), model.table, encoded)
+    some = ContextualScorer(partial(batch_scorer, model.weights(), model.table), model.table, encoded)
     for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
         some.begin(numbers)
         check_scores(model, encoded, numbers, some)

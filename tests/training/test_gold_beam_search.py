@@ -53,7 +53,7 @@ def random_sentences(seed: int, count: int, longest: int):
 def objective_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
     classifier = model.classifier
     contextual = classifier.tokens.contextual
-    reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None, torch.device("cpu"))
+    reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None)
     return BeamObjective(model, data, reader, PLAN.batch_size, training)
 
 

@@ -192,7 +192,7 @@ def test_the_loss_of_heads_is_weighted_and_the_encoder_learns_from_it():
     data, encoder = some_sentences(model, tags=False), model.classifier.tokens
     lengths = np.diff(data.sentences.offsets)
     tokens = encoder.encode(torch.from_numpy(data.sentences.values.T.copy()), lengths).tokens
-    gold = [torch.from_numpy(numbers).long() for numbers in (data.trees.heads, data.relations)]
+    gold = data.trees.heads, data.relations
     expected = encoder.heads.loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
     found = losses_of_tasks(model, data, heads_weight=0.5)
     assert found.item() == pytest.approx(0.5 * expected, rel=1e-4)

@@ -323,7 +323,7 @@ class BeamObjective:
         vectors: Mapping[str, Tensor]
         if isinstance(reader, BatchReader):
             _, lengths, values = reader.read(numbers, dropping)
-            sentences = Sentences(np.ascontiguousarray(values.cpu().numpy().T), _offsets(lengths))
+            sentences = Sentences(np.ascontiguousarray(values.numpy().T), _offsets(lengths))
             weights, vectors, scale = classifier.weights(), classifier.tokens.fixed_vectors(), len(lengths)
         else:
             batch = reader.encode(numbers, dropping)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
+from parser.networks.layers import to_device
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Groups, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
@@ -158,14 +159,14 @@ class SentenceObjective:
         loss, task_loss = self.losses(batch)
         self._classifier.zero_grad()
         (loss + task_loss).backward()
-        return BatchLoss(loss.item(), len(batch.examples))
+        return BatchLoss(loss.item() if loss.is_cpu else loss.detach(), len(batch.examples))
 
     def losses(self, batch: SentenceBatch, dropping: bool = True) -> tuple[Tensor, Tensor]:
         """Return the mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
         encoded = self._encoder.encode(batch.sentences, dropping)
         examples = self.examples.take(batch.examples)
-        features = torch.from_numpy(self._features(batch, encoded.lengths, examples)).to(self._device)
-        targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)
+        features = to_device(torch.from_numpy(self._features(batch, encoded.lengths, examples)), self._device)
+        targets = to_device(torch.from_numpy(examples.targets.astype(np.int64)), self._device)
         scores = self._classifier.scores_by_value(features, encoded.vectors, dropping=dropping)
         return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
 

@@ -22,7 +22,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
-from parser.networks.layers import Grid
+from parser.networks.layers import Grid, to_device
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.features import TOKEN
 
@@ -82,14 +82,12 @@ class BatchReader:
 
     Args:
         sentences: the sentences.
-        word_dropout: drops values of their attributes; None: no dropout.
-        device: where the values will be.
+        word_dropout: drops values of their attributes, on the CPU; None: no dropout.
     """
 
-    def __init__(self, sentences: Sentences, word_dropout: WordDropout | None, device: torch.device) -> None:
+    def __init__(self, sentences: Sentences, word_dropout: WordDropout | None) -> None:
         self.sentences = sentences
         self._word_dropout = word_dropout
-        self._device = device
 
     def read(self, numbers: np.ndarray, dropping: bool = True) -> tuple[np.ndarray, np.ndarray, Tensor]:
         """Return some of the sentences, one after the other.
@@ -101,10 +99,10 @@ class BatchReader:
         Returns:
             places: int64[tokens], the places of the tokens among the tokens of all sentences.
             lengths: int64[m], how many tokens each sentence has, including the root.
-            values: int32[tokens, attributes].
+            values: int32[tokens, attributes], on the CPU.
         """
         places = self.sentences.places(numbers)
-        values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._device)
+        values = torch.from_numpy(self.sentences.values[:, places].T.copy())
         if dropping and self._word_dropout is not None:
             values = self._word_dropout(values)
         return places, np.diff(self.sentences.offsets)[numbers], values
@@ -136,7 +134,7 @@ class BatchEncoder:
         assert isinstance(classifier.tokens, BiLSTM), "an encoder of sentences"
         self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
         self._nothing = classifier.output.bias
-        self._reader = BatchReader(data.sentences, word_dropout, self._nothing.device)
+        self._reader = BatchReader(data.sentences, word_dropout)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
         """Encode some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
@@ -155,18 +153,18 @@ class BatchEncoder:
         if self._tag_weights:
             assert self._data.tags is not None, "the tags to predict"
             for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):
-                gold = self._on_device(numbers) - N_RESERVED  # negative where there is nothing to learn
-                if (known := gold >= 0).any():
-                    total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
+                known = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
+                if len(known):
+                    scores = batch.tag_scores[column][self._on_device(known)]
+                    total = total + weight * nn.functional.cross_entropy(scores, self._on_device(numbers[known] - N_RESERVED))
         if self._heads is not None:
-            heads = self._on_device(self._data.trees.heads[batch.places])
-            relations = self._on_device(self._data.relations[batch.places])
+            gold = self._data.trees.heads[batch.places], self._data.relations[batch.places]
             tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
-            total = total + self._heads_weight * self._heads.loss(tokens, grid, heads, relations, dropping)
+            total = total + self._heads_weight * self._heads.loss(tokens, grid, *gold, dropping)
         return total
 
     def _on_device(self, numbers: np.ndarray) -> Tensor:
-        return torch.from_numpy(numbers).to(self._nothing.device, torch.int64)
+        return to_device(torch.from_numpy(numbers.astype(np.int64)), self._nothing.device)
 
 
 def batches_of_like_lengths(

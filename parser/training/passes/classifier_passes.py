@@ -11,7 +11,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -69,16 +69,16 @@ class TrainedClassifier:
         """Return an encoder of batches of sentences, for a contextual token representation."""
         vocabularies = self.corpus.vocabularies
         tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
-        word_dropout = self.word_dropout(vocabularies.attributes)
+        word_dropout = self.word_dropout(vocabularies.attributes, torch.device("cpu"))
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
-    def word_dropout(self, attributes: Sequence[str]) -> WordDropout | None:
-        """Return word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
+    def word_dropout(self, attributes: Sequence[str], device: torch.device) -> WordDropout | None:
+        """Return word dropout for a matrix on a device whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
         counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
         rates = [unknown_rates(counts.get(attribute, nothing), self.plan.word_dropout) for attribute in attributes]
-        return WordDropout(rates, self.device)
+        return WordDropout(rates, device)
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
@@ -189,7 +189,7 @@ class ExamplePass(ClassifierPass[ExamplePlanT]):
             optimizer = trained.optimizer(plan)
         else:
             gradients, optimizer = gradients_and_optimizer(classifier, plan)
-            word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots])
+            word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots], trained.device)
             self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout)
         return Trainer(self._objective, optimizer, plan, self.name)
 
@@ -338,8 +338,12 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
 def _scorer(model: Model, data: TrainingSentences) -> Scorer:
     """Return a scorer of the sentences' features, with the current weights."""
-    kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
-    return kind(model.weights(), model.table, data.sentences)
+    classifier, weights = model.classifier, model.weights()
+    if not classifier.tokens.contextual:
+        return batch_scorer(weights, model.table, data.sentences)
+    on_device = not classifier.output.weight.is_cpu and weights.arcs is None
+    scorer = classifier.scorer if on_device else partial(batch_scorer, weights, model.table)
+    return ContextualScorer(scorer, model.table, data.sentences)
 
 
 class GlobalPass(ClassifierPass[GlobalPlan]):
@@ -362,7 +366,8 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         if model.classifier.tokens.contextual:
             reader = trained.encoder(data)
         else:
-            reader = BatchReader(data.sentences, trained.word_dropout(model.vocabularies.attributes), trained.device)
+            word_dropout = trained.word_dropout(model.vocabularies.attributes, torch.device("cpu"))
+            reader = BatchReader(data.sentences, word_dropout)
         training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name)
