@@ -30,6 +30,9 @@ _OPTIMIZERS = sys.modules[Optimizer.__module__]
 # What takes tensors on the CPU, too: from one device to the other, and numbers of rows (as on a GPU).
 _TAKE_ANY = {_ATEN._to_copy.default, _ATEN.copy_.default, _ATEN.index.Tensor, _ATEN.index_put_.default}
 
+# Operations whose result the CPU must know before it goes on, so that it waits for a GPU.
+_WAIT = {_ATEN._local_scalar_dense.default, _ATEN.nonzero.default, _ATEN.masked_select.default, _ATEN._unique2.default}
+
 
 class OnDevice(Tensor):
     """A tensor on the device; ``numbers`` is the tensor on the CPU that it stands for."""
@@ -100,6 +103,9 @@ def _computed(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     elif function is _ATEN._to_copy.default:
         wanted = arguments[0].device
     on_device = bool(there) if wanted is None else torch.device(wanted).type == NAME
+    by_mask = function is _ATEN.index.Tensor and any(one is not None and one.dtype is torch.bool for one in arguments[1])
+    if _running_ahead and there and (function in _WAIT or by_mask or (function is _ATEN._to_copy.default and not on_device)):
+        raise RuntimeError(f"{function}: the CPU would wait for {NAME}")
     if function is _ATEN.copy_.default:
         on_device = isinstance(arguments[0], OnDevice)
     found = function(*tree_map(_inner, arguments), **tree_map(_inner, keywords))
@@ -130,6 +136,19 @@ def fake_device() -> Iterator[str]:
         _CreatingFromNumbers(),
     ):
         yield NAME
+
+
+_running_ahead: list[bool] = []
+
+
+@contextmanager
+def running_ahead() -> Iterator[None]:
+    """Refuse what would make the CPU wait for the device."""
+    _running_ahead.append(True)
+    try:
+        yield
+    finally:
+        _running_ahead.pop()
 
 
 _APPLY = nn.Module._apply

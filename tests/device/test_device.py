@@ -2,6 +2,8 @@
 
 import random
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor, load_model
 from parser.library import Parser
 from parser.model.model import Model
+from parser.training.fitting.trainer import Trainer
 from parser.training.run import train
-from tests.device.fake_device import NAME, fake_device
+from tests.device.fake_device import NAME, fake_device, running_ahead
 from tests.pretrained import write_transformer
 from tests.random_trees import random_projective_tree
 from tests.toy import assert_same_trees, sentence, write_conllu
@@ -131,6 +134,24 @@ def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
         np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["accurate", "text"])
+def test_no_update_waits_for_the_device(name, treebank, tmp_path):
+    """The CPU prepares the next update meanwhile. All that it has to know of a batch, it knew before."""
+    fit_epoch = Trainer.fit_epoch
+
+    def watched(trainer, *arguments):
+        def update(*arguments: Any) -> Any:
+            with running_ahead():
+                return backward(*arguments)
+
+        backward = trainer._objective.backward
+        with mock.patch.object(trainer._objective, "backward", update):
+            return fit_epoch(trainer, *arguments)
+
+    with fake_device(), mock.patch.object(Trainer, "fit_epoch", watched):
+        train(run(treebank, *RUNS[name], *FEW, f"device={NAME}"), tmp_path)
+
+
 def test_the_fake_refuses_what_a_gpu_would():
     with fake_device():
         there, here = torch.ones(3).to(NAME), torch.ones(3)
@@ -141,3 +162,6 @@ def test_the_fake_refuses_what_a_gpu_would():
         with pytest.raises(TypeError, match="take it to the CPU first"):
             there.numpy()
         np.testing.assert_array_equal((there * 2 + 1).cpu().numpy(), [3, 3, 3])
+        for waiting in (there.sum().item, lambda: there[there > 0], there.cpu):
+            with running_ahead(), pytest.raises(RuntimeError, match="would wait"):
+                waiting()
