@@ -46,9 +46,9 @@ class ExampleBatch(NamedTuple):
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> ExampleBatch:
         """Return a batch of all these examples."""
-        features = torch.from_numpy(examples.features).to(device)
-        targets = torch.from_numpy(examples.targets).to(device, torch.int64)
-        taught = None if examples.soft is None else torch.from_numpy(examples.soft).to(device)
+        features = to_device(torch.from_numpy(examples.features), device)
+        targets = to_device(torch.from_numpy(examples.targets.astype(np.int64)), device)
+        taught = None if examples.soft is None else to_device(torch.from_numpy(examples.soft), device)
         return cls(features, targets, Groups.of(examples, device), taught)
 
 
@@ -88,17 +88,8 @@ class ExampleObjective:
     def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
         """Draw batches of examples; each example is in one batch."""
         order = torch.randperm(len(self.examples), generator=generator)
-        return math.ceil(len(order) / self._batch_size), self._batches(order)
-
-    def _batches(self, order: Tensor) -> Iterator[ExampleBatch]:
-        examples, size = self.examples, self._batch_size
-        if examples.starts is not None or self._device.type == "cpu":  # a copy of all examples would take gigabytes
-            for numbers in order.split(size):
-                yield ExampleBatch.of(examples.take(numbers.numpy()), self._device)
-            return
-        features, targets, _, taught = ExampleBatch.of(examples, self._device)
-        for numbers in order.to(self._device).split(size):
-            yield ExampleBatch(features[numbers], targets[numbers], None, None if taught is None else taught[numbers])
+        batches = order.split(self._batch_size) if len(order) else ()
+        return len(batches), (ExampleBatch.of(self.examples.take(batch.numpy()), self._device) for batch in batches)
 
     def backward(self, batch: ExampleBatch) -> BatchLoss:
         """Compute the loss of the examples, with word dropout, and its gradients."""
