@@ -21,9 +21,10 @@ _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4
 _RANGE = 2**32
 
 
-def to_device(values: Tensor, device: torch.device) -> Tensor:
-    """Return values of the CPU on a device; a GPU copies them while the CPU goes on."""
-    return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
+def to_device(values: np.ndarray, device: torch.device) -> Tensor:
+    """Return values as a tensor on a device; a GPU copies them while the CPU goes on."""
+    tensor = torch.from_numpy(values)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def linear(shapes: Shapes, name: str) -> nn.Linear:
@@ -81,7 +82,7 @@ class Grid:
         elements = np.where(inside, starts + rows, 0)
         cells = np.empty(lengths.sum(), np.int64)
         cells[elements[inside]] = (rows * len(lengths) + columns)[inside]
-        return cls(*(to_device(torch.from_numpy(array), device) for array in (elements, cells)))
+        return cls(*(to_device(array, device) for array in (elements, cells)))
 
 
 def dropout_mask(values: Tensor, share: float) -> Tensor | None:

@@ -59,7 +59,7 @@ class Packing:
         numbers = np.cumsum(inside).reshape(inside.shape) - 1
         from_end = np.take_along_axis(numbers, np.maximum(lengths - 1 - steps, 0), axis=0)[inside]
         arrays = elements, np.argsort(elements), np.broadcast_to(order, inside.shape)[inside], from_end
-        packed, rows, sequences, turned = (to_device(torch.from_numpy(array), device) for array in arrays)
+        packed, rows, sequences, turned = (to_device(array, device) for array in arrays)
         return cls(packed, rows, sequences, turned, inside.sum(axis=1).tolist())
 
 

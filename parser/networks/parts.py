@@ -64,7 +64,7 @@ def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
 def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         matrices = [inputs.matrix(attribute) for attribute in part.by_attribute]
-        rows = to_device(values, matrices[0].device).unbind(1) if matrices else ()
+        rows = to_device(values.numpy(), matrices[0].device).unbind(1) if matrices else ()
         return [nn.functional.embedding(row, matrix) for row, matrix in zip(rows, matrices, strict=True)]
 
     return PartReading(read)
@@ -74,7 +74,7 @@ def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -
 def _(part: Subwords, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     def read(pieces: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         table = inputs.matrix(part.name)
-        pieces = to_device(pieces.contiguous(), table.device)
+        pieces = to_device(pieces.contiguous().numpy(), table.device)
         return [nn.functional.embedding_bag(pieces, table, mode="mean", padding_idx=ABSENT)]
 
     return PartReading(read)
@@ -124,7 +124,7 @@ class CharacterEncoder(nn.Module):
         lengths, device = (forms != ABSENT).sum(axis=1), self.vectors.device
         packing, ends = Packing.of(lengths, device), np.cumsum(lengths)
         arrays = forms[forms != ABSENT], ends - 1, ends - lengths, numbers.reshape(-1)
-        flat, lasts, firsts, numbered = (to_device(torch.from_numpy(array), device) for array in arrays)
+        flat, lasts, firsts, numbered = (to_device(array, device) for array in arrays)
         read = nn.functional.embedding(flat[packing.elements], self.vectors)
         last, first = packing.rows[lasts], packing.rows[firsts]
         forwards, backwards = (

@@ -131,7 +131,7 @@ class LemmaScorer(nn.Module):
             tag_scores: by task, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
-        numbers = to_device(torch.from_numpy(affixes(forms, self.spec.buckets, self.spec.trigrams)), self.bias.device)
+        numbers = to_device(affixes(forms, self.spec.buckets, self.spec.trigrams), self.bias.device)
         # Few rows of the table have a gradient in a batch.
         hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
         for task, vectors in self.inputs.items():
@@ -173,27 +173,23 @@ class BiaffineScorer(nn.Module):
             relations: int[tokens], relations; negative for unknown ones.
             dropping: whether dropout is in force.
         """
-
-        def on_device(numbers: np.ndarray) -> Tensor:
-            return to_device(torch.from_numpy(numbers.astype(np.int64)), tokens.device)
-
         read = self._dropped(tokens[grid.elements], dropping)
         columns = grid.cells % read.shape[1]
         arc_scores = self._arc_scores(read, grid, dropping)
-        words = np.flatnonzero(heads >= 0)
+        heads, relations, words = heads.astype(np.int64), relations.astype(np.int64), np.flatnonzero(heads >= 0)
         if not len(words):
             return tokens.new_zeros(())
-        places, gold = on_device(words), on_device(heads[words])
+        places, gold = to_device(words, tokens.device), to_device(heads[words], tokens.device)
         arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[places]], gold)
 
         known = words[relations[words] >= 0]
         if not len(known):
             return arc_loss
-        places, gold = on_device(known), on_device(heads[known])
+        places, gold = to_device(known, tokens.device), to_device(heads[known], tokens.device)
         dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[places]]
         head = self._vectors(self.relation_head, read, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
-        return arc_loss + nn.functional.cross_entropy(relation_scores, on_device(relations[known]))
+        return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[known], tokens.device))
 
     def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
         """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of its sentence as its head."""

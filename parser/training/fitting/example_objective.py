@@ -46,9 +46,9 @@ class ExampleBatch(NamedTuple):
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> ExampleBatch:
         """Return a batch of all these examples."""
-        features = to_device(torch.from_numpy(examples.features), device)
-        targets = to_device(torch.from_numpy(examples.targets.astype(np.int64)), device)
-        taught = None if examples.soft is None else to_device(torch.from_numpy(examples.soft), device)
+        features = to_device(examples.features, device)
+        targets = to_device(examples.targets.astype(np.int64), device)
+        taught = None if examples.soft is None else to_device(examples.soft, device)
         return cls(features, targets, Groups.of(examples, device), taught)
 
 
@@ -156,8 +156,8 @@ class SentenceObjective:
         """Return the mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
         encoded = self._encoder.encode(batch.sentences, dropping)
         examples = self.examples.take(batch.examples)
-        features = to_device(torch.from_numpy(self._features(batch, encoded.lengths, examples)), self._device)
-        targets = to_device(torch.from_numpy(examples.targets.astype(np.int64)), self._device)
+        features = to_device(self._features(batch, encoded.lengths, examples), self._device)
+        targets = to_device(examples.targets.astype(np.int64), self._device)
         scores = self._classifier.scores_by_value(features, encoded.vectors, dropping=dropping)
         return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
 

@@ -45,7 +45,7 @@ class WordDropout:
         device: where the values will be.
     """
 
-    def __init__(self, rates: Sequence[np.ndarray], device: torch.device) -> None:
+    def __init__(self, rates: Sequence[np.ndarray], device: torch.device | str) -> None:
         columns = [i for i, column_rates in enumerate(rates) if len(column_rates)]
         self.columns = torch.tensor(columns, dtype=torch.int64, device=device)
         sizes = [len(rates[i]) for i in columns]
@@ -155,16 +155,14 @@ class BatchEncoder:
             for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):
                 known = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
                 if len(known):
-                    scores = batch.tag_scores[column][self._on_device(known)]
-                    total = total + weight * nn.functional.cross_entropy(scores, self._on_device(numbers[known] - N_RESERVED))
+                    scores = batch.tag_scores[column][to_device(known, total.device)]
+                    gold = to_device(numbers[known].astype(np.int64) - N_RESERVED, total.device)
+                    total = total + weight * nn.functional.cross_entropy(scores, gold)
         if self._heads is not None:
-            gold = self._data.trees.heads[batch.places], self._data.relations[batch.places]
+            heads, relations = self._data.trees.heads[batch.places], self._data.relations[batch.places]
             tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
-            total = total + self._heads_weight * self._heads.loss(tokens, grid, *gold, dropping)
+            total = total + self._heads_weight * self._heads.loss(tokens, grid, heads, relations, dropping)
         return total
-
-    def _on_device(self, numbers: np.ndarray) -> Tensor:
-        return to_device(torch.from_numpy(numbers.astype(np.int64)), self._nothing.device)
 
 
 def batches_of_like_lengths(

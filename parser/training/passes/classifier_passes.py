@@ -69,10 +69,10 @@ class TrainedClassifier:
         """Return an encoder of batches of sentences, for a contextual token representation."""
         vocabularies = self.corpus.vocabularies
         tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
-        word_dropout = self.word_dropout(vocabularies.attributes, torch.device("cpu"))
+        word_dropout = self.word_dropout(vocabularies.attributes)
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
-    def word_dropout(self, attributes: Sequence[str], device: torch.device) -> WordDropout | None:
+    def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
         """Return word dropout for a matrix on a device whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
@@ -366,8 +366,7 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         if model.classifier.tokens.contextual:
             reader = trained.encoder(data)
         else:
-            word_dropout = trained.word_dropout(model.vocabularies.attributes, torch.device("cpu"))
-            reader = BatchReader(data.sentences, word_dropout)
+            reader = BatchReader(data.sentences, trained.word_dropout(model.vocabularies.attributes))
         training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name)
