@@ -180,7 +180,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
     relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
     sentences = [torch.randn(len(some), WIDTH) for some in heads]
     grid = Grid.of(np.array([len(some) for some in heads]), torch.device("cpu"))
-    flat = [torch.tensor([number for some in numbers for number in some]) for numbers in (heads, relations)]
+    flat = [np.array([number for some in numbers for number in some]) for numbers in (heads, relations)]
     found = scorer.loss(torch.cat(sentences), grid, *flat, dropping=False)
     assert found.item() == pytest.approx(loss_by_loops(scorer, sentences, heads, relations), rel=1e-5)
     assert scorer.loss(torch.cat(sentences), grid, *flat).item() != pytest.approx(found.item(), rel=1e-3)  # with dropout
