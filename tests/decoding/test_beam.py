@@ -152,18 +152,6 @@ def test_other_systems_have_a_beam(sentences, system):
         check_trees(own, int(n), model.system.root_relation)
 
 
-@pytest.mark.parametrize("degree", [1, 3])
-def test_trees_are_valid_and_in_order(sentences, degree):
-    model = of_degree(random_static_model(sentences, {"form": 5}), degree)
-    encoded = model.vocabularies.encode(sentences)
-    for merge in (Merge.NONE, Merge.CONFIGURATION):
-        for own, n in zip(beam_parser_of(model, Beam(7, merge)).k_best(encoded, 4), encoded.lengths, strict=True):
-            check_trees(own, int(n), model.system.root_relation)
-            assert len(own) <= 4
-    with pytest.raises(BeamError, match="ask for 1 to 3"):
-        beam_parser_of(model, Beam(3)).k_best(encoded, 4)
-
-
 def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
     model = of_degree(random_static_model(sentences, {"form": 5}), 3)
     encoded = model.vocabularies.encode(sentences)

@@ -13,7 +13,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parser.beam_settings import Beam, BeamError
+from parser.beam_settings import Beam
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.conllu.stream import read_raw_sentences
@@ -209,11 +209,6 @@ def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, missing, 
     assert found.startswith(before)
     assert found.count(MARK) == content.count(MARK)
     assert found.endswith(content[-3:])
-
-
-def test_more_trees_than_the_beam_has_items(model):
-    with pytest.raises(BeamError, match="ask for 1 to 2, widen the beam"):
-        in_chunks(model, b"", beam=Beam(2), k_best=3)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"# a\n\n"])

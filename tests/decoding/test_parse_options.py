@@ -52,8 +52,7 @@ def test_a_beam_is_the_models_own_unless_another_one_is_given():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (ParseOptions(tags=TagUse.FILL), NoTagsError, "predicts no tags"),
-        (ParseOptions(beam=2, rerank=True), BeamError, "parse without --rerank"),
+        (ParseOptions(tags=TagUse.FILL), NoTagsError, "predicts no tags.*recipe=text"),
         (ParseOptions(beam=2, k_best=3), BeamError, "ask for 1 to 2"),
         (ParseOptions(keep_heads=True), GivenArcsError, "model=linear"),
         (ParseOptions(beam=4, merge=Merge.SIGNATURE), BeamError, "use merge=configuration"),

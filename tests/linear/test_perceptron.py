@@ -8,7 +8,7 @@ import pytest
 
 import oracles
 from oracles import Trees
-from parser.beam_settings import Beam, BeamError, Merge, Scores
+from parser.beam_settings import Beam, Merge, Scores
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.linear.model import LinearModel
@@ -162,5 +162,3 @@ def test_a_linear_model_remembers_its_beam(tmp_path):
     assert loaded.beam == model.beam
     expected = beam_parser_of(model, model.beam).parse(sentences)
     np.testing.assert_array_equal(beam_parser_of(loaded, model.beam).parse(sentences).heads, expected.heads)
-    with pytest.raises(BeamError, match="use merge=configuration"):
-        beam_parser_of(model, Beam(4, Merge.SIGNATURE))

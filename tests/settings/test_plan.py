@@ -18,7 +18,6 @@ from tests.toy import settings
         (["column=1"], "first_pass"),
         (["beam=local"], "first_pass second_pass"),
         (["beam=global"], "first_pass second_pass third_pass"),
-        (["beam=global", "start=runs/x"], "first_pass third_pass"),
         (["model=linear"], "online"),
         (["model=linear", "beam=global"], "online beam"),
     ],
