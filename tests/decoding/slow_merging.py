@@ -36,7 +36,7 @@ class Item:
         prefix: score of the best computation from the start.
         inside: score of the best computation since the first token of s0 was shifted, that shift left out.
         began: the first token of s0; without backpointers s0 is this token alone.
-        state: the configuration of the best computation; None of an item of the compiled search.
+        state: the configuration of the best computation; empty in an item of the compiled search.
         predictors: the items out of which the first token of s0 was shifted.
         backpointers: the ways to make it by a reduction, best first.
         rank: its place among the items of its step.
@@ -45,7 +45,7 @@ class Item:
     prefix: float
     inside: float
     began: int
-    state: State | None = None
+    state: State = field(default_factory=lambda: State([], [], {}))
     predictors: list[Predictor] = field(default_factory=list)
     backpointers: list[Backpointer] = field(default_factory=list)
     rank: int = 0

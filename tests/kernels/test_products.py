@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 
 from parser.kernels.active_units import activate_units, activation_number, scores_of_units
 from parser.kernels.llvm import WIDTH
-from parser.kernels.products import multiply, panels_in_fours, panels_of_floats, panels_of_integers, product, width_of
+from parser.kernels.products import Panels, multiply, panels_in_fours, panels_of_floats, panels_of_integers, product, width_of
 from parser.kernels.tiles import ROWS
 from parser.network_spec import ACTIVATIONS
 from tests.jit import COMPILED
@@ -16,7 +16,7 @@ from tests.jit import COMPILED
 SIZES = st.integers(0, 3 * ROWS + 1), st.integers(0, 70), st.integers(0, 40), st.booleans(), st.integers(0, 99)
 
 
-def checked_product(vectors: np.ndarray, panels: np.ndarray, outputs: int) -> np.ndarray:
+def checked_product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
     """The product, each of whose rows is the same as if it was computed alone."""
     found = product(vectors, panels, outputs)
     for i in range(len(vectors)):
