@@ -24,6 +24,13 @@ import parser.training.run  # noqa: F401 - with all that takes seconds to load
 from tests.toy import ROOT
 
 
+def works(path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"") -> CompletedProcess[str]:
+    """What a script prints, which must end well; see ``script``."""
+    done = script(path, *arguments, folder=folder, given=given)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def new_python(code: str, *arguments: str | Path, **variables: str) -> str:
     """What a new process prints that runs a program of Python; the program must end well."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
@@ -35,12 +42,9 @@ def new_python(code: str, *arguments: str | Path, **variables: str) -> str:
 def script(
     path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"", first: Callable[[], object] | None = None
 ) -> CompletedProcess[str]:
-    """What a script prints, and its exit status.
+    """What a script prints that is started in a folder, and its exit status.
 
     Args:
-        path: from the root of the repository.
-        arguments: its command line.
-        folder: where it is started.
         given: what it finds on standard input.
         first: called in its process before it is started.
     """

@@ -15,6 +15,11 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+def write_model(folder: Path, text: str) -> None:
+    with replacing_folder(folder / "model") as temporary:
+        (temporary / "part").write_text(text)
+
+
 def half_and_fail(path: Path) -> None:
     path.write_text("half")
     (path / "below").write_text("a file has nothing below it")
@@ -25,8 +30,7 @@ def test_what_fails_leaves_the_older_file_or_folder(tmp_path):
     with pytest.raises(NotADirectoryError), replacing(tmp_path / "a.json") as temporary:
         half_and_fail(temporary)
     for text in ("old", "new"):
-        with replacing_folder(tmp_path / "model") as temporary:
-            (temporary / "part").write_text(text)
+        write_model(tmp_path, text)
     with pytest.raises(NotADirectoryError), replacing_folder(tmp_path / "model") as temporary:
         half_and_fail(temporary / "part")
     assert ((tmp_path / "a.json").read_text(), (tmp_path / "model" / "part").read_text()) == ("1\n", "new")
@@ -35,8 +39,7 @@ def test_what_fails_leaves_the_older_file_or_folder(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
 def test_an_older_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch, error):
-    with replacing_folder(tmp_path / "model") as temporary:
-        (temporary / "part").write_text("old")
+    write_model(tmp_path, "old")
     replace, renamed = os.replace, []
 
     def failing(source, target) -> None:
@@ -46,8 +49,8 @@ def test_an_older_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", failing)
-    with pytest.raises(type(error)), replacing_folder(tmp_path / "model") as temporary:
-        (temporary / "part").write_text("new")
+    with pytest.raises(type(error)):
+        write_model(tmp_path, "new")
     assert (tmp_path / "model" / "part").read_text() == "old"
     assert names(tmp_path) == {"model"}
 
@@ -78,15 +81,13 @@ def test_a_process_with_the_id_of_a_killed_one_can_write(tmp_path, monkeypatch):
     killed_while_writing(tmp_path)
     left = names(tmp_path)
     assert len(left) == 2
-    with replacing_folder(tmp_path / "model") as temporary:
-        (temporary / "part").write_text("whole")
+    write_model(tmp_path, "whole")
     assert names(tmp_path) == left | {"model"}
 
 
 @pytest.mark.posix
 def test_an_older_folder_comes_back_if_the_new_one_never_came(tmp_path):
-    with replacing_folder(tmp_path / "model") as temporary:
-        (temporary / "part").write_text("old")
+    write_model(tmp_path, "old")
     replace = os.replace
 
     def die_in_between(source, target):

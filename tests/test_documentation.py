@@ -33,11 +33,9 @@ from scripts import documentation
 from scripts.benchmarks.command import BENCHMARKS
 from tests import forked
 from tests.random_models import random_text_model
-from tests.toy import ROOT, forget_what_is_stored
+from tests.toy import ROOT, SAMPLE, TINY, forget_what_is_stored
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SAMPLE = ROOT / "data" / "sample"
-TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.epochs=1", "tensorboard.figures=false"]
 SMALL = ["treebank.train=a.conllu", "treebank.dev=b.conllu", "treebank.test=c.conllu"]
 # Trained in fact, all but the first as a sweep of two jobs.
 TRAINED = {
@@ -211,10 +209,7 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
         assert run("scripts/train.py", [*launcher, "--cfg", "all"], monkeypatch) == 0
         return
 
-    def check(*_):
-        understood()
-
-    monkeypatch.setattr(training_run, "train", check)
+    monkeypatch.setattr(training_run, "train", understood)
     few = [word.replace("glob(nederhof_*)", "glob(nederhof_l*)").replace("range(1,7)", "range(1,3)") for word in arguments]
     told = run("scripts/train.py", few, monkeypatch)
     # A sweep exits with 1, as its jobs were stopped.
@@ -223,13 +218,10 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def knows_options(file: str, arguments: list[str], monkeypatch, capsys) -> None:
     first = arguments[:1] if file == "scripts/benchmark.py" else []
-    if first:
-        assert first[0] in BENCHMARKS
+    assert {*first} <= {*BENCHMARKS}
     assert run(file, [*first, "--help"], monkeypatch) == 0
     told = capsys.readouterr().out
-    for word in arguments:
-        if word.startswith("--"):
-            assert word.partition("=")[0] in told
+    assert all(word.partition("=")[0] in told for word in arguments if word.startswith("--"))
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if not re.match(r"(\S*python (?!-m)|optimal-step )", line)])
@@ -264,12 +256,9 @@ def test_make_from_another_folder(target, tmp_path):
     assert others == [plain, plain]
 
 
-def test_the_readme_is_short():
-    assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
-
-
-def test_the_readme_shows_output_as_it_is_today(monkeypatch, capsys):
+def test_the_readme_is_short_and_shows_output_as_it_is_today(monkeypatch, capsys):
     """Models differ, but what they print looks so; test_shipped_models.py compares the tree with that of the model."""
+    assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
     table, drawn = [text for language, text in blocks(PAGES[0]) if language == "console"]
     scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
     parts = {"dev": scores, "test": scores}
@@ -340,12 +329,8 @@ def test_the_site_is_built(tmp_path):
     assert '<span class="whole">--gold</span>' in pages["index.html"]
 
 
-DOCUMENTS = [
-    *PAGES,
-    ROOT / ".github" / "SECURITY.md",
-    ROOT / "tests" / "README.md",
-    *sorted((ROOT / "experiments").rglob("*.md")),
-]
+DOCUMENTS = [*PAGES, ROOT / ".github" / "SECURITY.md", ROOT / "tests" / "README.md"]
+DOCUMENTS += sorted((ROOT / "experiments").rglob("*.md"))
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))

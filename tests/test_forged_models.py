@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +22,6 @@ SENTENCES = [sentence([0] + [1] * (n - 1)) for n in (1, 2, 7)]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """A model folder of each kind."""
     folder = tmp_path_factory.mktemp("models")
     for kind in KINDS:
         small_model(kind).save(folder / kind)
@@ -33,162 +33,103 @@ def forged(request, models, tmp_path) -> Path:
     return shutil.copytree(models / request.param, tmp_path / "model")
 
 
-SETTINGS_EDITS = {
-    "a huge embedding": set_at("classifier", "embeddings", "form", "size", 1_000_000),
-    "an embedding beyond 64 bits": set_at("classifier", "embeddings", "form", "size", 10**30),
-    "an embedding of nothing": set_at("classifier", "embeddings", "form", "size", 0),
-    "a negative embedding": set_at("classifier", "embeddings", "form", "size", -1),
-    "an embedding that is true": set_at("classifier", "embeddings", "form", "size", True),
-    "an embedding of another attribute": set_at("classifier", "embeddings", {"xpos": {"size": 3, "trained": True}}),
-    "an unknown field": set_at("classifier", "embeddings", "form", "more", 1),
-    "embeddings that are a list": set_at("classifier", "embeddings", []),
-    "a huge hidden layer": set_at("classifier", "hidden", 10**9),
-    "no hidden layer": set_at("classifier", "hidden", 0),
-    "a hidden layer of text": set_at("classifier", "hidden", "5"),
-    "a hidden layer of a fraction": set_at("classifier", "hidden", 5.0),
-    "dropout of all": set_at("classifier", "dropout", 1),
-    "infinite dropout": set_at("classifier", "input_dropout", 1e999),
-    "no number for dropout": set_at("classifier", "slot_dropout", float("nan")),
-    "an activation that is a list": set_at("classifier", "activation", ["relu"]),
-    "an unknown activation": set_at("classifier", "activation", "x" * 10**6),
-    "layers that never end": set_at(
-        "classifier", "encoder", {"layers": 10_000_000, "hidden": 3, "dropout": 0, "attribute_dropout": 0}
-    ),
-    "no layers": set_at("classifier", "encoder", {"layers": 0, "hidden": 3, "dropout": 0, "attribute_dropout": 0}),
-    "an encoder of text": set_at("classifier", "encoder", "bilstm"),
-    "no classifier": set_at("classifier", None),
-    "no slots": set_at("slots", []),
-    "slots of numbers": set_at("slots", [1, 2]),
-    "the same slot twice": set_at("slots", ["s0:form", "s0:form"]),
-    "a slot of an unknown attribute": set_at("slots", ["s0:nothing"]),
-    "slots that are an object": set_at("slots", {"s0:form": 1}),
-    "an unknown system": set_at("transition_system", "delphi"),
-    "a system that is a number": set_at("transition_system", 1),
-    "a degree beyond all": set_at("transition_options", {"degree": 10**30}),
-    "a degree of text": set_at("transition_options", {"degree": "2"}),
-    "options that are a list": set_at("transition_options", [1]),
-    "a format of many": set_at("format", [2]),
-    "a format as long as a book": set_at("format", "2" * 10**6),
+GONE = object()  # in place of a value: the field is left out
+BILSTM = {"layers": 1, "hidden": 3, "dropout": 0, "attribute_dropout": 0}
+MANY = "2" * 10**6
+HALF = "\ud800"  # of a character
+
+# By the place of a field, the values that it cannot have.
+Fields = dict[str, list[Any]]
+BAD_SETTINGS: Fields = {
+    "format": [[2], MANY],
+    "classifier": [None],
+    "classifier hidden": [10**9, 0, "5", 5.0],
+    "classifier dropout": [1],
+    "classifier input_dropout": [1e999],
+    "classifier slot_dropout": [float("nan")],
+    "classifier activation": [["relu"], MANY],
+    "classifier embeddings": [{"xpos": {"size": 3, "trained": True}}, []],
+    "classifier embeddings form more": [1],
+    "classifier embeddings form size": [1_000_000, 10**30, 0, -1, True],
+    "classifier encoder": [BILSTM | {"layers": 10_000_000}, BILSTM | {"layers": 0}, "bilstm"],
+    "slots": [[], [1, 2], ["s0:form", "s0:form"], ["s0:nothing"], {"s0:form": 1}],
+    "transition_system": ["delphi", 1],
+    "transition_options": [{"degree": 10**30}, {"degree": "2"}, [1]],
 }
-VOCABULARY_EDITS = {
-    "no relations": set_at("relations", []),
-    "a relation twice": set_at("relations", ["det", "root", "det"]),
-    "a relation with a tab": set_at("relations", ["det", "root", "o\tj"]),
-    "a relation with a newline": set_at("relations", ["det", "root", "o\nj"]),
-    "a relation that is half a character": set_at("relations", ["det", "root", "\ud800"]),
-    "a relation that is a number": set_at("relations", ["det", "root", 1]),
-    "relations that are text": set_at("relations", "abc"),
-    "relations that are an object": set_at("relations", {"det": 1}),
-    "a value twice": set_at("attributes", "form", ["a", "a"]),
-    "a value that is a number": set_at("attributes", "form", ["a", 1]),
-    "no sets": set_at("attributes", "feats_pairs", []),
-    "more values": set_at("attributes", "form", ["a", "b", "c"]),
-    "fewer values": set_at("attributes", "form", []),
-    "an attribute less": set_at("attributes", {"form": ["a", "b"]}),
-    "an unknown attribute": set_at("attributes", {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"], "nothing": []}),
-    "attributes that are a list": set_at("attributes", []),
+BAD_VOCABULARIES: Fields = {
+    "relations": [[], "abc", {"det": 1}, *(["det", "root", one] for one in ("det", "o\tj", "o\nj", HALF, 1))],
+    "attributes": [[], {"form": ["a", "b"]}, {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"], "nothing": []}],
+    "attributes form": [["a", "a"], ["a", 1], ["a", "b", "c"], []],
+    "attributes feats_pairs": [[]],
+}
+BAD_TEXT_SETTINGS: Fields = {
+    "classifier encoder characters": [None],
+    "classifier encoder characters longest": [10**9],
+    "classifier encoder characters embedding": [10**12],
+    "classifier encoder characters more": [1],
+    "classifier encoder tagger": [None, "tags"],
+    "classifier encoder tagger layer": [0, 2],
+    "classifier encoder heads": [None, "heads"],
+    "classifier encoder heads size": [10**12],
+    "classifier encoder heads dropout": [1.0],
+    "calibration": [
+        {"shares": ["1"]},
+        {"shares": [0.5]},
+        {"log_odds": [0.0, 1.0], "shares": [0.5, 0.4]},
+        {"log_odds": [1e999], "shares": [0.5]},
+        {"slope": -1.0, "intercept": 0.0},
+        {"certain": 1.5},
+        {"degree": 1.0},
+    ],
+}
+BAD_TEXT_VOCABULARIES: Fields = {
+    "characters": [GONE, ["a", "b", "é", "c"], ["a", "b", "cd"], ["a", "b", "a"]],
+    "tags": [GONE, {"misc": ["_"]}, ["X"]],
+    "tags upos": [["X", "Y\t"], ["X", HALF], ["X", "Y", "Z"]],
+    "tags feats": [["_", "A=b", "A=b|C=d|E=f"]],
+}
+BAD_LEMMA_SETTINGS: Fields = {
+    "classifier encoder lemmas": [None, "lemmas"],
+    "classifier encoder lemmas buckets": [51],
+    "classifier encoder lemmas size": [10**12],
+}
+BAD_RULES = ["keep\t7\tq\t7\tq", RULES[0], "keep", 1, "keep\t0\t\n\t0\t", f"keep\t0\t{HALF}\t0\t", f"keep\t{MANY}\t\t0\t"]
+BAD_LEMMA_VOCABULARIES: Fields = {
+    "lemmas": [GONE, []],
+    "lemmas rules": [[], RULES[:-1], *([*RULES[:-1], rule] for rule in BAD_RULES)],
+    "lemmas columns": [["upos", "xpos"], [1, 2]],
+    "lemmas seen": [[], {"X\t_": ["a"]}, *({"X\t_": {"a": lemma}} for lemma in (1, "a\tb", "", HALF))],
+    "lemmas known": [[]],
+    "lemmas known by_upos": [["a"], {"X": {"a": "a"}}, {"X": [1]}, {"X": ["a\nb"]}, {"X": [HALF]}],
+    "lemmas known written_for": [["a"], {"ab": "a"}, {"a": "bc"}, {"a": 1}],
+    "lemmas odd": ["keep"],
+    "lemmas casings": [{"X": ["keep"]}, {"X": ["keep", "upper"]}, ["keep", "keep"]],
 }
 
-
-TEXT_EDITS = {
-    "characters that are longer": set_at("classifier", "encoder", "characters", "longest", 10**9),
-    "no characters": set_at("classifier", "encoder", "characters", None),
-    "huge vectors of characters": set_at("classifier", "encoder", "characters", "embedding", 10**12),
-    "an unknown field of characters": set_at("classifier", "encoder", "characters", "more", 1),
-    "a tagger above all layers": set_at("classifier", "encoder", "tagger", "layer", 2),
-    "a tagger below all layers": set_at("classifier", "encoder", "tagger", "layer", 0),
-    "no tagger": set_at("classifier", "encoder", "tagger", None),
-    "no heads": set_at("classifier", "encoder", "heads", None),
-    "heads of text": set_at("classifier", "encoder", "heads", "heads"),
-    "huge vectors of heads": set_at("classifier", "encoder", "heads", "size", 10**12),
-    "all of the heads dropped": set_at("classifier", "encoder", "heads", "dropout", 1.0),
-    "a tagger of text": set_at("classifier", "encoder", "tagger", "tags"),
-    "a calibration of text": set_at("calibration", {"shares": ["1"]}),
-    "a calibration that turns around": set_at("calibration", {"log_odds": [0.0, 1.0], "shares": [0.5, 0.4]}),
-    "an older calibration that turns around": set_at("calibration", {"slope": -1.0, "intercept": 0.0}),
-    "a calibration without log odds": set_at("calibration", {"shares": [0.5]}),
-    "a calibration of infinite odds": set_at("calibration", {"log_odds": [1e999], "shares": [0.5]}),
-    "a calibration above 1": set_at("calibration", {"certain": 1.5}),
-    "a calibration of another kind": set_at("calibration", {"degree": 1.0}),
-}
-TEXT_VOCABULARY_EDITS = {
-    "no characters": lambda value: value.pop("characters"),
-    "more characters": set_at("characters", ["a", "b", "é", "c"]),
-    "a character of two": set_at("characters", ["a", "b", "cd"]),
-    "a character twice": set_at("characters", ["a", "b", "a"]),
-    "no tags": lambda value: value.pop("tags"),
-    "tags of an unknown column": set_at("tags", {"misc": ["_"]}),
-    "a tag with a tab": set_at("tags", "upos", ["X", "Y\t"]),
-    "a tag that is half a character": set_at("tags", "upos", ["X", "\ud800"]),
-    "more tags": set_at("tags", "upos", ["X", "Y", "Z"]),
-    "another set": set_at("tags", "feats", ["_", "A=b", "A=b|C=d|E=f"]),
-    "tags that are a list": set_at("tags", ["X"]),
+# By kind of model: what its settings and its vocabularies cannot be.
+BAD: dict[str, tuple[Fields, Fields]] = {
+    "static": (BAD_SETTINGS, BAD_VOCABULARIES),
+    "contextual": (BAD_SETTINGS, BAD_VOCABULARIES),
+    "attardi": ({}, BAD_VOCABULARIES),
+    "text": (BAD_TEXT_SETTINGS | BAD_SETTINGS, BAD_TEXT_VOCABULARIES | BAD_VOCABULARIES),
+    "lemmas": (BAD_LEMMA_SETTINGS, BAD_LEMMA_VOCABULARIES),
 }
 
 
-LEMMA_EDITS = {
-    "more affixes": set_at("classifier", "encoder", "lemmas", "buckets", 51),
-    "no lemmas": set_at("classifier", "encoder", "lemmas", None),
-    "a huge hidden layer": set_at("classifier", "encoder", "lemmas", "size", 10**12),
-    "lemmas of text": set_at("classifier", "encoder", "lemmas", "lemmas"),
-}
-LEMMA_VOCABULARY_EDITS = {
-    "no lemmas": lambda value: value.pop("lemmas"),
-    "lemmas that are a list": set_at("lemmas", []),
-    "no rules": set_at("lemmas", "rules", []),
-    "a rule less": set_at("lemmas", "rules", RULES[:-1]),
-    "other parts": set_at("lemmas", "rules", [*RULES[:-1], "keep\t7\tq\t7\tq"]),
-    "a rule twice": set_at("lemmas", "rules", [*RULES[:-1], RULES[0]]),
-    "a rule that is none": set_at("lemmas", "rules", [*RULES[:-1], "keep"]),
-    "a rule that is a number": set_at("lemmas", "rules", [*RULES[:-1], 1]),
-    "a rule with a newline": set_at("lemmas", "rules", [*RULES[:-1], "keep\t0\t\n\t0\t"]),
-    "a rule with half a character": set_at("lemmas", "rules", [*RULES[:-1], "keep\t0\t\ud800\t0\t"]),
-    "a cut as long as a book": set_at("lemmas", "rules", [*RULES[:-1], f"keep\t{'1' * 5000}\t\t0\t"]),
-    "a column that is not predicted": set_at("lemmas", "columns", ["upos", "xpos"]),
-    "columns of numbers": set_at("lemmas", "columns", [1, 2]),
-    "what was seen as a list": set_at("lemmas", "seen", []),
-    "forms that are a list": set_at("lemmas", "seen", {"X\t_": ["a"]}),
-    "a lemma that is a number": set_at("lemmas", "seen", {"X\t_": {"a": 1}}),
-    "a lemma with a tab": set_at("lemmas", "seen", {"X\t_": {"a": "a\tb"}}),
-    "a lemma of nothing": set_at("lemmas", "seen", {"X\t_": {"a": ""}}),
-    "known lemmas that are a list": set_at("lemmas", "known", []),
-    "known lemmas of no UPOS": set_at("lemmas", "known", "by_upos", ["a"]),
-    "known lemmas in a dictionary": set_at("lemmas", "known", "by_upos", {"X": {"a": "a"}}),
-    "a known lemma that is a number": set_at("lemmas", "known", "by_upos", {"X": [1]}),
-    "a known lemma with a newline": set_at("lemmas", "known", "by_upos", {"X": ["a\nb"]}),
-    "a known lemma that is half a character": set_at("lemmas", "known", "by_upos", {"X": ["\ud800"]}),
-    "a spelling that is a list": set_at("lemmas", "known", "written_for", ["a"]),
-    "a spelling of two characters": set_at("lemmas", "known", "written_for", {"ab": "a"}),
-    "a spelling by two characters": set_at("lemmas", "known", "written_for", {"a": "bc"}),
-    "odd rules that are one": set_at("lemmas", "odd", "keep"),
-    "one casing": set_at("lemmas", "casings", {"X": ["keep"]}),
-    "a casing that is none": set_at("lemmas", "casings", {"X": ["keep", "upper"]}),
-    "casings that are a list": set_at("lemmas", "casings", ["keep", "keep"]),
-    "a spelling by a number": set_at("lemmas", "known", "written_for", {"a": 1}),
-    "a lemma that is half a character": set_at("lemmas", "seen", {"X\t_": {"a": "\ud800"}}),
-}
-
-
-# By kind of model: what is changed in its settings and in its vocabularies.
-FORGED = {
-    "static": (SETTINGS_EDITS, VOCABULARY_EDITS),
-    "contextual": (SETTINGS_EDITS, VOCABULARY_EDITS),
-    "attardi": ({}, VOCABULARY_EDITS),
-    "text": (TEXT_EDITS | SETTINGS_EDITS, TEXT_VOCABULARY_EDITS | VOCABULARY_EDITS),
-    "lemmas": (LEMMA_EDITS, LEMMA_VOCABULARY_EDITS),
-}
-EDITS = [
-    (kind, part, name)
-    for kind, parts in FORGED.items()
-    for part, edits in zip((SETTINGS, VOCABULARIES), parts, strict=True)
-    for name in edits
-]
-
-
-@pytest.mark.parametrize(("kind", "part", "name"), EDITS)
-def test_what_cannot_be(models, tmp_path, kind, part, name):
+@pytest.mark.parametrize(
+    ("kind", "part", "place", "value"),
+    [
+        pytest.param(kind, part, place, value, id=f"{kind}, {place}, {number}")
+        for kind, parts in BAD.items()
+        for part, places in zip((SETTINGS, VOCABULARIES), parts, strict=True)
+        for place, values in places.items()
+        for number, value in enumerate(values)
+    ],
+)
+def test_a_field_that_cannot_be_is_refused(models, tmp_path, kind, part, place, value):
     shutil.copytree(models / kind, tmp_path / "model")
-    change(tmp_path / "model" / part, FORGED[kind][part == VOCABULARIES][name])
+    edit = set_at(*place.split(), value) if value is not GONE else lambda content: content.pop(place)
+    change(tmp_path / "model" / part, edit)
     refused(tmp_path / "model", "")
 
 
@@ -268,7 +209,7 @@ def test_numbers_that_are_none(forged, number):
     assert "output.weight holds NaN or infinity" in refused(forged, TENSORS)
 
 
-@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES])
+@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
 @pytest.mark.parametrize(
     "content",
     [
@@ -277,24 +218,32 @@ def test_numbers_that_are_none(forged, number):
         b"9" * 5000,
         b'{"format": ' + b"9" * 5000 + b"}",
         b'{"format": NaN}',
-        b"null",
-        b"\xff",
-        b"\0" * 100,
+        *(b"null", b"", b"[]", b"{}", b"\xff", b"\0" * 100, b"\x80\x04garbage"),
     ],
+    ids=range(12),
 )
-def test_json_that_cannot_be(models, tmp_path, part, content):
+def test_a_part_that_cannot_be_read_is_named(models, tmp_path, part, content):
     folder = shutil.copytree(models / "static", tmp_path / "model")
     (folder / part).write_bytes(content)
     refused(folder, part)
 
 
 @pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
-@pytest.mark.parametrize("make", [os.mkdir, lambda path: path.symlink_to(path), os.mkfifo], ids=["folder", "loop", "pipe"])
-def test_what_is_no_file(models, tmp_path, part, make):
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (os.mkdir, "not a regular file"),
+        (lambda path: path.symlink_to(path), "not a regular file"),
+        (os.mkfifo, "not a regular file"),
+        (lambda path: None, "missing"),
+    ],
+    ids=["folder", "loop", "pipe", "nothing"],
+)
+def test_what_is_no_file(models, tmp_path, part, make, message):
     folder = shutil.copytree(models / "static", tmp_path / "model")
     (folder / part).unlink()
     make(folder / part)
-    assert "not a regular file" in refused(folder, part)
+    assert message in refused(folder, part)
 
 
 def test_a_folder_that_cannot_be(tmp_path):

@@ -42,16 +42,6 @@ def test_the_lock_can_be_installed(tmp_path):
         pytest.skip("OPTIMAL_STEP_INSTALL=1 installs what lock.txt names, from a package registry")
     light = tmp_path / "light.lock"
     light.write_text("\n".join(line for name, line in entries(LOCK).items() if not HEAVY.match(name)), encoding="utf-8")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--require-hashes",
-        "--no-deps",
-        "--target",
-        str(tmp_path / "there"),
-    ]
-    done = subprocess.run([*pip, "-r", str(light)], capture_output=True, text=True)
+    options = ["--quiet", "--require-hashes", "--no-deps", "--target", tmp_path / "there", "-r", light]
+    done = subprocess.run([sys.executable, "-m", "pip", "install", *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
