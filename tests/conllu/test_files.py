@@ -57,21 +57,17 @@ def test_what_is_compressed_and_not_named_so_is_told(tmp_path, monkeypatch, comp
         read(Path("-") if name == "-" else path)
 
 
-def test_other_compressions_are_not_written(tmp_path):
-    with pytest.raises(ConlluError, match=r"are \.gz and \.xz"), open_output(tmp_path / "f.bz2"):
-        pass
-
-
 def test_names_that_cannot_be(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(ConlluError, match="loop: it cannot be opened"):
-        read(tmp_path / "loop")
-    for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
+    for path in (tmp_path / "loop", tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
         with pytest.raises(ConlluError, match="it cannot be opened"):
             read(path)
+    for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
         with pytest.raises(ConlluError, match="cannot be written"), open_output(path):
             pass
+    with pytest.raises(ConlluError, match=r"are \.gz and \.xz"), open_output(tmp_path / "f.bz2"):
+        pass
     assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}
 
 

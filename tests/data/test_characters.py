@@ -42,10 +42,6 @@ def test_characters_seen_once_are_unknown():
     assert made.rows == 3
 
 
-def test_the_ends_of_long_forms_are_read():
-    assert Characters([], 5)._ends("abcdefgh") == "abfgh"
-
-
 @pytest.mark.parametrize("symbols", [["a", "a"], ["ab"], [""]])
 def test_what_is_no_alphabet(symbols):
     with pytest.raises(ValueError, match=r"twice|not one character"):

@@ -56,37 +56,31 @@ def server() -> Iterator[str]:
         thread.join()
 
 
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def test_after_a_cut_it_begins_again(server, tmp_path):
     Server.cuts = 2
     seen: list[tuple[int, int | None]] = []
-    download(f"{server}/a", tmp_path / "a", sha256(CONTENT), lambda *numbers: seen.append(numbers))
+    download(f"{server}/a", tmp_path / "a", hashlib.sha256(CONTENT).hexdigest(), lambda *numbers: seen.append(numbers))
     assert (tmp_path / "a").read_bytes() == CONTENT
     assert seen[-1] == (len(CONTENT), len(CONTENT))
     assert len(Server.asked) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_wrong_sum_is_refused_and_not_kept(server, tmp_path):
-    with pytest.raises(DownloadError, match="its SHA-256 is"):
-        download(f"{server}/a", tmp_path / "a", "0" * 64)
+@pytest.mark.parametrize(
+    ("address", "total", "cuts", "message"),
+    [
+        ("{server}/a", "0" * 64, 0, "its SHA-256 is"),
+        ("{server}/a", None, 10**6, "connection was cut; try again"),
+        ("{server}/c", None, 0, "404"),
+        ("http://127.0.0.1:9/a", None, 0, "refused"),
+        ("file:///etc/passwd", None, 0, "begins with https://"),
+    ],
+)
+def test_what_is_refused_or_cut_is_not_kept(server, tmp_path, address, total, cuts, message):
+    Server.cuts = cuts
+    with pytest.raises(DownloadError, match=message):
+        download(address.format(server=server), tmp_path / "a", total)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_that_always_cuts_or_is_not_there(server, tmp_path):
-    Server.cuts = 10**6
-    with pytest.raises(DownloadError, match="connection was cut; try again"):
-        download(f"{server}/a", tmp_path / "a")
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(DownloadError, match="404"):
-        download(f"{server}/c", tmp_path / "c")
-    with pytest.raises(DownloadError, match="refused"):
-        download("http://127.0.0.1:9/a", tmp_path / "a")
-    with pytest.raises(DownloadError, match="begins with https://"):
-        download("file:///etc/passwd", tmp_path / "a")
 
 
 def test_a_full_disk_ends_it(server, tmp_path):

@@ -19,9 +19,11 @@ FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=P
 sets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True).map("|".join)
 
 
-def test_only_attributes_with_elements_have_set_vocabularies():
+def test_only_attributes_with_elements_have_set_vocabularies_which_are_not_empty():
     assert isinstance(vocabulary_for("feats_pairs", FEATS), SetVocabulary)
     assert type(vocabulary_for("feats", FEATS)) is Vocabulary
+    with pytest.raises(ValueError, match="at least one value"):
+        vocabulary_for("feats_pairs", [])
 
 
 def test_known_values_keep_their_numbers_and_unknown_ones_get_that_of_the_most_similar():
@@ -72,11 +74,6 @@ def test_values_with_an_element_that_no_known_value_has_are_told_from_others(kno
 def sentence_of(feats: list[str]) -> SimpleNamespace:
     empty = ["_"] * len(feats)
     return SimpleNamespace(forms=empty, lemmas=empty, upos=empty, xpos=empty, feats=feats)
-
-
-def test_a_vocabulary_of_no_sets_is_refused():
-    with pytest.raises(ValueError, match="at least one value"):
-        vocabulary_for("feats_pairs", [])
 
 
 @given(st.lists(sets, min_size=1, unique=True), sets)

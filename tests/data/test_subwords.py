@@ -130,36 +130,31 @@ def weights(**tensors):
     return lambda folder: save_file({name.replace("_", "."): values for name, values in tensors.items()}, folder / WEIGHTS)
 
 
-def no_pieces(folder):
-    change(folder / TOKENIZER, set_at("normalizer", {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}))
+def tokenizer_with(*place_and_value):
+    return lambda folder: change(folder / TOKENIZER, set_at(*place_and_value))
 
 
-def no_unknown_piece(folder):
-    change(folder / TOKENIZER, set_at("model", "unk_id", None))
-
-
-FAULTS = {
-    "no weights": (lambda folder: (folder / WEIGHTS).unlink(), rf"{WEIGHTS}: the input embeddings .* cannot be read"),
-    "weights that are text": (lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99), rf"{WEIGHTS}: the input embeddings"),
-    "no table": (weights(other=np.ones((2, 2), np.float32)), r"no tensor in it ends in word_embeddings\.weight"),
-    "no numbers": (weights(wte_weight=np.full((99, 5), np.nan, np.float32)), r"wte\.weight is no table of finite numbers"),
-    "no floats": (weights(wte_weight=np.ones((99, 5), np.int16)), r"wte\.weight is I16; save the encoder in float16"),
-    "few vectors": (weights(wte_weight=np.ones((9, 5), np.float32)), rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
-    "no tokenizer": (
-        lambda folder: (folder / TOKENIZER).unlink(),
-        rf"{TOKENIZER} cannot be read .* name a folder of a pretrained encoder",
-    ),
-    "a tokenizer without pieces": (no_pieces, "finds no pieces in any form"),
-    "a tokenizer without a piece for what is unknown": (no_unknown_piece, "cannot use this tokenizer"),
-    "a tokenizer that is a list": (lambda folder: (folder / TOKENIZER).write_text("[]"), rf"{TOKENIZER} cannot be read"),
-    "a tokenizer without a model": (lambda folder: (folder / TOKENIZER).write_text("{}"), "cannot use this tokenizer"),
-}
+NOTHING_LEFT = {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}
 
 
 @pytest.mark.extras
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_folder_that_cannot_be_read(folder, fault):
-    edit, message = FAULTS[fault]
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda folder: (folder / WEIGHTS).unlink(), rf"{WEIGHTS}: the input embeddings .* cannot be read"),
+        (lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99), rf"{WEIGHTS}: the input embeddings"),
+        (weights(other=np.ones((2, 2), np.float32)), r"no tensor in it ends in word_embeddings\.weight"),
+        (weights(wte_weight=np.full((99, 5), np.nan, np.float32)), r"wte\.weight is no table of finite numbers"),
+        (weights(wte_weight=np.ones((99, 5), np.int16)), r"wte\.weight is I16; save the encoder in float16"),
+        (weights(wte_weight=np.ones((9, 5), np.float32)), rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
+        (lambda folder: (folder / TOKENIZER).unlink(), "name a folder of a pretrained encoder"),
+        (tokenizer_with("normalizer", NOTHING_LEFT), "finds no pieces in any form"),
+        (tokenizer_with("model", "unk_id", None), "cannot use this tokenizer"),
+        (lambda folder: (folder / TOKENIZER).write_text("[]"), rf"{TOKENIZER} cannot be read"),
+        (lambda folder: (folder / TOKENIZER).write_text("{}"), "cannot use this tokenizer"),
+    ],
+)
+def test_a_folder_that_cannot_be_read(folder, edit, message):
     edit(folder)
     with pytest.raises(SubwordError, match=message):
         read_pretrained(folder, FORMS, 2)
