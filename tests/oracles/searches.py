@@ -150,8 +150,6 @@ class ArcStandardSearch(Search[Plain]):
 
 
 class ArcHybridSearch(Search[Plain]):
-    """Arc-hybrid."""
-
     initial = (0,), 1
 
     def __init__(self, heads: Sequence[int], single_root: bool = False) -> None:
@@ -169,8 +167,6 @@ class ArcHybridSearch(Search[Plain]):
 
 
 class AttardiSearch(Search[Plain]):
-    """Attardi's system."""
-
     initial = (0,), 1
 
     def __init__(self, heads: Sequence[int], degree: int) -> None:
@@ -191,8 +187,6 @@ class AttardiSearch(Search[Plain]):
 
 
 class ArcEagerSearch(Search[WithHeads]):
-    """Arc-eager."""
-
     def __init__(self, heads: Sequence[int], single_root: bool = False, nonmonotonic: bool = False) -> None:
         super().__init__(heads)
         self.initial = (0,), 1, (-1,) * (self.n + 1)
@@ -226,8 +220,6 @@ class ArcEagerSearch(Search[WithHeads]):
 
 
 class CovingtonSearch(Search[TopAndHeads]):
-    """Covington's system."""
-
     def __init__(self, heads: Sequence[int]) -> None:
         super().__init__(heads)
         self.initial = 0, 1, (-1,) * (self.n + 1)
@@ -260,6 +252,35 @@ class CovingtonSearch(Search[TopAndHeads]):
         return ArcEagerSearch.query(n, [(s, (range(i + 1), j, made)) for s, (i, j, made) in cases])
 
 
+@cache
+def beginnings_of_trees(n: int, single_root: bool) -> frozenset[tuple[int, ...]]:
+    """The heads of the first tokens, of any number, of all trees of n tokens."""
+    trees = (tree for tree in random_trees.all_trees(n) if not single_root or tree.count(0) == 1)
+    return frozenset(tuple(tree[:i]) for tree in trees for i in range(n + 1))
+
+
+class PointerSearch(Search[tuple[int, ...]]):
+    """The pointer system: the tokens get their heads in order, each any that some tree has after the heads before."""
+
+    initial = ()
+
+    def __init__(self, heads: Sequence[int], single_root: bool = False) -> None:
+        super().__init__(heads)
+        self.beginnings = beginnings_of_trees(self.n, single_root)
+
+    def transitions(self, now: tuple[int, ...]) -> Iterator[tuple[str, Arc | None, tuple[int, ...]]]:
+        for head in range(self.n + 1):
+            if (*now, head) in self.beginnings:
+                yield str(head), (head, len(now) + 1), (*now, head)
+
+    @staticmethod
+    def query(n: int, cases: Sequence[tuple[int, Any]]) -> Query:
+        return ArcEagerSearch.query(n, [(s, ((0,), len(now) + 1, (-1, *now))) for s, now in cases])
+
+    def read(self, oracle: Oracle, now: tuple[int, ...], row: np.ndarray) -> dict[str, int]:
+        return {str(head): int(score) for head, score in enumerate(row) if score != NOT_APPLICABLE}
+
+
 def with_arc(made: Heads, head: int, child: int) -> Heads:
     return (*made[:child], head, *made[child + 1 :])
 
@@ -277,8 +298,6 @@ def above(made: Heads, node: int) -> list[int]:
 
 
 class LrSpineSearch(Search[Spines]):
-    """LR-spine parsing."""
-
     initial = (((0,), (0,)),), 1
 
     def transitions(self, now: Spines) -> Iterator[tuple[str, Arc | None, Spines]]:
@@ -315,8 +334,6 @@ class LrSpineSearch(Search[Spines]):
 
 
 class SwapSearch(Search[WithBuffer]):
-    """Parsing with swap."""
-
     def __init__(self, heads: Sequence[int]) -> None:
         super().__init__(heads)
         self.initial = (0,), tuple(range(1, self.n + 1))

@@ -105,7 +105,6 @@ def test_it_scores_the_same_with_memory_for_one_sentence():
 
 def test_projective_trees_are_made_whole():
     rng = random.Random(5)
-    for _ in range(30):
-        tree = random_trees.random_projective_tree(rng, rng.randint(1, 12))
+    for tree in (random_trees.random_projective_tree(rng, rng.randint(1, 12)) for _ in range(30)):
         scores = oracles.create("arc_eager_rows").step_scores(tree, [0], range(1, len(tree) + 1))
         assert max(scores.values()) == len(tree)

@@ -53,27 +53,16 @@ def parseable_tree(rng: random.Random, n: int, degree: int, depth: float = 0.5) 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 @pytest.mark.parametrize("degree", DEGREES)
-def test_search_equals_brute_force_everywhere(degree, n):
-    compare_everywhere(oracles.create("attardi_search", degree=degree), searches_of(random_trees.all_trees(n), degree))
-
-
-@pytest.mark.parametrize("n", range(1, LARGEST + 1))
-def test_tabular_equals_brute_force_wherever_the_tree_can_be_parsed(n):
+def test_equal_brute_force_everywhere(degree, n):
+    """The tabular oracle wherever the tree can be parsed."""
     heads = list(random_trees.all_trees(n))
-    able = parseable(Trees.from_heads(heads), 2)
-    compare_everywhere(oracles.create("attardi_tabular"), searches_of(compress(heads, able), 2))
+    compare_everywhere(oracles.create("attardi_search", degree=degree), searches_of(heads, degree))
+    if degree == 2:
+        able = parseable(Trees.from_heads(heads), 2)
+        compare_everywhere(oracles.create("attardi_tabular"), searches_of(compress(heads, able), 2))
 
 
-@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
-@pytest.mark.parametrize("n", [5, 6])
-@pytest.mark.parametrize("degree", [*DEGREES, 9])
-def test_search_equals_brute_force_in_samples(degree, n):
-    rng = random.Random(f"{degree} {n}")
-    searches = searches_of((random_trees.random_tree(rng, n) for _ in range(25)), degree)
-    compare_everywhere(oracles.create("attardi_search", degree=degree), searches, 40)
-
-
-@given(random_trees.trees(5, 8), st.sampled_from(DEGREES), st.randoms(use_true_random=False))
+@given(random_trees.trees(5, 8), st.sampled_from([*DEGREES, 9]), st.randoms(use_true_random=False))
 def test_equal_brute_force_along_random_computations(heads, degree, rng):
     searches = searches_of([heads], degree)
     found = walked(searches, rng)
@@ -178,15 +167,11 @@ def test_static_ends_where_nothing_can_be_attached():
 
 
 @pytest.mark.parametrize("name", oracles.names(system="attardi"))
-def test_small_sentences(name):
+def test_batches_and_sentences_may_be_empty(name):
     oracle = oracles.create(name)
     assert oracle.step_scores([], [0], []) == {}
-    assert oracle.step_scores([0], [0], [1]) == {"sh": 1}
-    assert oracle.step_scores([0], [0, 1], []) == {"ra": 1}
-    assert oracle.step_scores([0], [0], []) == {}
-    bound = oracle.bind(Trees.from_heads([[]]))
-    assert bound.score_batch(random_trees.query([])).shape == (0, 5)
-    assert oracle.bind(Trees.from_heads([])).score_batch(random_trees.query([])).shape == (0, 5)
+    for heads in ([[]], []):
+        assert oracle.bind(Trees.from_heads(heads)).score_batch(random_trees.query([])).shape == (0, 5)
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")

@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import SHIFT, Strategy, Trees
-from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles import Strategy, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
+from tests.oracles.exact import EXACT, exact_oracles
 
 LONGEST = 60 if COMPILED else 10
 
-OTHERS = {"static", "arc_standard_tabular"}  # no claim, and too slow
-PROJECTIVE = [name for name in oracles.names() if name not in OTHERS]
-ANY_GOLD = [name for name in oracles.names(any_gold=True) if name not in OTHERS]
+NAMES = [name for name in oracles.names() if name in EXACT]
 
 
 def random_configuration(rng: random.Random, n: int) -> random_trees.Configuration:
@@ -62,10 +60,9 @@ def test_on_any_configuration(seed, n, strategy, projective):
     draw = random_trees.random_projective_tree if projective else random_trees.random_any_tree
     trees = Trees.from_heads([draw(rng, n)])
     batch = random_trees.query([(0, *random_configuration(rng, n)) for _ in range(5)])
-    expected = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees).score_batch(batch)
-    for name in PROJECTIVE if trees.projective.all() else ANY_GOLD:
-        scores = oracles.create(name, strategy).bind(trees).score_batch(batch)
-        np.testing.assert_array_equal(scores, expected, err_msg=f"{name} on {trees[0]}")
+    expected = EXACT["cubic_from_nothing"](strategy=strategy).bind(trees).score_batch(batch)
+    for name, oracle in exact_oracles(strategy, trees.projective.all()):
+        np.testing.assert_array_equal(oracle.bind(trees).score_batch(batch), expected, err_msg=f"{name} on {trees[0]}")
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -77,11 +74,11 @@ def test_on_extreme_trees(strategy, n):
     rng = random.Random(n)
     cases = [(s, *random_configuration(rng, n)) for s in range(len(shapes)) for _ in range(30)]
     cases += [(s, tuple(range(front)), front) for s in range(len(shapes)) for front in range(1, n + 2)]
-    batch = random_trees.query(cases)
-    expected = oracles.create("nederhof_cubic", strategy).bind(trees).score_batch(batch)
-    for name in PROJECTIVE:
-        scores = oracles.create(name, strategy).bind(trees).score_batch(batch)
-        np.testing.assert_array_equal(scores, expected, err_msg=name)
+    expected = oracles.create("nederhof_cubic", strategy).bind(trees).score_batch(random_trees.query(cases))
+    order = rng.sample(range(len(cases)), len(cases))  # no matter in which order and company they are asked for
+    for name, oracle in exact_oracles(strategy, projective=True):
+        scores = oracle.bind(trees).score_batch(random_trees.query([cases[i] for i in order]))
+        np.testing.assert_array_equal(scores, expected[order], err_msg=name)
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
@@ -97,7 +94,7 @@ def test_skipping_changes_nothing_on_very_long_sentences(strategy):
     np.testing.assert_array_equal(linear, quadratic)
 
 
-@pytest.mark.parametrize("name", PROJECTIVE)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("heads", "stack", "front", "scores"),
     [
@@ -113,10 +110,3 @@ def test_edges_in_the_buffer_are_given_up_where_that_pays(name, heads, stack, fr
     strategy = Strategy.ANY
     assert brute_force.StepScores(heads, strategy)(stack, front) == scores
     assert oracles.create(name, strategy).step_scores(heads, stack, range(front, len(heads) + 1)) == scores
-
-
-@pytest.mark.parametrize("name", PROJECTIVE)
-def test_a_final_configuration_has_no_steps(name):
-    assert oracles.create(name).step_scores([0], [0], []) == (None, None, None)
-    assert oracles.create(name).step_scores([0], [0, 1], []) == (None, 1, None)
-    assert oracles.create(name).step_scores([0], [0], [1])[SHIFT] == 1

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, Oracle, Strategy, Trees
+from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, Strategy, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.arc_standard.static import ArcStandardStatic
 from tests import brute_force, random_trees
 from tests.forked import new_python
 from tests.jit import COMPILED
+from tests.oracles.exact import EXACT, exact_oracles
 from tests.oracles.searches import ArcStandardSearch, compare_everywhere
 
 # Exhaustive up to this many tokens; without compilation, up to 3.
 LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if not COMPILED else "5"))
-LONGEST = 12 if not COMPILED else 60
 
-# Name -> constructor, of everything compiled that claims to be exact. The cubic algorithm comes in all its ways.
 COMPILED_NAMES = [name for name in oracles.names() if name not in ("static", "arc_standard_tabular")]
-EXACT: dict[str, Callable[[str], Oracle]] = {
-    **{name: partial(oracles.create, name) for name in COMPILED_NAMES},
-    "cubic_from_nothing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False, share_chart=False),
-    "cubic_sharing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False),
-    "cubic_dropping": lambda strategy: NederhofCubic(strategy, share_chart=False),
-}
 
 
 @cache
@@ -55,7 +46,7 @@ def test_brute_force_makes_all_projective_trees():
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_brute_force_everywhere(name, strategy, n):
-    oracle, searches = EXACT[name](strategy), all_searches(n, strategy)
+    oracle, searches = EXACT[name](strategy=strategy), all_searches(n, strategy)
     if oracle.needs_projective_gold:
         searches = [search for search in searches if brute_force.is_projective(search.heads[1:])]
     compare_everywhere(oracle, searches)
@@ -67,54 +58,8 @@ def test_equal_brute_force_on_random_trees(data, strategy):
         random_trees.trees_with_configuration(random_trees.trees(6, 9) | random_trees.projective_trees(6, 9))
     )
     expected = brute_force.StepScores(heads, strategy)(stack, front)
-    for name in EXACT:
-        try:
-            oracle = EXACT[name](strategy)
-        except ValueError:
-            continue
-        if not oracle.needs_projective_gold or brute_force.is_projective(heads):
-            assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected, name
-
-
-def long_computations(rng: random.Random, heads: list[list[int]], bound) -> list:
-    """Configurations of computations with suboptimal steps, a part of them skipped, the sentences mixed."""
-    cases = []
-    for s, tree in enumerate(heads):
-
-        def score(stack, front, s=s):
-            return bound.score_batch(random_trees.query([(s, stack, front)]))[0]
-
-        computation = random_trees.random_computation(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
-        cases += [(s, stack, front) for stack, front in computation if rng.random() < 0.5]
-    return cases
-
-
-@pytest.mark.parametrize("strategy", Strategy)
-@pytest.mark.parametrize("projective", [True, False])
-def test_equal_each_other_on_long_sentences(strategy, projective):
-    rng = random.Random(f"{strategy} {projective}")
-    draw = random_trees.random_projective_tree if projective else random_trees.random_mildly_nonprojective_tree
-    heads = [draw(rng, rng.randint(1, LONGEST)) for _ in range(40)] + [random_trees.chain(LONGEST), random_trees.star(LONGEST)]
-    if not projective:
-        heads += [random_trees.random_tree(rng, LONGEST) for _ in range(5)]
-    trees = Trees.from_heads(heads)
-    reference = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees)
-    cases = long_computations(rng, heads, reference)
-    expected = reference.score_batch(random_trees.query(cases))
-    compared = 0
-    for name, create in EXACT.items():
-        try:
-            oracle = create(strategy)
-        except ValueError:
-            continue
-        if projective or not oracle.needs_projective_gold:
-            scores = oracle.bind(trees).score_batch(random_trees.query(cases))
-            np.testing.assert_array_equal(scores, expected, err_msg=name)
-            rng.shuffle(order := list(range(len(cases))))  # no matter in which order and company they are asked for
-            scores = oracle.bind(trees).score_batch(random_trees.query([cases[i] for i in order]))
-            np.testing.assert_array_equal(scores, expected[order], err_msg=name)
-            compared += 1
-    assert compared >= 4
+    for name, oracle in exact_oracles(strategy, brute_force.is_projective(heads)):
+        assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected, name
 
 
 @pytest.mark.parametrize("n", range(1, min(LARGEST, 4) + 1))
@@ -157,12 +102,6 @@ def test_static_answers_one_applicable_step_anywhere(case, strategy):
 @pytest.mark.parametrize(("heads", "stack"), [([2, 0, 2], [0, 1, 3]), ([2, 0], [0, 1])])
 def test_static_reduces_left_where_nothing_else_is_left(heads, stack):
     assert ArcStandardStatic().step_scores(heads, stack, [])[: REDUCE_LEFT + 1] == (None, 1)
-
-
-@pytest.mark.parametrize("name", oracles.names(any_gold=True))
-def test_critical_nodes_of_trees_that_are_not_projective(name):
-    """Here removing non-critical nodes would give 4."""
-    assert oracles.create(name).step_scores([3, 4, 0, 0], [0], [1, 2, 3, 4]) == (3, None, None)
 
 
 def test_right_before_left_forbids_from_the_index_after_the_reduction():

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 
 import oracles
 from oracles import PROJECTIVIZATIONS, UNKNOWN_HEAD, PartialGoldError, Trees
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles import searches, test_pointer
+from tests.oracles import searches
 from tests.oracles.searches import Search, compare_everywhere
 
 Gold = list[int]
@@ -57,6 +56,7 @@ FAST: list[Case] = [
     *(("arc_hybrid_rows", {"single_root": root}, searches.ArcHybridSearch, {"single_root": root}) for root in (False, True)),
     *(("attardi_search", {"degree": degree}, searches.AttardiSearch, {"degree": degree}) for degree in (1, 2, 3)),
     ("lr_spine_chart", {}, searches.LrSpineSearch, {}),
+    *(("pointer_cycles", {"single_root": root}, searches.PointerSearch, {"single_root": root}) for root in (False, True)),
 ]
 SLOW: list[Case] = [
     *(
@@ -102,16 +102,6 @@ def test_equals_search_in_samples(case, n):
 @pytest.mark.parametrize("case", SLOW, ids=named)
 def test_slow_searches_in_samples(case, n, trees):
     compare(case, random_partial_trees(n, trees), None if n < 5 else 20)
-
-
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
-def test_pointer_equals_all_trees(n, single_root):
-    all_trees = test_pointer.AllTrees(n, single_root)
-    golds = partial_trees(n) if n < 5 else random_partial_trees(n, 20)
-    bound = oracles.create("pointer_cycles", single_root=single_root).bind(Trees.from_heads(golds, partial=True))
-    for s, gold in enumerate(golds if COMPILED else golds[::10]):
-        np.testing.assert_array_equal(bound.score_batch(all_trees.query(s)), all_trees.scores(gold), str(gold))
 
 
 def is_part_of(gold: Sequence[int], tree: Sequence[int]) -> bool:

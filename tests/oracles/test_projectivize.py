@@ -65,13 +65,6 @@ def test_projective_trees_stay_as_they_are(heads):
     assert oracles.count_projectivizations(heads) == (len(heads), 1)
 
 
-def test_a_word_goes_to_its_nearest_gold_ancestor():
-    """1 <- 3 crosses 0 -> 2: of the two best trees one hangs 1 from the root, the other from its gold grandparent 2."""
-    heads = [3, 0, 2]
-    assert oracles.count_projectivizations(heads) == (2, 2)
-    assert oracles.projectivize(heads) == [2, 0, 2]
-
-
 def test_a_new_child_of_the_root_is_avoided_where_it_can_be():
     heads = [2, 0, 1, 1]
     assert oracles.projectivize(heads, "arbitrary") == [0, 3, 1, 1]
@@ -105,6 +98,7 @@ def test_counts_are_exact_beyond_64_bits():
 @given(random_trees.trees(max_size=12))
 def test_lifting_is_projective_attaches_to_ancestors_and_keeps_no_more_edges(heads):
     lifted = oracles.lift(heads)
+    assert lifted == slow_lift(heads)  # the smallest arc is lifted first
     assert brute_force.is_projective(lifted)
     for token in range(1, len(heads) + 1):
         assert lifted[token - 1] in brute_force.ancestors(heads, token)
@@ -126,18 +120,6 @@ def slow_lift(heads: list[int]) -> list[int]:
         heads[child - 1] = heads[heads[child - 1] - 1]
 
 
-@given(random_trees.trees(max_size=12))
-def test_the_smallest_arc_is_lifted_first(heads):
-    assert oracles.lift(heads) == slow_lift(heads)
-
-
-def test_lifting_can_lose_more_edges_than_needed():
-    rng = random.Random(7)
-    heads = [random_trees.random_mildly_nonprojective_tree(rng, 12) for _ in range(40)]
-    kept = [sum(brute_force.gold_edges(make(tree), tree) for tree in heads) for make in (oracles.lift, oracles.projectivize)]
-    assert kept[0] < kept[1]
-
-
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_a_thousand_tokens():
     heads = random_trees.random_mildly_nonprojective_tree(random.Random(8), 1000, rehung=20)
@@ -146,20 +128,16 @@ def test_a_thousand_tokens():
         assert Trees.from_heads([make(heads)]).projective[0]
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_no_tree_or_no_choice_is_refused():
     n = MAX_TOKENS_TO_PROJECTIVIZE + 1
     crossing = [*random_trees.chain(n - 3), 0, n - 3, n - 2]
     with pytest.raises(ValueError, match=rf"sentence 1 .*{n} tokens"):
         oracles.projectivize_trees(Trees.from_heads([[0], crossing]))
     assert oracles.projectivize(random_trees.chain(n)) == random_trees.chain(n)
-
-
-def test_unknown_choices_and_what_is_no_tree_are_refused():
-    with pytest.raises(ValueError, match="nearest_ancestor, arbitrary"):
-        oracles.projectivize([0], "best")
-    with pytest.raises(ValueError, match="cycle"):
-        oracles.projectivize([2, 1])
     assert oracles.projectivize([]) == []
+    for heads, choice, message in (([0], "best", "nearest_ancestor, arbitrary"), ([2, 1], "arbitrary", "cycle")):
+        with pytest.raises(ValueError, match=message):
+            oracles.projectivize(heads, choice)
 
 
 # The script.
@@ -196,6 +174,4 @@ def test_the_script_counts():
 
 def test_the_script_names_the_place_of_an_error():
     done = run_script("-", text=PROJECTIVE.replace("0\troot", "2\troot"))
-    assert done.returncode == 1
-    assert "sentence 1" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert (done.returncode, "sentence 1" in done.stderr, "Traceback" in done.stderr) == (1, True, False)

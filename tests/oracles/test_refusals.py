@@ -8,7 +8,6 @@ import pytest
 
 import oracles
 from oracles import NonProjectiveGoldError, Trees
-from tests import random_trees
 
 # By system, the oracles in their order, and with a star those that take any gold tree.
 NAMES = {
@@ -62,11 +61,6 @@ def test_options_that_are_not_known_are_refused_with_those_that_are(name, option
 def test_trees_that_are_not_projective_are_refused_with_the_oracles_that_take_them(name, others):
     with pytest.raises(NonProjectiveGoldError, match=rf"sentence 1 .*{others}"):
         oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
-
-
-def test_too_long_a_sentence_is_refused():
-    with pytest.raises(ValueError, match="at most 9999"):
-        Trees.from_heads([random_trees.chain(10000)])
 
 
 # By system, configurations of a sentence of three words that cannot be: stack, buffer, perhaps the heads made, and the message.
