@@ -29,7 +29,7 @@ def small_sample(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def composed_once() -> Iterator[None]:
     found = cache(command.composed)
 
