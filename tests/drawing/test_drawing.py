@@ -110,24 +110,21 @@ def test_relations_are_drawn_over_the_lines_that_cross_them():
     assert drawn == sorted(drawn)
 
 
-def test_scripts_from_right_to_left_are_drawn_so():
-    def first_x(forms: list[str]) -> float:
-        made = as_svg(DrawnTree(forms, ["_"] * 3, [0, 1, 2], ["root", "a", "b"]))
-        places = {e.text: float(e.get("x", "0")) for e in ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}text")}
-        return places[forms[0]] - places[forms[2]]
-
-    assert first_x(["هذا", "كتاب", "جديد"]) > 0
-    assert first_x(["this", "is", "new"]) < 0
-
-
-def test_brackets_open_in_the_direction_of_the_script():
-    def directions(forms: list[str]) -> list[str | None]:
-        made = as_svg(DrawnTree(forms, ["X"] * 3, [0, 1, 1], ["root", "a", "b"]))
-        texts = ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}text")
-        return [element.get("direction") for element in texts if element.text in forms]
-
-    assert directions(["(", "שלום", ")"]) == ["rtl"] * 3
-    assert directions(["(", "hello", ")"]) == [None] * 3
+@pytest.mark.parametrize(
+    ("forms", "direction"),
+    [
+        (["هذا", "كتاب", "جديد"], "rtl"),
+        (["this", "is", "new"], None),
+        (["(", "שלום", ")"], "rtl"),  # so that brackets open in the direction of the script
+        (["[", "hello", ")"], None),
+    ],
+)
+def test_scripts_from_right_to_left_are_drawn_so(forms, direction):
+    made = as_svg(DrawnTree(forms, ["_"] * 3, [0, 1, 2], ["root", "a", "b"]))
+    texts = [one for one in ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}text") if one.text in forms]
+    assert [one.get("direction") for one in texts] == [direction] * 3
+    places = {one.text: float(one.get("x", "0")) for one in texts}
+    assert (places[forms[0]] > places[forms[2]]) == (direction == "rtl")
 
 
 def test_wide_and_combining_letters():

@@ -14,7 +14,7 @@ from experiments.trainings import Training, is_gone
 from parser.data.treebank import read_treebank
 from parser.lattices import read_lattices
 from parser.settings.plan import plan
-from tests.forked import script
+from tests.forked import works
 from tests.toy import CONFIGS, ROOT, TINY
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
@@ -91,17 +91,10 @@ def test_variants_that_share_a_first_pass_are_trained_together():
 def test_the_command(tmp_path, small_sample):
     given = ",".join(map(repr, TINY))
     variants = f"{{one:[{given}],any number:['single_root=false',{given}]}}"
-    command = [
-        *("experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
-        *(
-            f"results={tmp_path}/results",
-            f"runs={tmp_path}/runs",
-            "published=null",
-            f"all_studies.single_root.variants={variants}",
-        ),
-    ]
-    done = script(*command, folder=small_sample)
-    assert done.returncode == 0, done.stderr
+    what = ["languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"]
+    what += ["published=null", f"all_studies.single_root.variants={variants}"]
+    folders = f"results={tmp_path}/results", f"runs={tmp_path}/runs"
+    works("experiments/choices.py", *what, *folders, folder=small_sample)
     assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
     assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
 
@@ -150,6 +143,8 @@ def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
     assert len({cell.settings for cell in lattices.cells(asked) if cell.key[1] == "tr"}) == 9
     given, alone = (asked.training((system, "he", "1", "3", "true")) for system in (lattices.GOLD, lattices.ALONE))
     assert given == alone
+    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):  # nothing is guessed where lattices are given
+        lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))
 
 
 @pytest.mark.long
@@ -164,8 +159,3 @@ def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
     for part in lattices.PARTS:
         plain, guessed = ([one.arcs for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
         assert plain != guessed
-
-
-def test_nothing_is_guessed_where_lattices_are_given():
-    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):
-        lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))

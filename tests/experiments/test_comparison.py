@@ -13,8 +13,9 @@ from experiments import comparison
 from experiments.command import settings_of
 from experiments.comparison import EXPERIMENT, Claim, VariantComparison, cells, count_edges, measure, shown, student
 from experiments.engine import Cell
+from experiments.tables import Interval
 from parser.data.treebank import read_treebank
-from tests.forked import script
+from tests.forked import works
 from tests.toy import TINY
 
 GIVEN = ",".join(TINY)
@@ -24,17 +25,9 @@ def wanted(config: str, *overrides: str) -> VariantComparison:
     return settings_of(VariantComparison, config, ["paths.treebanks=data", *overrides])
 
 
-def row(variant: str, treebank: str, seed: int, las: float, seconds: float = 10.0) -> dict[str, str]:
-    known = {
-        "variant": variant,
-        "treebank": treebank,
-        "seed": str(seed),
-        "trained_on": "train",
-        "las": f"{las:.4f}",
-        "uas": "80",
-    }
-    edges = dict(zip(comparison._EDGES, ("4", "3", "10", "2", "20", "4", "8"), strict=True))
-    return dict.fromkeys(EXPERIMENT.columns, "") | known | edges | {"cpu_seconds": f"{seconds:.1f}"}
+def row(variant: str, treebank: str, seed: int, las: float) -> dict[str, str]:
+    known = {"variant": variant, "treebank": treebank, "seed": str(seed), "trained_on": "train", "las": f"{las:.4f}"}
+    return dict.fromkeys(EXPERIMENT.columns, "") | known
 
 
 def test_edges_that_are_not_projective_are_counted():
@@ -48,8 +41,7 @@ def test_edges_that_are_not_projective_are_counted():
 
 def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
     where = ["published=null", f"results={tmp_path}/results", f"runs={tmp_path}/runs"]
-    done = script(f"experiments/{name}", *arguments, "languages=[sample]", "seeds=1", *where, folder=folder)
-    assert done.returncode == 0, done.stderr
+    works(f"experiments/{name}", *arguments, "languages=[sample]", "seeds=1", *where, folder=folder)
 
 
 @pytest.mark.long
@@ -117,11 +109,6 @@ def test_a_training_makes_a_row(tmp_path):
     assert int(made["gold"]) > int(made["gold_found"])
 
 
-def test_unknown_variants_are_named():
-    with pytest.raises(ValueError, match="variants has 'arc_eager'"):
-        EXPERIMENT.main(wanted("systems", "variants=[arc_eager]"))
-
-
 def test_a_claim_is_estimated_from_pairs_of_treebank_and_seed():
     rows = [row("a", "hu", 1, 70), row("a", "hu", 2, 71), row("b", "hu", 1, 69), row("b", "hu", 3, 60), row("a", "got", 1, 50)]
     assert comparison.differences(rows, Claim(["a"], ["b"], ""), "hu") == [1]
@@ -140,4 +127,4 @@ def test_intervals_are_students():
     assert student([1, 1.1, 1.2]).verdict == "holds"
     assert student([-1, -1.1, -1.2]).verdict == "the opposite holds"
     assert shown([1.0]) == "+1.00, one pair"
-    assert student([1.0]).verdict == "open"
+    assert student([1.0]).verdict == Interval(0.5, 0, 1).verdict == "open"

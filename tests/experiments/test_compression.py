@@ -83,16 +83,9 @@ def test_a_row_says_what_its_system_is_taught_by_and_how_it_parses():
     assert settings["pretrained, reranked"] == "recipe=text encoder.lemmas=null --beam 8"
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("systems=[bilstm]", "systems has 'bilstm'"),
-        ("teacher='text, taught'", "teacher has 'text, taught'"),
-        ("rounds=0", "rounds=0 is too small"),
-    ],
-)
-def test_what_cannot_be_asked_for_is_refused(override, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("override", ["systems=[bilstm]", "teacher='text, taught'", "rounds=0"])
+def test_what_cannot_be_asked_for_is_refused(override):
+    with pytest.raises(ValueError, match=override.partition("=")[0]):
         compression.cells(wanted_of(override))
 
 

@@ -53,8 +53,8 @@ def mean(rows: list[Row], *names: str) -> str:
     return " / ".join(f"{np.mean(numbers(rows, name)):.2f}" for name in names)
 
 
-def of_columns(recipe: str, treebank: str, column: int) -> str:
-    return mean(chosen(rows_of(table7.EXPERIMENT, "table7"), treebank=treebank, recipe=recipe, column=column), "las", "uas")
+def of_column(recipe: str, column: object, **others: str) -> list[Row]:
+    return chosen(rows_of(table7.EXPERIMENT, "table7"), recipe=recipe, column=column, **others)
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "docs" / "table7.md"])
@@ -64,8 +64,8 @@ def test_column_5_of_table_7(page):
     assert [line[0] for line in lines] == ["hu", "el", "cu", "got"]
     for treebank, paper, ours, tuned in lines:
         assert paper == "{las} / {uas}".format(**printed[treebank, "5"])
-        assert ours == of_columns("paper", treebank, 5)
-        assert tuned == of_columns("paper_tuned", treebank, 5)
+        for cell, recipe in ((ours, "paper"), (tuned, "paper_tuned")):
+            assert cell == mean(of_column(recipe, 5, treebank=treebank), "las", "uas")
 
 
 def test_the_comparison_with_udpipe():
@@ -101,14 +101,11 @@ def test_the_claims_of_the_experiments_page():
         for recipe, cell in zip(("paper", "paper_tuned", "paper_literal"), cells, strict=True):
             claim = claims.get((recipe, "hu el cu got", better, worse))
             if claim is None:  # no counts to compute an interval from
-                assert cell == f"{las_of_column(recipe, better) - las_of_column(recipe, worse):+.2f}"
+                las = [np.mean(numbers(of_column(recipe, column), "las")) for column in (better, worse)]
+                assert cell == f"{las[0] - las[1]:+.2f}"
             else:
                 found = interval_of(claim)
                 assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
-
-
-def las_of_column(recipe: str, column: str) -> float:
-    return float(np.mean(numbers(chosen(rows_of(table7.EXPERIMENT, "table7"), recipe=recipe, column=column), "las")))
 
 
 @pytest.mark.parametrize(("config", "page", "studies"), [("choices", "open_choices.md", 8), ("ablation", "parts.md", 2)])
@@ -123,14 +120,7 @@ def test_the_tables_of_studies_are_those_of_their_pages(config, page, studies):
             assert line in written
 
 
-def test_transition_systems_are_what_was_measured():
-    """python experiments/speed.py --help says how they are measured."""
-    head, *lines = speed.table_of(settings_of(speed.Speed, "speed", ["what=systems"]))
-    assert table(SYSTEMS, head) == lines
-
-
 def test_speed_is_what_was_measured():
-    """python experiments/speed.py --help says how they are measured."""
     lines = speed.table_of(settings_of(speed.Speed, "speed"))
     assert table(SPEED, lines[0]) == lines[1:]
 

@@ -136,8 +136,6 @@ def test_a_job_that_fails_stops_the_others(tmp_path):
 
 
 def test_trainings_beside_each_other_draw_no_bars_and_the_rest_is_still_shown(monkeypatch):
-    """Though nobody else holds the stream."""
-
     class Terminal(io.TextIOWrapper):
         def isatty(self) -> bool:
             return True

@@ -128,14 +128,11 @@ def test_nothing_of_a_sentence_is_left_but_its_words(tmp_path):
     assert words_alone(tmp_path / "gold.conllu") == f"1-2\tAő{blank}\n1\tA{blank}\n2\tő{blank}\n\n"
 
 
-def test_there_is_one_seed_and_peers_are_known(tmp_path):
+def test_there_is_one_seed_and_peers_are_known_whose_commands_can_be_filled_in(tmp_path):
     with pytest.raises(ValueError, match=r"^seeds=2: "):
         peers.cells(settings_of(Peers, "peers", ["languages=[sample]", "seeds=2", f"paths.treebanks={ROOT / 'data'}"]))
     with pytest.raises(ValueError, match=r"peers has 'x'; known are 'spaCy', 'HopsParser', 'Stanza', 'UDPipe'$"):
         peers.cells(settings_of(Peers, "peers", ["peers=[x]"]))
-
-
-def test_the_commands_of_the_configuration_can_be_filled_in(tmp_path):
     for one in settings_of(Peers, "peers").all_peers.values():
         run = PeerRun(one, tmp_path, "hu")
         for command in [*one.train, *one.parse]:

@@ -18,12 +18,9 @@ def rows(label: str, quantities: list[str]) -> list[Measurement]:
     return [Measurement(label, quantity, str(1.5 + number), "", "", "", "", "") for number, quantity in enumerate(quantities)]
 
 
-def test_a_line_for_each_label_that_was_measured():
+def test_a_line_for_each_label_that_was_measured_whole():
     lines = speed.parsing(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]), SETTINGS)
     assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.5", "6.5", "7.50", "8.50", "9.50 s"]]
-
-
-def test_what_was_not_measured_is_named():
     with pytest.raises(ValueError, match="recipe=paper: 'start-up' was not measured"):
         speed.parsing(rows("recipe=paper", QUANTITIES[:-1]), SETTINGS)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 import parser as package
 from parser import InputError, Parser, library
-from parser.beam_settings import Beam, BeamError, Merge
+from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import check_tree
 from parser.decoding import predictor
 from parser.decoding.files import missing_columns
@@ -27,6 +25,7 @@ from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
+from tests.forked import new_python
 from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
 from tests.text import fake_udpipe
@@ -48,8 +47,7 @@ def parser(folder) -> Parser:
 
 
 def test_importing_the_package_loads_no_torch():
-    code = "import sys, parser; assert 'torch' not in sys.modules; from parser import Parser; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    new_python("import sys, parser; from parser import Parser; assert 'torch' not in sys.modules")
 
 
 def test_the_package_has_the_names_of_its_pages():
@@ -140,14 +138,6 @@ def test_it_searches_with_the_beam_of_the_model(tmp_path, asked):
 def test_it_searches_with_the_beam_that_it_is_told(folder, asked, options, beam):
     check_tree(Parser.load(folder, **options).parse([["a", "b", "éa"]])[0].heads)
     assert asked == [beam]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [({"beam": 4, "merge": "all"}, "merge=all is unknown"), ({"rerank": True}, "give a beam size")]
-)
-def test_beams_that_cannot_be(folder, options, message):
-    with pytest.raises(BeamError, match=message):
-        Parser.load(folder, **options)
 
 
 def test_products_of_8_bits(folder, tmp_path):
@@ -290,10 +280,7 @@ def test_threads_share_a_parser(parser):
     ("sentences", "message"),
     [
         (["a b"], "sentence 1 is a str"),
-        (
-            [("A", "DET"), ("dog", "NOUN")],
-            r"sentence 1 is the tuple \('A', 'DET'\), a word with its tags; .* list of sentences",
-        ),
+        ([("A", "DET"), ("dog", "NOUN")], r"sentence 1 is the tuple \('A', 'DET'\), a word with its tags"),
         ([["a"], ["b", 3]], "sentence 2, word 2"),
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
@@ -315,10 +302,10 @@ def test_what_is_no_sentence(parser, sentences, message):
         parser.parse(sentences)
 
 
-def test_a_path_is_no_model():
-    for path in ("some/folder", Path("some/folder")):
-        with pytest.raises(TypeError, match=r"Parser\.load\('some/folder'\)"):
-            Parser(path)
+@pytest.mark.parametrize("path", ["some/folder", Path("some/folder")])
+def test_a_path_is_no_model(path):
+    with pytest.raises(TypeError, match=r"Parser\.load\('some/folder'\)"):
+        Parser(path)
 
 
 def test_of_few_words_a_column_may_be_missing_as_is_told_once(caplog, monkeypatch):
@@ -344,8 +331,6 @@ def test_a_column_that_the_model_reads_must_be_there():
 
 
 def test_text_needs_a_tokenizer(parser):
-    with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
-        parser.parse_text("a b")
     with pytest.raises(InputError, match="bytes b'a' is not text"):
         parser.parse_text(b"a")
     with pytest.raises(TokenizerError, match="give one"):

@@ -114,18 +114,21 @@ def test_a_matrix_with_others():
     assert [made.count(f">{n}</td>") for n in (5, 2, 3, 1)] == [1, 1, 1, 2]
 
 
-def test_what_there_is_no_report_about(runs, tmp_path):
-    with pytest.raises(ValueError, match="this run has no dev part in a file of its own; use --part test, or give --gold FILE"):
-        gold_file(runs[0], "dev")
-    (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": None, "dev": None}}}))
-    with pytest.raises(ValueError, match="this run has no test or dev part in a file of its own; give --gold FILE"):
-        gold_file(runs[1])
-    for several in ([str(runs[2])], {"hu": str(runs[2])}):
-        (runs[1] / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": several}}}))
-        with pytest.raises(ValueError, match="its test part has several files; give one of them as --gold FILE"):
-            gold_file(runs[1], "test")
-    with pytest.raises(ValueError, match=r"finished run.* --gold FILE"):
-        gold_file(tmp_path, "test")
+@pytest.mark.parametrize(
+    ("part", "files", "message"),
+    [
+        ("dev", {"test": "gold.conllu", "dev": None}, "no dev part in a file of its own; use --part test, or give --gold FILE"),
+        (None, {"test": None, "dev": None}, "no test or dev part in a file of its own; give --gold FILE"),
+        ("test", {"test": ["gold.conllu"]}, "its test part has several files; give one of them as --gold FILE"),
+        ("test", {"test": {"hu": "gold.conllu"}}, "its test part has several files; give one of them as --gold FILE"),
+        ("test", None, r"finished run.* --gold FILE"),
+    ],
+)
+def test_what_there_is_no_report_about(tmp_path, part, files, message):
+    if files:
+        (tmp_path / "run.json").write_text(json.dumps({"settings": {"treebank": files}}))
+    with pytest.raises(ValueError, match=message):
+        gold_file(tmp_path, part)
 
 
 def test_a_run_without_a_test_part_is_reported_on_dev(runs, tmp_path):

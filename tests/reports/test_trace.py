@@ -142,19 +142,26 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     assert "gold" not in as_text(found, toy.forms)
 
 
-SYSTEMS = ["arc_eager", "attardi", "covington", "lr_spine", "pointer", "swap"]
+SYSTEMS = ["arc_eager", "attardi", "covington", "lr_spine", "pointer", "swap", "arc_hybrid", "arc_standard"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_system_can_be_traced(system):
-    toy = sentence([3, 4, 0, 3])
+def test_every_system_can_be_traced_and_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system):
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
-    oracle = oracles.create(made.oracles[0])
-    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracle)
-    if not made.projective:
-        assert found.heads == toy.heads
-    shown = as_text(found, toy.forms)
-    assert shown.count("\nstep ") + 1 == shown.count("  *  ") == len(found.steps)
+    for heads in ([3, 4, 0, 3], [2, 0, 2, 3]):
+        toy = sentence(heads)
+        found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0]))
+        assert found.heads == toy.heads or (made.projective and heads[0] == 3)
+        shown = as_text(found, toy.forms)
+        assert shown.count("\nstep ") + 1 == shown.count("  *  ") == len(found.steps)
+    names = ("reduce_right", "reduce_left") if system == "arc_standard" else ("la", "ra")
+    for name, side in zip(names, ("LEFT", "RIGHT"), strict=True):
+        lines = [line for line in shown.splitlines() if f"{name} ({side}-ARC)" in line]
+        assert lines
+        for line in lines:
+            ends = re.findall(r"(\S+) -> (\S+)", line)[0]
+            head, child = (int(end.replace("ROOT", "_0").rpartition("_")[2]) for end in ends)
+            assert (child > head) == (side == "RIGHT")
 
 
 def test_pages(model):
@@ -173,21 +180,6 @@ def test_pages(model):
     assert "&lt;b&gt;_1" in made
 
 
-@pytest.mark.parametrize("system", [*SYSTEMS, "arc_hybrid", "arc_standard"])
-def test_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system):
-    toy = sentence([2, 0, 2, 3])
-    made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
-    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0]))
-    names = ("reduce_right", "reduce_left") if system == "arc_standard" else ("la", "ra")
-    for name, side in zip(names, ("LEFT", "RIGHT"), strict=True):
-        lines = [line for line in as_text(found, toy.forms).splitlines() if f"{name} ({side}-ARC)" in line]
-        assert lines
-        for line in lines:
-            ends = re.findall(r"(\S+) -> (\S+)", line)[0]
-            head, child = (int(end.replace("ROOT", "_0").rpartition("_")[2]) for end in ends)
-            assert (child > head) == (side == "RIGHT")
-
-
 def test_the_command(tmp_path, capsys, model):
     path = write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2]), sentence([0])])
     command.main([str(path), "--sentence", "2"])
@@ -195,22 +187,26 @@ def test_the_command(tmp_path, capsys, model):
     model.save(tmp_path / "model")
     command.main([str(path), "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a.html")])
     assert "of allowed" in (tmp_path / "a.html").read_text()
-    with pytest.raises(ValueError, match=r"swap_lazy .*arc_standard.*: context_rows"):
-        command.main([str(path), "--oracle", "swap_lazy"])
-    with pytest.raises(SystemExit):
-        command.main([str(path), "--model", str(tmp_path / "model"), "--system", "swap"])
-    assert "the model sets --system and --degree" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="there is no sentence 3"):
-        command.main([str(path), "--sentence", "3"])
-    with pytest.raises(SystemExit):
-        command.main([str(path), "--system", "swap", "--degree", "3"])
-    assert "--degree is only for --system attardi" in capsys.readouterr().err
-    crossed = str(write_conllu(tmp_path / "c.conllu", [sentence([0]), sentence([3, 4, 0, 3])]))
-    with pytest.raises(ValueError, match=r"sentence 2.* --oracle arc_hybrid_rows or --oracle arc_hybrid_tabular"):
-        command.main([crossed, "--sentence", "2", "--system", "arc_hybrid", "--oracle", "arc_hybrid_local"])
-    # The sums take any tree, but are not exact.
-    with pytest.raises(ValueError, match=r"sentence 2.* give --oracle arc_eager_rows$"):
-        command.main([crossed, "--sentence", "2", "--system", "arc_eager", "--oracle", "arc_eager_local"])
-    (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
-    with pytest.raises(ValueError, match=r"no word has a HEAD.* --model"):
-        command.main([str(tmp_path / "b.conllu")])
+
+
+def test_what_cannot_be_traced(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_conllu(tmp_path / "a", [sentence([2, 0, 2]), sentence([0]), sentence([3, 4, 0, 3])])
+    (tmp_path / "untagged").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
+    crossed = "a --sentence 3 --system"
+    for arguments, message in (
+        ("a --oracle swap_lazy", r"swap_lazy .*arc_standard.*: context_rows"),
+        ("a --sentence 4", "there is no sentence 4"),
+        (f"{crossed} arc_hybrid --oracle arc_hybrid_local", r"sentence 3.* arc_hybrid_rows or --oracle arc_hybrid_tabular"),
+        (f"{crossed} arc_eager --oracle arc_eager_local", r"sentence 3.* arc_eager_rows$"),  # the sums are not exact
+        ("untagged", r"no word has a HEAD.* --model"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            command.main(arguments.split())
+    for options, message in (
+        ("--model model --system swap", "the model sets --system and --degree"),
+        ("--system swap --degree 3", "--degree is only for --system attardi"),
+    ):
+        with pytest.raises(SystemExit):
+            command.main(["a", *options.split()])
+        assert message in capsys.readouterr().err

@@ -16,7 +16,7 @@ from parser.training.run import train
 from parser.transitions.decisions import best
 from scripts.benchmarks.oracles import OF_SYSTEMS, batched, differing, explorations, growth
 from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
-from tests.forked import script
+from tests.forked import script, works
 from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
 from tests.toy import planned, sentence, write_conllu
@@ -102,8 +102,7 @@ def test_growth_is_found():
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_the_command_prints_json_and_a_table():
     options = ["--sizes", "5", "10", "--repeats", "1", "--random-trees", "12", "--longest", "20"]
-    done = script("scripts/benchmark.py", "oracles", *options)
-    assert done.returncode == 0, done.stderr
+    done = works("scripts/benchmark.py", "oracles", *options)
     result = json.loads(done.stdout)
     for kind in ("projectivized", "original"):
         times = result[kind]["context_rows"]
@@ -127,8 +126,7 @@ def test_the_command_prints_json_and_a_table():
 def test_the_command_explores_with_a_model_for_each_file(trained):
     path, folder = trained
     command = ["scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]
-    done = script(*command, folder)
-    assert done.returncode == 0, done.stderr
+    done = works(*command, folder)
     result = json.loads(done.stdout)
     assert result["optimal_probability"] is None
     assert result["projectivized"]["nederhof_linear"]["against_cubic"]["differing"] == 0

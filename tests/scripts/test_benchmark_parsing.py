@@ -49,12 +49,16 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
 
 
-def test_the_parts_of_a_word_add_up_to_the_whole():
+def test_the_parts_of_a_word_add_up_to_the_whole_and_beams_are_compared_with_greedy_parsing():
     rates = {"end to end, 1 thread": 1e5, "decoding, 1 thread": 2e5, "reading, 1 thread": 5e5, "rows of words, 1 thread": 1e6}
     parts = parsing.microseconds_per_word(rates)
     assert parts == pytest.approx({"reading": 2.0, "rows of words": 1.0, "steps": 4.0, "writing, and the rest": 3.0})
     del rates["rows of words, 1 thread"]
     assert parsing.microseconds_per_word(rates)["steps"] == pytest.approx(5.0)
+    times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], ratios.UDPIPE_WITH_BEAM: [Time(8, 8)]}
+    times[ratios.OURS_AS_UDPIPE] = [Time(2, 2)]
+    found = ratios.beam_ratios(times, {"b": Beam(4)})
+    assert found == {"b, words/s x size over greedy": 0.8, "end to end, beam 5, over UDPipe's": 4}
 
 
 def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
@@ -64,15 +68,6 @@ def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     parsing.read(model, file.read_bytes())
     monkeypatch.setattr(parsing, "find_words", lambda chunk: None)
     parsing.read(model, file.read_bytes())
-
-
-def test_ratios_of_beams():
-    times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], ratios.UDPIPE_WITH_BEAM: [Time(8, 8)]}
-    times[ratios.OURS_AS_UDPIPE] = [Time(2, 2)]
-    assert ratios.beam_ratios(times, {"b": Beam(4)}) == {
-        "b, words/s x size over greedy": 0.8,
-        "end to end, beam 5, over UDPipe's": 4,
-    }
 
 
 @pytest.mark.long

@@ -24,10 +24,6 @@ RECIPES = sorted(path.stem for path in (CONFIGS / "recipe").glob("*.yaml"))
 SYSTEMS = sorted(path.stem for path in (CONFIGS / "system").glob("*.yaml"))
 
 
-def test_the_treebanks_of_the_contract_are_there():
-    assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
-
-
 @pytest.mark.parametrize(
     "treebank", [pytest.param(name, marks=[] if name == "sample" else pytest.mark.long) for name in TREEBANKS]
 )
@@ -49,7 +45,8 @@ def test_every_transition_system_composes_with_every_recipe(system, recipe):
     assert (made.system, made.recipe) == (system, recipe)
 
 
-def test_every_transition_system_has_a_file():
+def test_the_treebanks_of_the_contract_and_all_transition_systems_have_files():
+    assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
     assert set(SYSTEMS) == {name for name in transitions.names() if not name.startswith("toy_")}  # another test's
 
 
@@ -66,7 +63,7 @@ def test_tests_have_the_settings_that_hydra_composes(overrides):
     assert OmegaConf.to_yaml(composed(*overrides)) == OmegaConf.to_yaml(expected)
 
 
-def test_columns_are_those_of_table_7():
+def test_columns_are_those_of_table_7_and_what_is_given_wins_over_them():
     subset, lifted, original = "projective_subset", "projectivized", "original"
     passes = [(made.first_pass.trees, made.second_pass.trees) for made in (settings(f"column={c}") for c in range(1, 6))]
     assert passes == [(subset, None), (lifted, None), (subset, subset), (lifted, lifted), (lifted, original)]
@@ -74,11 +71,8 @@ def test_columns_are_those_of_table_7():
     assert (five.ties, six.ties) == (None, "nearest_ancestor")
     five.ties, five.column = six.ties, six.column
     assert five == six
-
-
-def test_what_is_given_wins_over_the_column():
-    made = settings("column=3", "oracle=static", "second_pass.trees=projectivized")
-    assert (made.oracle, made.second_pass.trees, made.first_pass.trees) == ("static", "projectivized", "projective_subset")
+    given = settings("column=3", "oracle=static", "second_pass.trees=projectivized")
+    assert (given.oracle, given.second_pass.trees, given.first_pass.trees) == ("static", lifted, subset)
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.name)
@@ -113,12 +107,8 @@ def test_all_settings_are_explained():
     assert "for weights, word vectors and the order of the examples" in text
     assert "experiments" not in text
     assert max(map(len, text.splitlines())) <= 110
-
-
-def test_there_are_no_more_settings_than_people_can_know():
-    """A new setting takes the place of one that brings less."""
-    assert settings_help([]).endswith(f"\n\n{len(schema_keys())} settings")
-    assert len(schema_keys()) <= 117
+    assert text.endswith(f"\n\n{len(schema_keys())} settings")
+    assert len(schema_keys()) <= 117, "a new setting takes the place of one that brings less"
 
 
 def test_the_command_prints_it(monkeypatch, capsys):

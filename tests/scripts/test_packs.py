@@ -77,8 +77,8 @@ def test_a_pack_holds_the_model_and_its_card_alone(run, packs):
     assert (entry["file"], entry["bytes"]) == ("hu-szeged-2.2.zip", (packs / "hu-szeged-2.2.zip").stat().st_size)
 
 
-def test_it_is_the_same_file_each_time_and_joins_the_others(run, packs, monkeypatch):
-    start(pack, monkeypatch, run, "-o", packs / "b.zip", "--name", "el", "--dev", DEV)
+def test_it_is_the_same_file_each_time_and_joins_the_others(packs, pack_again):
+    pack_again("b.zip", "--name", "el")
     assert (packs / "b.zip").read_bytes() == (packs / "hu-szeged-2.2.zip").read_bytes()
     assert list(json.loads((packs / INDEX).read_text(encoding="utf-8"))) == ["el", "hu"]
 
@@ -188,20 +188,27 @@ def test_a_cache_that_cannot_be_made(packs, monkeypatch):
         start(get, monkeypatch, "hu", "--from", packs)
 
 
-def test_packs_whose_names_clash(run, packs, monkeypatch, capsys):
-    def pack_again(file: str, *more: str) -> None:
-        start(pack, monkeypatch, run, "-o", packs / file, "--dev", DEV, *more)
+@pytest.fixture
+def pack_again(run, packs, monkeypatch):
+    """Packs the run once more, into a file beside the first pack."""
+    return lambda file, *more: start(pack, monkeypatch, run, "-o", packs / file, "--dev", DEV, *more)
 
+
+def test_packs_whose_names_clash_are_refused(packs, pack_again):
     whole = {path.name: path.read_bytes() for path in packs.iterdir()}
-    with pytest.raises(ValueError, match=r"index\.json lists hu-szeged-2\.2\.zip as hu; give another --name"):
-        pack_again("hu-b.zip")
-    with pytest.raises(ValueError, match=r"lists hu-szeged-2\.2\.zip as hu; .*another -o"):
-        pack_again("hu-szeged-2.2.zip", "--name", "other")
-    with pytest.raises(ValueError, match=r"packs.el: the name of a pack ends in \.zip; give -o .*packs.el\.zip"):
-        pack_again("el")
-    with pytest.raises(ValueError, match=r"'index\.json' is not a plain name"):
-        pack_again("a.zip", "--name", INDEX)
+    for arguments, message in (
+        (["hu-b.zip"], r"index\.json lists hu-szeged-2\.2\.zip as hu; give another --name"),
+        (["hu-szeged-2.2.zip", "--name", "other"], r"lists hu-szeged-2\.2\.zip as hu; .*another -o"),
+        (["el"], r"packs.el: the name of a pack ends in \.zip; give -o .*packs.el\.zip"),
+        (["a.zip", "--name", INDEX], r"'index\.json' is not a plain name"),
+        (["a.zip", "--name", "../hu"], "not a plain name"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pack_again(*arguments)
     assert whole == {path.name: path.read_bytes() for path in packs.iterdir()}
+
+
+def test_a_pack_that_is_there_or_gone_is_made_again(packs, pack_again):
     pack_again("hu-szeged-2.2.zip")
     (packs / "hu-szeged-2.2.zip").unlink()
     pack_again("hu-b.zip", "--name", "el")
@@ -238,48 +245,42 @@ def test_rounding_goes_to_the_nearest_number_with_few_bits():
         assert relative.max() <= 2.0 ** -(fraction + 1) + 2.0**-11  # to 16 bits first
 
 
-def test_the_dev_part_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
-    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
-    assert "give --dev FILE" in capsys.readouterr().err
+def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(run, tmp_path, monkeypatch, capsys):
+    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))  # the first one is no sentence
     (run / ".hydra").mkdir()
-    for several in (f"{{hu: {DEV}}}", f"[{DEV}]"):
-        (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {several}\n", encoding="utf-8")
+    for dev, said in (
+        (None, "give --dev FILE"),
+        (f"{{hu: {DEV}}}", "give --dev FILE"),
+        (f"[{DEV}]", "give --dev FILE"),
+        (DEV, "weights in 11 bits"),
+        (tmp_path / "dev.conllu.gz", "weights in 11 bits"),
+    ):
+        (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {dev or 'null'}\n", encoding="utf-8")
         start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
-        assert "give --dev FILE" in capsys.readouterr().err
-    (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {DEV}\n", encoding="utf-8")
-    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
-    assert "weights in 11 bits" in capsys.readouterr().err
-
-
-def test_the_dev_part_is_read_as_training_reads_it(run, tmp_path, monkeypatch, capsys):
-    """Compressed, and without what is no sentence."""
-    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))
-    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", tmp_path / "dev.conllu.gz")
-    assert "weights in 11 bits" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
 
 
 def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
-    dev = tmp_path / "dev.conllu"
-    dev.write_bytes(DEV.read_bytes())
-    with pytest.raises(ValueError, match=r"dev\.conllu: this input file would be overwritten"):
-        start(pack, monkeypatch, run, "-o", dev, "--dev", dev)
-    with pytest.raises(ValueError, match="this is a folder; name the file of the pack in it"):
-        start(pack, monkeypatch, run, "-o", tmp_path, "--name", "hu")
+    (tmp_path / "dev.conllu").write_bytes(DEV.read_bytes())
     (tmp_path / INDEX).write_text("[]", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"index\.json"):
-        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--dev", dev)
+    for target, message in (
+        ("dev.conllu", r"dev\.conllu: this input file would be overwritten"),
+        ("", "this is a folder; name the file of the pack in it"),
+        ("hu.zip", r"index\.json"),
+    ):
+        with pytest.raises((ValueError, ModelError), match=message):
+            start(pack, monkeypatch, run, "-o", tmp_path / target, "--name", "hu", "--dev", tmp_path / "dev.conllu")
     assert not (tmp_path / "hu.zip").exists()
 
 
-def test_bad_input(run, packs, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"no model 'hu'; there are .*; --from URL_OR_FOLDER"):
-        start(get, monkeypatch, "hu")
-    with pytest.raises(ValueError, match="no model 'el'; there are hu"):
-        start(get, monkeypatch, "el", "--from", packs)
-    with pytest.raises(ValueError, match=r"index\.json: there is no such file"):
-        start(get, monkeypatch, "hu", "--from", tmp_path)
-    with pytest.raises(ValueError, match="not a plain name"):
-        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip", "--name", "../hu")
+def test_what_cannot_be_fetched_or_packed(run, packs, tmp_path, monkeypatch):
+    for words, message in (
+        (["hu"], r"no model 'hu'; there are .*; --from URL_OR_FOLDER"),
+        (["el", "--from", packs], "no model 'el'; there are hu"),
+        (["hu", "--from", tmp_path], r"index\.json: there is no such file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            start(get, monkeypatch, *words)
     (run / MODEL / CARD).unlink()
     with pytest.raises(ValueError, match="no card"):
         start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")

@@ -72,25 +72,23 @@ def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
 
 
 @pytest.mark.parametrize(
-    ("together", "said"),
-    [("UD_A", "two treebanks"), ("UD_A,UD_A,UD_A", "each once"), ("UD_A,UD_C", "UD_C.*UD B, UD_A"), ("UD_A,UD B", "UD B")],
+    ("files", "options", "said"),
+    [
+        ([], [], "no folder in it has a file"),
+        (["UD_A/a_a", "UD_A/a_b"], [], "UD_A has several files"),
+        (["UD_A/x", "UD B/x"], ["--together", "UD_A"], "--together.*two treebanks"),
+        (["UD_A/x", "UD B/x"], ["--together", "UD_A,UD_A,UD_A"], "--together.*each once"),
+        (["UD_A/x", "UD B/x"], ["--together", "UD_A,UD_C"], "--together.*UD_C.*UD B, UD_A"),
+        (["UD_A/x", "UD B/x"], ["--together", "UD_A,UD B"], "--together.*UD B"),
+    ],
 )
-def test_treebanks_that_make_no_model_together(tmp_path, together, said):
-    for name in ("UD_A", "UD B"):
-        (tmp_path / name).mkdir()
-        write_conllu(tmp_path / name / "x-ud-train.conllu", [sentence([0], random.Random(1))])
-    with pytest.raises(ValueError, match=f"--together.*{said}"):
-        main([str(tmp_path), "--together", together])
-
-
-def test_two_treebanks_of_one_folder_and_none_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="no folder in it has a file"):
-        main([str(tmp_path)])
-    (tmp_path / "UD_A-a").mkdir()
-    for code in ("a_a", "a_b"):
-        write_conllu(tmp_path / "UD_A-a" / f"{code}-ud-train.conllu", [sentence([0], random.Random(1))])
-    with pytest.raises(ValueError, match="UD_A-a has several files"):
-        main([str(tmp_path)])
+def test_treebanks_that_cannot_be_trained_on(tmp_path, files, options, said):
+    for name in files:
+        path = tmp_path / f"{name}-ud-train.conllu"
+        path.parent.mkdir(exist_ok=True)
+        write_conllu(path, [sentence([0], random.Random(1))])
+    with pytest.raises(ValueError, match=said):
+        main([str(tmp_path), *options])
 
 
 def test_a_table():

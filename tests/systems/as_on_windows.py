@@ -71,7 +71,6 @@ def _refusing(change: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def become() -> None:
-    """Does so."""
     builtins.__import__ = _without_modules(builtins.__import__)
     for module, names in ((os, _OF_OS), (signal, _OF_SIGNAL)):
         for name in names:
