@@ -46,5 +46,4 @@ def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
 
 
 def job(**fields: str) -> Request:
-    """A job for a request with these fields."""
     return Request.of(fields)

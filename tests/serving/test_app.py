@@ -90,6 +90,7 @@ def test_get_and_post_forms_and_files(client, service):
         assert answer.headers["content-type"] == "application/json"
         assert answer.json() == {"model": "toy", "acknowledgements": [], "result": parsed(service.model, text)}
         assert "é" in answer.content.decode()
+    assert multipart(client, f'{_MULTIPART_TYPE}; charset="UTF-8"').status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -116,10 +117,6 @@ def test_errors_are_a_line(client, send, status, told):
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/plain; charset=utf-8")
     assert answer.text.startswith(told)
     assert answer.text.count("\n") == 1
-
-
-def test_a_charset_that_is_utf_8_is_none_to_refuse(client):
-    assert multipart(client, f'{_MULTIPART_TYPE}; charset="UTF-8"').status_code == 200
 
 
 def test_no_file_is_opened_for_a_request(client, monkeypatch, tmp_path):
@@ -228,14 +225,6 @@ def test_the_page_speaks_of_its_box_where_tags_are_missing():
         assert "with the server's --allow-missing-columns" in answer.text
 
 
-def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
-    answer = client.post("/", data={"data": "1\ta" + "\t_" * 8 + "\n<3\t\n"})
-    assert answer.status_code == 400
-    assert 'role="alert">data, line 2, sentence 1: 2 columns' in answer.text
-    assert "&lt;3\t\n</textarea>" in answer.text
-    assert client.post("/", data={"data": " \n"}).text.count("There are no words here.") == 1
-
-
 def test_the_page_shows_what_the_parser_found(service):
     (answer,) = service.answers([page.page_request(service, {"data": document(5, 1)})])
     _, sentence = page.result_parts(service, answer)
@@ -247,12 +236,17 @@ def test_the_page_shows_what_the_parser_found(service):
     ]
 
 
-def test_the_page_draws_no_very_long_sentence(client, monkeypatch):
+def test_the_page_draws_no_very_long_sentence_and_says_what_is_wrong_with_what_was_typed(client, monkeypatch):
     monkeypatch.setattr(page, "LONGEST", 3)
     shown = client.post("/", data={"data": "a b a b\na b a"}).text
     assert shown.count('data-copy="svg"') == 1
     assert shown.count("<svg") == 1 + shown.count("The computation in ") == 3
     assert "Sentences of up to 3 words are drawn." in shown
+    answer = client.post("/", data={"data": "1\ta" + "\t_" * 8 + "\n<3\t\n"})
+    assert answer.status_code == 400
+    assert 'role="alert">data, line 2, sentence 1: 2 columns' in answer.text
+    assert "&lt;3\t\n</textarea>" in answer.text
+    assert client.post("/", data={"data": " \n"}).text.count("There are no words here.") == 1
 
 
 @contextmanager
@@ -287,7 +281,6 @@ ASKED = b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
 @pytest.fixture
 def connected():
-    """Opens connections to an address."""
     with ExitStack() as opened:
         yield lambda address, n: [opened.enter_context(socket.create_connection(address)) for _ in range(n)]
 
@@ -368,7 +361,6 @@ in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 @pytest.fixture
 def open_browser(tmp_path):
-    """Starts a browser with a window of a size."""
     return lambda size: Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}"])
 
 

@@ -40,7 +40,6 @@ def forked(monkeypatch):
 
 @pytest.fixture
 def folders(tmp_path) -> Path:
-    """A model, and files in folders."""
     small_model("static").save(tmp_path / "model")
     for name in ("in/a.conllu", "in/deep/b.conllu.gz", "in/deep/c.conllu"):
         path = tmp_path / name
@@ -82,17 +81,19 @@ def test_files_keep_their_places_below_the_wildcards(folders):
         shards_of([f"{folders}/in/*.conllu", f"{folders}/other/*.conllu"], folders / "out")
 
 
-def test_text_becomes_conllu(tmp_path):
-    names = {
-        "t.txt": "t.conllu",
-        "t.txt.gz": "t.conllu.gz",
-        "t": "t.conllu",
-        "t.v1.xz": "t.v1.conllu.xz",
-        "t.txt.bz2": "t.conllu",
-    }
-    for name, expected in names.items():
-        (tmp_path / name).write_text("a")
-        assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == expected
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("t.txt", "t.conllu"),
+        ("t.txt.gz", "t.conllu.gz"),
+        ("t", "t.conllu"),
+        ("t.v1.xz", "t.v1.conllu.xz"),
+        ("t.txt.bz2", "t.conllu"),
+    ],
+)
+def test_text_becomes_conllu(tmp_path, name, written):
+    (tmp_path / name).touch()
+    assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == written
 
 
 def test_trees_of_compression_that_is_not_written_are_not_compressed(folders):
@@ -151,18 +152,22 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     assert target.read_text().count("\n\n") == 1
 
 
-def test_trees_of_a_file_that_changes_meanwhile_are_not_kept(folders, monkeypatch):
+def test_of_a_file_that_changes_or_for_which_memory_is_short_nothing_is_kept(folders, monkeypatch):
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu")
+    parser = ShardParser(folders / "model", MISSING)
 
     def slow(*arguments, **options):
         counts = parse_file(*arguments, **options)
         Path(shard.source).write_text(WORDS)
         return counts
 
-    monkeypatch.setattr(file_parsing, "parse_file", slow)
-    outcome = ShardParser(folders / "model", MISSING)(shard)
-    assert outcome.error == f"{shard.source}: the file changed while it was parsed; parse it again"
-    assert not Path(shard.target).exists()
+    def without_memory(*arguments, **options):
+        raise MemoryError
+
+    for parse, told in ((slow, "the file changed while it was parsed; parse it again"), (without_memory, "not enough memory")):
+        monkeypatch.setattr(file_parsing, "parse_file", parse)
+        assert told in str(parser(shard).error)
+        assert not Path(shard.target).exists()
 
 
 def test_what_is_done_is_as_new_as_its_file(tmp_path):
@@ -234,41 +239,46 @@ def test_refusals_are_those_of_the_files_asked_for(tmp_path):
         assert [found.of(shards) for shards in ([one], [other], [one, other])] == [1, 3, 4]
 
 
-def test_the_beam_of_a_model_is_used(folders, monkeypatch):
-    model = small_model("static")
-    model.beam = Beam(8)
-    model.save(folders / "model")
-    asked = []
+@pytest.fixture
+def predictors(monkeypatch) -> list[Predictor]:
+    """Those that files are parsed with."""
+    used = []
 
     def note(predictor, *arguments, **options):
-        asked.append(predictor.options.search(predictor.model))
+        used.append(predictor)
         return parse_file(predictor, *arguments, **options)
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
+    return used
+
+
+def test_the_beam_of_a_model_is_used(folders, predictors):
+    model = small_model("static")
+    model.beam = Beam(8)
+    model.save(folders / "model")
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/a.conllu")
     for beam, merge in ((None, None), (1, None), (4, "none")):
         parser = ShardParser(folders / "model", replace(MISSING, beam=beam, merge=merge))
         assert parser(shard).error is None
+    asked = [predictor.options.search(predictor.model) for predictor in predictors]
     assert asked == [Beam(8), Beam(1), Beam(4, Merge.NONE)]
 
 
-def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypatch):
+def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, predictors):
     model = small_model("contextual")
     model.save(tmp_path / "model")
     (tmp_path / "a.conllu").write_text(WORDS * 50)
-    asked = []
-
-    def note(predictor, *arguments, **options):
-        asked.append(predictor.model.int8)
-        return parse_file(predictor, *arguments, **options)
-
-    monkeypatch.setattr(file_parsing, "parse_file", note)
     for int8 in (False, True):
         model.int8, how = int8, replace(MISSING, int8=int8)
         assert begin_parser(tmp_path / "model", how)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
         parse_file(Predictor(model, how), io.BytesIO((WORDS * 50).encode()), target := io.BytesIO())
         assert (tmp_path / "b").read_bytes() == target.getvalue()
-    assert asked == [False, True]
+    assert [predictor.model.int8 for predictor in predictors] == [False, True]
+
+
+def test_a_process_that_cannot_begin_says_why(folders):
+    found = begin_parser(folders / "model", ParseOptions(text=True))(Shard("a", "b"))
+    assert re.match("a: .*there is no tokenizer", str(found.error))
 
 
 def test_linear_models_parse_files(tmp_path):
@@ -282,38 +292,15 @@ def test_linear_models_parse_files(tmp_path):
     ("options", "message"),
     [
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
-        (["--tokenizer", "nothing.udpipe"], "is not supported with CoNLL-U"),
         (["--text", "--tags", "keep"], "text has no tags to keep"),
         (["--int8"], "omit --int8"),
-        (["--tags", "fill"], "predicts no tags"),
-        (["--lexicon", "lemmas.tsv"], "add --tags=fill"),
         (["--lexicon", "lemmas.tsv", "--tags", "fill"], "lemmas.tsv: there is no such file"),
-        (["--beam", "1", "--merge", "configuration"], "merge"),
-        (["--beam", "4", "--rerank"], "parse without --rerank"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(folders, many, options, message):
     with pytest.raises(ValueError, match=message):
         many("*.conllu", *options)
     assert not (folders / "out").exists()
-
-
-def test_a_process_that_cannot_begin_says_why(folders):
-    found = begin_parser(folders / "model", ParseOptions(text=True))(Shard("a", "b"))
-    assert "a: " in str(found.error)
-    assert "there is no tokenizer" in str(found.error)
-
-
-def test_want_of_memory_is_an_outcome(folders, monkeypatch):
-    parser = ShardParser(folders / "model", MISSING)
-
-    def parse_file_without_memory(*arguments, **options):
-        raise MemoryError
-
-    monkeypatch.setattr(file_parsing, "parse_file", parse_file_without_memory)
-    found = parser(Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu"))
-    assert "not enough memory" in str(found.error)
-    assert not (folders / "out" / "a.conllu").exists()
 
 
 def test_another_tokenizer_makes_other_files(folders):

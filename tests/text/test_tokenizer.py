@@ -17,6 +17,7 @@ from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
 from parser.serving.service import Request, Service
+from parser.text import tokenizer as tokenizer_module
 from parser.text import udpipe
 from parser.text.shards import Shard
 from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
@@ -47,10 +48,29 @@ def real_folder(tmp_path_factory):
     return folder / "model"
 
 
-def run_parse(monkeypatch, capsysbinary, *arguments: str) -> str:
-    monkeypatch.setattr(sys, "argv", ["parse.py", *arguments])
-    assert parse.main() == 0
-    return capsysbinary.readouterr().out.decode()
+@pytest.fixture
+def by_command(tmp_path, monkeypatch, capsysbinary):
+    """Parses a text, which is then in text.txt, with parse.py; what it prints."""
+
+    def run(folder, text: str, *options: str) -> str:
+        (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
+        monkeypatch.setattr(sys, "argv", ["parse.py", str(folder), str(tmp_path / "text.txt"), "--text", *options])
+        assert parse.main() == 0
+        return capsysbinary.readouterr().out.decode()
+
+    return run
+
+
+def as_one_of_many(folder, tmp_path, **how) -> str:
+    """The trees of text.txt as those of a file of many."""
+    parser = ShardParser(folder, ParseOptions(text=True, **how))
+    assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
+    return (tmp_path / "trees.conllu").read_text(encoding="utf-8")
+
+
+def treebank_of(tmp_path, conllu: str):
+    (tmp_path / "parsed.conllu").write_text(conllu, encoding="utf-8", newline="")
+    return read_treebank(tmp_path / "parsed.conllu")
 
 
 def in_conllu(folder, text: str, tokens: str | None = None, **how) -> str:
@@ -61,28 +81,22 @@ def texts(conllu: str) -> list[str]:
     return [line.removeprefix("# text = ") for line in conllu.splitlines() if line.startswith("# text = ")]
 
 
-def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
-    (tmp_path / "text.txt").write_text(TEXT)
-    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
-    (tmp_path / "parsed.conllu").write_text(found)
-    treebank = read_treebank(tmp_path / "parsed.conllu")
+def test_text_is_split_and_parsed(folder, tmp_path, by_command):
+    found = by_command(folder, TEXT)
+    treebank = treebank_of(tmp_path, found)
     assert [sentence.forms for sentence in treebank] == SENTENCES
     assert {tag for sentence in treebank for tag in sentence.upos} <= {"X", "Y"}
     comments = [line for line in found.splitlines() if line.startswith("#")]
     assert comments[:4] == ["# newdoc", "# newpar", "# sent_id = 1", "# text = A kutya ugat."]
     assert comments.count("# newpar") == 2
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
-    parser = ShardParser(folder, ParseOptions(text=True))  # of many files
-    assert parser.tokenizer_path == folder / TOKENIZER
-    assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
-    assert (tmp_path / "trees.conllu").read_text() == found
+    assert as_one_of_many(folder, tmp_path) == found
+    assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / TOKENIZER
 
 
 def test_the_library_parses_text_too(folder):
     parser = Parser.load(folder)
-    found = parser.parse_text(TEXT)
-    assert [one.forms for one in found] == SENTENCES
-    assert found[0].tokens[-2:] == [Token("ugat", ("ugat",), False), Token(".", (".",), True)]
+    assert parser.parse_text(TEXT)[0].tokens[-2:] == [Token("ugat", ("ugat",), False), Token(".", (".",), True)]
     assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
     lines = parser.parse_text("A kutya. Ugat a\nMa\n", sentences="line", allow_missing_columns=True)
     assert [sentence.tokens[0].form for sentence in lines] == ["A", "Ma"]
@@ -91,17 +105,11 @@ def test_the_library_parses_text_too(folder):
 @pytest.mark.parametrize(
     "text", [TEXT, f"\ufeff{TEXT}", f"\ufeff{TEXT}{TEXT}".replace("\n", "\r\n"), "A du lány\r\n\r\nMa\rjön"]
 )
-def test_the_library_reads_text_as_the_command_does(folder, tmp_path, monkeypatch, capsysbinary, text):
-    (tmp_path / "text.txt").write_text(text, newline="")
-    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text", "--allow-missing-columns")
+def test_the_library_reads_text_as_the_command_does(folder, by_command, text):
+    found = by_command(folder, text, "--allow-missing-columns")
     expected = [line for line in found.splitlines() if not line.startswith(("# newdoc", "# newpar", "# sent_id"))]
     sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
     assert "".join(sentence.conllu() for sentence in sentences).splitlines() == expected
-
-
-def test_runs_of_spaces_are_one_space_in_conllu(real_folder):
-    [sentence] = Parser.load(real_folder).parse_text("A  kutya\t\nugat. ", allow_missing_columns=True)
-    assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")
 
 
 def test_each_token_is_found_in_the_text(folder):
@@ -115,31 +123,6 @@ def test_each_token_is_found_in_the_text(folder):
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
-
-
-def test_places_are_those_of_udpipe(real_folder):
-    rng = random.Random(1)
-    tokenizer = model_tokenizer(real_folder)
-    for _ in range(300):
-        text = "".join(rng.choices(ODD, k=rng.randrange(60)))
-        assert spans(text, tokenizer.tokenize(text)) == _ranges(tokenizer, text), ascii(text)
-
-
-def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
-    """The places of words, where no token has several, as UDPipe says them."""
-    package = udpipe.package()
-    plain, places = in_lines(text)
-    found = []
-    for block in blocks_of(io.BytesIO(text.encode()), "text"):
-        assert plain.startswith(block.text)
-        reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
-        reader.setText(block.text.replace("\0", " "))
-        while reader.nextSentence(sentence, error):
-            ranges = [(word.getTokenRangeStart(), word.getTokenRangeEnd()) for word in list(sentence.words)[1:]]
-            found.append([(places[start], places[end - 1] + 1) for start, end in ranges])
-        plain, places = plain[len(block.text) :], places[len(block.text) :]
-    assert not plain.strip()
-    return found
 
 
 def in_lines(text: str) -> tuple[str, list[int]]:
@@ -184,10 +167,9 @@ def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
 
 @pytest.mark.parametrize("ends", [None, "space"])
 @pytest.mark.parametrize("size", [1, 9, 2**16])
-def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, monkeypatch, size, ends):
+def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, cut_at, size, ends):
     """However it is cut: MISC has all spaces, and TokenRange counts the characters of the whole text."""
-    for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", 2 * size)):
-        monkeypatch.setattr(f"parser.text.tokenizer.{name}", value)
+    cut_at(READ_BYTES=size, BLOCK=size, LONGEST_PART=2 * size)
     rng = random.Random(size)
     for text in ["du\u00a0| \\s\r\n", *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50))]:
         made = in_conllu(folder, text, ends, presegmented=ends is not None, ranges=True)
@@ -197,31 +179,27 @@ def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, monkeypatch
 
 
 def test_misc_is_that_of_udpipe(real_folder):
+    """With the places of tokens."""
     rng = random.Random(3)
     tokenizer, package = model_tokenizer(real_folder), udpipe.package()
+    letters = [*"aé.,!|\\ \t\n\u00a0\u3000\U0001f600", "  ", "\n\n", "A kutya ugat."]
     for _ in range(100):
-        text = "".join(
-            rng.choices([*"aé.,!|\\ \t\n\u00a0\u3000\U0001f600", "  ", "\n\n", "A kutya ugat."], k=rng.randrange(40))
-        )
+        text = "".join(rng.choices(letters, k=rng.randrange(40)))
         reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
         reader.setText(text)
         expected = []
         while reader.nextSentence(sentence, error):
             expected += [(word.form, word.misc or "_") for word in list(sentence.words)[1:]]
-        made = in_conllu(real_folder, text, ranges=True)
-        columns = [line.split("\t") for line in made.split("\n") if line[:1].isdigit()]
+        columns = [line.split("\t") for line in in_conllu(real_folder, text, ranges=True).split("\n") if line[:1].isdigit()]
         assert [(word[1], word[9]) for word in columns] == expected, ascii(text)
+    [sentence] = Parser.load(real_folder).parse_text("A  kutya\t\nugat. ", allow_missing_columns=True)
+    assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")  # runs of spaces are one
 
 
-def test_ranges_are_those_of_the_library(folder, tmp_path, monkeypatch, capsysbinary):
-    """And many files are parsed as one is."""
+def test_ranges_are_those_of_the_library(folder, tmp_path, by_command):
     text = f"\ufeff  A du \U0001f600.\r\n\r\n{TEXT}"
-    (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
-    options = ["--text", "--allow-missing-columns", "--ranges", "--threads", "2"]
-    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), *options)
-    how = ParseOptions(text=True, allow_missing_columns=True, ranges=True)
-    assert ShardParser(folder, how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
-    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
+    found = by_command(folder, text, "--allow-missing-columns", "--ranges", "--threads", "2")
+    assert as_one_of_many(folder, tmp_path, allow_missing_columns=True, ranges=True) == found
     sentences = Parser.load(folder)(text, allow_missing_columns=True)
     tokens = [(text[start:end], (start, end)) for sentence in sentences for start, end in sentence.spans]
     assert rebuilt(found) == (text, tokens)
@@ -232,12 +210,13 @@ def test_ranges_are_those_of_the_library(folder, tmp_path, monkeypatch, capsysbi
         words = [span for token, span in zip(sentence.tokens, sentence.spans, strict=True) for _ in token.words]
         assert [(word.start, word.end) for word in sentence.words] == words
         assert sentence.text == text[words[0][0] : words[-1][1]]
-    for command in (parse, parse_many):
-        monkeypatch.setattr(
-            sys, "argv", ["parse.py", str(folder), str(tmp_path / "out.conllu"), "-o", str(tmp_path), "--ranges"]
-        )
-        with pytest.raises(ValueError, match="--ranges is "):
-            command.main()
+
+
+@pytest.mark.parametrize("command", [parse, parse_many])
+def test_ranges_are_those_of_text(folder, tmp_path, monkeypatch, command):
+    monkeypatch.setattr(sys, "argv", ["parse.py", str(folder), str(tmp_path / "a"), "-o", str(tmp_path), "--ranges"])
+    with pytest.raises(ValueError, match="--ranges is "):
+        command.main()
 
 
 def without_ranges(conllu: str) -> str:
@@ -260,12 +239,10 @@ def test_half_of_a_surrogate_pair_is_named(folder, text, message):
 
 
 @pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
-def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsysbinary, text):
-    (tmp_path / "odd.txt").write_text(text, newline="")
-    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text", "--allow-missing-columns")
-    (tmp_path / "parsed.conllu").write_text(found, newline="")
+def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, by_command, text):
+    found = by_command(folder, text, "--allow-missing-columns")
     if text.strip("\0\r\n \u2028\ufeff"):
-        assert read_treebank(tmp_path / "parsed.conllu").n_words
+        assert treebank_of(tmp_path, found).n_words
     else:
         assert found == ""
 
@@ -292,27 +269,21 @@ def test_a_presegmented_line_is_never_cut(folder, tokens):
     assert conllu.count("# newpar") == 2
 
 
-def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, capsysbinary):
-    """Words are as they stand, and a sentence is a line; the commands and the library agree."""
+def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, by_command):
+    """A sentence is a line; the commands and the library agree."""
     monkeypatch.setattr(udpipe, "package", lambda: pytest.fail("UDPipe is asked"))
     random_text_model().save(tmp_path / "model")
-    written = "A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön"
-    (tmp_path / "text.txt").write_text(written, encoding="utf-8")
+    text = "A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön"
     expected = [["A", "kutya(du)", "ugat."], ["10 000", "lány"], ["..", "Ma"], ["jön"]]
-    options = ["--text", "--tokens=space", "--sentences=line", "--allow-missing-columns"]
-    found = run_parse(monkeypatch, capsysbinary, str(tmp_path), str(tmp_path / "text.txt"), *options)
-    (tmp_path / "parsed.conllu").write_text(found, encoding="utf-8")
-    assert [sentence.forms for sentence in read_treebank(tmp_path / "parsed.conllu")] == expected
+    found = by_command(tmp_path, text, "--tokens=space", "--sentences=line", "--allow-missing-columns")
+    assert [sentence.forms for sentence in treebank_of(tmp_path, found)] == expected
     assert texts(found) == [" ".join(forms) for forms in expected]
     assert found.count("# newpar") == 3
-
-    how = ParseOptions(text=True, tokens="space", sentences="line", allow_missing_columns=True)
-    assert ShardParser(tmp_path / "model", how)(Shard(str(tmp_path / "text.txt"), str(tmp_path / "out.conllu"))).error is None
-    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == found
+    how = {"tokens": "space", "sentences": "line", "allow_missing_columns": True}
+    assert as_one_of_many(tmp_path / "model", tmp_path, **how) == found
 
     parser = Parser.load(tmp_path)
-    text = (tmp_path / "text.txt").read_text(encoding="utf-8")
-    sentences = parser(text, tokens="space", sentences="line", allow_missing_columns=True)
+    sentences = parser(text, **how)
     assert [sentence.forms for sentence in sentences] == expected
     start, end = sentences[1].spans[0]
     assert text[start:end] == "10\u00a0000"
@@ -357,10 +328,20 @@ def test_multiword_tokens_have_lines_of_their_own():
     assert {len(line) for line in lines} == {10}
 
 
-@pytest.mark.parametrize("size", [1, 7, 2**16])
-def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
-    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK", size)
+@pytest.fixture
+def cut_at(monkeypatch):
+    """Sets how many bytes are read at a time, what a block holds, and the longest part of a paragraph."""
+
+    def cut(**sizes: int) -> None:
+        for name, size in sizes.items():
+            monkeypatch.setattr(tokenizer_module, f"_{name}", size)
+
+    return cut
+
+
+@pytest.mark.parametrize(("size", "n_blocks"), [(1, 5), (7, 4), (2**16, 1)])
+def test_text_is_cut_after_blank_lines_alone(cut_at, size, n_blocks):
+    cut_at(READ_BYTES=size, BLOCK=size)
     text = "é a\nb\n\nc\r\n \t\r\n\n\n\ufeffd\fe\u2028f\u2029g"
     blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
     paragraphs = [part.strip("\n") for part in in_lines(text)[0].split("\n\n") if part.strip("\n")]
@@ -368,14 +349,14 @@ def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
     assert found == paragraphs
     assert all(block.text.endswith("\n\n") for block in blocks[:-1])
     assert not any(block.continues for block in blocks)
-    assert len(blocks) == {1: 5, 7: 4, 2**16: 1}[size]
+    assert len(blocks) == n_blocks
 
 
 @given(st.text(st.sampled_from("ab .!?\n\r\t\f\u2028\ufeff"), max_size=200), st.integers(1, 20), st.integers(1, 20))
 def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", size + longest)):
-            patch.setattr(f"parser.text.tokenizer.{name}", value)
+            patch.setattr(tokenizer_module, name, value)
         blocks = list(blocks_of(io.BytesIO(text.encode()), "text"))
     assert "".join("".join(block.text for block in blocks).split()) == "".join(in_lines(text)[0].split())
     assert not any(block.continues for before, block in pairwise(blocks) if before.text.endswith("\n\n"))
@@ -393,30 +374,27 @@ def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
         ("\u6587" * 40, "\u6587"),
     ],
 )
-def test_a_long_paragraph_is_cut_after_a_sentence_a_line_or_a_word(monkeypatch, text, end):
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK", 10)
-    monkeypatch.setattr("parser.text.tokenizer._LONGEST_PART", 20)
+def test_a_long_paragraph_is_cut_after_a_sentence_a_line_or_a_word(cut_at, text, end):
+    cut_at(BLOCK=10, LONGEST_PART=20)
     first, *others = blocks_of(io.BytesIO(text.encode()), "text")
     assert first.text.endswith(end)
     assert not first.continues
     assert all(block.continues for block in others)
 
 
-def test_a_paragraph_that_is_cut_is_one(folder, monkeypatch):
+def test_a_paragraph_that_is_cut_is_one(folder, cut_at):
     text = "\n".join(f"A kutya {n} ugat." for n in range(30))
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK", 50)
-    monkeypatch.setattr("parser.text.tokenizer._LONGEST_PART", 100)
+    cut_at(BLOCK=50, LONGEST_PART=100)
     assert in_conllu(folder, f"{text}\n\n{text}").count("# newpar") == 2
 
 
-CONTENTS = [b"ab\xffc", b"a\n\n" * 30 + b"\xc3", b"\xe9", b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"]
-
-
-@pytest.mark.parametrize("content", CONTENTS)
+@pytest.mark.parametrize(
+    "content", [b"ab\xffc", b"a\n\n" * 30 + b"\xc3", b"\xe9", b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"]
+)
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
-def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, size):
+def test_text_that_is_not_utf_8_is_refused_with_the_place(cut_at, content, size):
     """Which counts a byte order mark."""
-    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
+    cut_at(READ_BYTES=size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start}"):
@@ -428,17 +406,14 @@ def test_pieces_are_a_stream():
     assert stream.read(2) + stream.read(4) + stream.read() == b"abcdefg"
 
 
-def test_without_a_tokenizer_the_error_says_what_to_do(tmp_path):
-    with pytest.raises(TokenizerError, match="recipe=text tokenizer=udpipe"):
-        model_tokenizer(tmp_path)
-
-
 @pytest.mark.parametrize("package", ["fake", "real"])
 def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
     if package == "fake":
         monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
     else:
         pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
+    with pytest.raises(TokenizerError, match="recipe=text tokenizer=udpipe"):
+        model_tokenizer(tmp_path)
     for missing in (tmp_path / TOKENIZER, tmp_path):
         with pytest.raises(TokenizerError, match="there is no file of this name"):
             Tokenizer(missing)
@@ -448,9 +423,8 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
             Tokenizer(tmp_path / TOKENIZER)
 
 
-def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
-    (tmp_path / "text.txt").write_text(TEXT)
-    of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+def test_a_service_reads_text(folder, by_command):
+    of_parse = by_command(folder, TEXT)
     assert Model.load(folder)._description() == random_text_model()._description()
     service = Service(Model.load(folder), "hu", tokenizer=model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
