@@ -20,6 +20,7 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -30,49 +31,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_TWO_PASSES = ("first_pass.epochs=2", "second_pass.epochs=2")
+_TWO_PASSES = "first_pass.epochs=2 second_pass.epochs=2"
+_TEXT = f"recipe=text encoder.hidden=40 {_TWO_PASSES}"
+_SIGNATURE = "--beam 8 --merge signature"
 # Settings of each case, and how its model parses besides greedily, with a beam and with two threads.
-CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "paper": (("recipe=paper", *_TWO_PASSES), ("--beam 8 --merge signature",)),
-    "accurate": (("recipe=accurate", *_TWO_PASSES), ("--beam 8 --merge signature",)),
-    "bilstm": (("recipe=accurate", "model=bilstm", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8")),
-    "text": (("recipe=text", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8", "--tags overwrite")),
-    "subwords": (("recipe=text", "encoder.hidden=40", "vectors.subwords=../encoders/subwords", *_TWO_PASSES), ("--int8",)),
-    "pretrained": (
-        (
-            "recipe=text",
-            "encoder.hidden=40",
-            "encoder.pretrained=../encoders/pretrained",
-            "pretrained.cache=cache",
-            *_TWO_PASSES,
-        ),
-        (),
-    ),
+CASES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "paper": (f"recipe=paper {_TWO_PASSES}", (_SIGNATURE,)),
+    "accurate": (f"recipe=accurate {_TWO_PASSES}", (_SIGNATURE,)),
+    "bilstm": (f"recipe=accurate model=bilstm {_TWO_PASSES}", (_SIGNATURE, "--int8")),
+    "text": (f"recipe=text {_TWO_PASSES}", (_SIGNATURE, "--int8", "--tags overwrite")),
+    "subwords": (f"{_TEXT} vectors.subwords=../encoders/subwords", ("--int8",)),
+    "pretrained": (f"{_TEXT} encoder.pretrained=../encoders/pretrained pretrained.cache=cache", ()),
     "treebanks": (
-        (
-            "recipe=text",
-            "encoder.hidden=40",
-            "treebank.train={a: train.conllu, b: test.conllu}",
-            "treebank.dev={a: dev.conllu}",
-            "treebank.test={b: test.conllu}",
-            *_TWO_PASSES,
-        ),
+        f"{_TEXT} 'treebank.train={{a: train.conllu, b: test.conllu}}'"
+        " 'treebank.dev={a: dev.conllu}' 'treebank.test={b: test.conllu}'",
         ("--treebank b",),
     ),
-    "lr_spine": (("recipe=accurate", "system=lr_spine", *_TWO_PASSES), ()),
-    "linear": (("model=linear", "online.iterations=2"), ()),
-    "global": (("beam=global", *_TWO_PASSES, "beam.training.epochs=2"), ("--beam 8 --merge signature",)),
+    "lr_spine": (f"recipe=accurate system=lr_spine {_TWO_PASSES}", ()),
+    "linear": ("model=linear online.iterations=2", ()),
+    "global": (f"beam=global {_TWO_PASSES} beam.training.epochs=2", (_SIGNATURE,)),
 }
 _OF_ALL = ("--beam 1", "--beam 8", "--threads 2")
-WAYS = (
-    *_OF_ALL,
-    "--beam 8 --merge signature",
-    "--beam 8 --rerank",
-    "--int8",
-    "--tags overwrite",
-    "--keep-heads",
-    "--several-roots",
-)
+WAYS = (*_OF_ALL, _SIGNATURE, "--beam 8 --rerank", "--int8", "--tags overwrite", "--keep-heads", "--several-roots")
 _FILES = {part: f"{part}.conllu" for part in ("train", "dev", "test")}
 _UNSTEADY = {"seconds", "cpu_seconds", "versions"}  # of metrics.json and settings.json
 _CARD = "README.md"
@@ -83,11 +63,7 @@ class CommandError(Exception):
 
 
 def command(checkout: Path, folder: Path, script: str, *arguments: str) -> None:
-    """Runs a script of a checkout.
-
-    Raises:
-        CommandError: its exit status is not 0.
-    """
+    """Runs a script of a checkout, and raises CommandError if its exit status is not 0."""
     line = [sys.executable, str(checkout / "scripts" / script), *arguments]
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, encoding="utf-8", errors="replace")
@@ -134,29 +110,27 @@ def differing(case: str, old: dict[str, str], new: dict[str, str]) -> int:
 
 
 def compare(case: str, old: Path, new: Path, work: Path) -> int:
-    """Trains and parses a case with both checkouts, and prints what is equal; how many things are not.
+    """Trains and parses a case of ``CASES`` with both checkouts, and prints what is equal; how many things are not.
 
     Args:
-        case: its name in ``CASES``.
+        case: its name.
         old: a checkout.
         new: another one.
         work: a folder with the treebank, for the runs.
     """
-    settings, others = CASES[case]
+    line, others = CASES[case]
+    files = [f"treebank.{part}={file}" for part, file in _FILES.items() if f"treebank.{part}=" not in line]
+    settings = [*shlex.split(line), *files, "tensorboard.figures=false", f"hydra.run.dir={case}"]
     found: dict[str, dict[str, str]] = {}
     for side, checkout in (("old", old), ("new", new)):
-        folder = work / side
-        files = [f"treebank.{part}={file}" for part, file in _FILES.items() if f"treebank.{part}=" not in "".join(settings)]
-        command(checkout, folder, "train.py", *settings, *files, "tensorboard.figures=false", f"hydra.run.dir={case}")
-        found[side] = contents(folder / case)
-        for options in (*_OF_ALL, *others):
-            found[side][f"parsed {options}"] = _parsed(checkout, folder, case, options)
+        command(checkout, work / side, "train.py", *settings)
+        parsed = {f"parsed {options}": _parsed(checkout, work / side, case, options) for options in (*_OF_ALL, *others)}
+        found[side] = contents(work / side / case) | parsed
     count = differing(case, found["old"], found["new"])
-    before = {f"old model, {options}": found["old"][f"parsed {options}"] for options in ("--beam 1", "--beam 8")}
-    after = {
-        f"old model, {options}": _parsed(new, work / "old", case, options, "by-new.conllu")
-        for options in ("--beam 1", "--beam 8")
-    }
+    before, after = {}, {}
+    for options in ("--beam 1", "--beam 8"):
+        before[f"old model, {options}"] = found["old"][f"parsed {options}"]
+        after[f"old model, {options}"] = _parsed(new, work / "old", case, options, "by-new.conllu")
     return count + differing(case, before, after)
 
 
@@ -167,19 +141,12 @@ def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) ->
         name = settings.parent.relative_to(folder).as_posix()
         if only and not {*name.split("/")} & {*only}:
             continue
-        lattices = "lattice" in name
+        file = folder / f"input.{'conllul' if 'lattice' in name else 'conllu'}"
         for options in WAYS:
-            found = [
-                _outcome(checkout, settings.parent, folder / f"input.{'conllul' if lattices else 'conllu'}", options)
-                for checkout in (old, new)
-            ]
-            count += differing(name, {options: found[0]}, {options: found[1]})
-            if found[0] != found[1]:
-                print(
-                    *(f"    {side}: {outcome}" for side, outcome in zip(("old", "new"), found, strict=True)),
-                    sep="\n",
-                    flush=True,
-                )
+            by_old, by_new = (_outcome(checkout, settings.parent, file, options) for checkout in (old, new))
+            count += differing(name, {options: by_old}, {options: by_new})
+            if by_old != by_new:
+                print(f"    old: {by_old}\n    new: {by_new}", flush=True)
     return count
 
 
@@ -221,7 +188,6 @@ def _work_folder(kept: Path | None) -> Iterator[Path]:
 
 
 def _write_encoders(folder: Path) -> None:
-    """Write the pretrained encoders of the cases, of random weights."""
     from tests import pretrained
 
     folder.mkdir()

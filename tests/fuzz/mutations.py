@@ -15,28 +15,10 @@ from safetensors.torch import load_file, save_file
 
 # What means something in CoNLL-U, and what a reader may stumble over.
 _PIECES = [
-    *[
-        b"\t",
-        b"\n",
-        b"\r",
-        b"\r\n",
-        b"\n\n",
-        b" ",
-        b"#",
-        b"_",
-        b"-",
-        b".",
-        b"0",
-        b"1",
-        b"2",
-        b"01",
-        b"1-2",
-        b"2-1",
-        b"1.1",
-        b"0.1",
-    ],
-    *[b"\xef\xbb\xbf", b"\0", b"\xff", b"\xc3", b"\xe2\x80\xa8", b"\x85", b"\x0b", b"\x1c", b"# sent_id = x\n", b" #\n", b"  "],
-    *[b"9" * 5000, b"1-" + b"9" * 20, b"\t" * 9, b"root", b"|", b"=", b"a" * 300, b"A=b|C=d", "\u0661".encode(), b"-1", b"1e1"],
+    *[b"\t", b"\n", b"\r", b"\r\n", b"\n\n", b" ", b"#", b"_", b"-", b".", b"0", b"1", b"2", b"01", b"1-2", b"2-1", b"1.1"],
+    *[b"0.1", b"\xef\xbb\xbf", b"\0", b"\xff", b"\xc3", b"\xe2\x80\xa8", b"\x85", b"\x0b", b"\x1c", b"# sent_id = x\n"],
+    *[b" #\n", b"  ", b"9" * 5000, b"1-" + b"9" * 20, b"\t" * 9, b"root", b"|", b"=", b"a" * 300, b"A=b|C=d"],
+    *["\u0661".encode(), b"-1", b"1e1"],
 ]
 
 # What stands in no file of ours, or in another place.

@@ -14,13 +14,7 @@ _MEMORY = 16 * 2**30  # bytes of address space
 
 
 def run_tests(root: str, arguments: Sequence[str], output: str) -> None:
-    """Ends the process with pytest's status.
-
-    Args:
-        root: the copy, whose modules are loaded and no others of this project.
-        arguments: pytest's.
-        output: the file that gets what is printed.
-    """
+    """Runs pytest with the modules of a copy, and prints to a file; ends the process with pytest's status."""
     with open(output, "wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)

@@ -71,12 +71,7 @@ def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:
 
 
 class Checker:
-    """Runs tests in a copy of the repository.
-
-    Args:
-        root: the copy.
-        seed: of hypothesis.
-    """
+    """Runs tests in a copy of the repository, with a seed for hypothesis."""
 
     def __init__(self, root: Path, seed: int = 1) -> None:
         self._root, self._seed = root, seed
@@ -123,14 +118,10 @@ def check(
     tests: Callable[[str], list[str]] = tests_of,
     minutes: float = float("inf"),
 ) -> int:
-    """Tries mutants, and prints those that survive and how many were killed by file; how many survive.
+    """Tries mutants, each with its file, for some minutes, and prints those that survive and how many were killed by file.
 
-    Args:
-        root: the copy of the repository.
-        drawn: the mutants, with their files.
-        seed: of hypothesis.
-        tests: the tests of a file.
-        minutes: after which no further mutant is tried.
+    Returns:
+        How many survive.
     """
     checker = Checker(root, seed)
     killed, survived = Counter[str](), Counter[str]()
@@ -153,7 +144,6 @@ def check(
 
 
 def main() -> None:
-    """Tries the mutants that the command line asks for."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mutants", type=int, default=300, help="how many are drawn (300)")
     arguments.add_argument("--seed", type=int, default=1)

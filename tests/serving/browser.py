@@ -19,11 +19,7 @@ _START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2])
 
 
 class Browser:
-    """One page; a context manager.
-
-    Args:
-        command: the browser with its options.
-    """
+    """One page of a browser that a command starts; a context manager."""
 
     def __init__(self, command: Sequence[str]) -> None:
         theirs, self._write = os.pipe()
@@ -77,7 +73,6 @@ class Browser:
         return found
 
     def go(self, address: str) -> None:
-        """Opens an address, and waits until it is loaded."""
         self.send("Page.navigate", url=address)
         self.wait("Page.loadEventFired")
 
@@ -98,5 +93,4 @@ class Browser:
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=buttons, clickCount=1)
 
     def picture(self, file: Path) -> None:
-        """Writes what is seen, as PNG."""
         file.write_bytes(b64decode(self.send("Page.captureScreenshot")["data"]))
