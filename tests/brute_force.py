@@ -121,7 +121,6 @@ def ancestors(heads: Sequence[int], token: int) -> list[int]:
 
 
 def gold_edges(heads: Sequence[int], gold: Sequence[int]) -> int:
-    """How many tokens have their gold head."""
     return sum(h == g for h, g in zip(heads, gold, strict=True))
 
 

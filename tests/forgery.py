@@ -61,7 +61,6 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
 
 
 def small_linear_model() -> LinearModel:
-    """A linear model with a few weights."""
     vocabularies = Vocabularies({"form": Vocabulary(["a", "w1"]), "upos": Vocabulary(["NOUN", "VERB"])})
     model = LinearModel.new(vocabularies, Vocabulary(["det", "root"]), ["X:p", "Y:p", "X:p+Y:p", "Y:vl"])
     keys = np.unique(np.random.default_rng(0).integers(1, 2**62, 20)).astype(np.uint64)
@@ -71,7 +70,6 @@ def small_linear_model() -> LinearModel:
 
 
 def small_segmenter() -> Segmenter:
-    """A segmenter with random weights."""
     torch.manual_seed(0)
     spec = SegmenterSpec(form=6, affix=4, layers=2, hidden=8)
     vocabularies = {name: Vocabulary(["a", "b"]) for name in ATTRIBUTES}

@@ -13,7 +13,6 @@ FIRST_FAILURE = "first_failure"  # for a run that asks only whether there is one
 
 
 def register() -> None:
-    """Makes them known to hypothesis."""
     # The first example of a property may have to wait for kernels to be compiled.
     settings.register_profile(EVERY_DAY, deadline=None, max_examples=50 if COMPILED else 10)
     settings.register_profile(THOROUGH, deadline=None, max_examples=500 if COMPILED else 100)

@@ -52,7 +52,6 @@ def all_trees(n: int) -> Iterator[list[int]]:
 
 
 def random_tree(rng: random.Random, n: int) -> list[int]:
-    """A tree drawn uniformly."""
     return pruefer_tree([rng.randrange(n + 1) for _ in range(n - 1)])
 
 
@@ -152,7 +151,6 @@ def trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]
 
 
 def projective_trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]:
-    """Hypothesis: projective trees."""
     sizes = st.integers(min_size, max_size)
     return st.builds(lambda n, rng: random_projective_tree(rng, n), sizes, st.randoms(use_true_random=False))
 

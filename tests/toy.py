@@ -128,7 +128,6 @@ def assert_same_trees(found: Parses, expected: Parses) -> None:
 
 
 def write_conllu(path: Path, sentences: list[Sentence]) -> Path:
-    """Writes sentences as CoNLL-U."""
     lines = []
     for s in sentences:
         columns = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, map(str, s.heads), s.deprels, strict=True)

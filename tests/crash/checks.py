@@ -29,7 +29,6 @@ from tests.toy import sentence, write_conllu
 
 
 def treebank(folder: Path) -> Path:
-    """A few sentences to train on."""
     rng = random.Random(0)
     trees = [tree for tree in (random_projective_tree(rng, rng.randint(2, 9)) for _ in range(60)) if tree.count(0) == 1]
     return write_conllu(folder / "toy.conllu", [sentence(heads, rng) for heads in trees[:20]])

@@ -50,7 +50,6 @@ Trap = Callable[[Path], None]
 
 
 def run_of(model: str, treebank: Path) -> Plan:
-    """The settings of a run."""
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
     return planned("treebank.name=toy", *files, *(_SMALL if model != "linear" else ["tensorboard.trees=1"]), *MODELS[model])
 

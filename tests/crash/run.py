@@ -19,7 +19,6 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def main() -> None:
-    """Does what the command line asks for."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--times", type=int, default=200, help="kills of all models together (200)")
     arguments.add_argument("--seed", type=int, default=0)

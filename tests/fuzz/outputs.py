@@ -55,7 +55,6 @@ def _check(model: Model, heads: np.ndarray, relations: np.ndarray, single_root: 
 
 
 def make_hostile(model: Model, rng: Random) -> None:
-    """Gives the classifier weights of any kind."""
     generator = torch.Generator().manual_seed(rng.randrange(2**31))
     with torch.no_grad():
         for parameter in model.classifier.parameters():

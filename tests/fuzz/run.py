@@ -20,7 +20,6 @@ _LIMIT = 10  # seconds for a case
 
 
 def main() -> None:
-    """Runs the cases that the command line asks for."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--cases", type=int, default=10_000, help="of each target (10000)")
     arguments.add_argument("--seed", type=int, default=0)

@@ -39,7 +39,6 @@ class Mutant:
     new: str
 
     def applied(self, text: str) -> str:
-        """The text with the change."""
         return text[: self.start] + self.new + text[self.end :]
 
 
