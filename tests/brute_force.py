@@ -4,8 +4,6 @@ Nothing here is shared with the package under test, so that an error in one cann
 about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple, and the first token of the buffer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations

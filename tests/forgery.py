@@ -1,7 +1,5 @@
 """Small models of every kind, saved, and changed as a stranger might change them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

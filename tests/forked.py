@@ -4,8 +4,6 @@ What a script does to its process is lost with it. A few tests of every room sta
 On Windows, where nothing can be forked, all do.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import runpy

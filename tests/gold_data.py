@@ -1,7 +1,5 @@
 """What training reads of sentences with gold trees."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 

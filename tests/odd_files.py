@@ -1,7 +1,5 @@
 """Files that are CoNLL-U, or nearly, with all that may be odd about them: for properties of what passes through."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 

@@ -1,7 +1,5 @@
 """parse_file() of a model, with the options of parsing as keywords."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any, BinaryIO

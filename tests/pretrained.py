@@ -1,8 +1,6 @@
 """The folders of pretrained encoders: one as far as subwords need it, with a tokenizer of some fifty pieces and random
 embeddings, and a tiny one that transformers can load."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Profiles of hypothesis."""
 
-from __future__ import annotations
-
 from hypothesis import Phase, settings
 
 from tests.jit import COMPILED

@@ -1,7 +1,5 @@
 """Models of several kinds with random weights, of the size of trained ones."""
 
-from __future__ import annotations
-
 import torch
 
 from parser.data.treebank import Sentence

@@ -4,8 +4,6 @@ Uniform trees come from Pruefer sequences; they are almost never projective and 
 so there are also projective trees, and trees that are projective but for a few words, as treebanks have them.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product

@@ -14,8 +14,6 @@ Once kernels are compiled the cases take a quarter of an hour of one processor. 
 packages of the extras. An old checkout: git worktree add /tmp/old COMMIT.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Files and folders are replaced whole or not at all, and what killed processes leave is removed."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@ Trainings but for a few, measurements and what needs a network are understood an
 they would be. Commands run in a folder with all the files that the pages speak of.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """Model folders from strangers: whatever is in them, they load or are refused as models, and what loads can be run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A model's folder: what is saved comes back the same, nothing is unpickled, and a damaged one is refused with the reason."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

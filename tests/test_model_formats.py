@@ -1,7 +1,5 @@
 """Model folders of before: those of format 1, written here by hand, parse as ever; what needs code that left is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

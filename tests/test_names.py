@@ -1,7 +1,5 @@
 """One name, one class; a docstring says what is done, rather than where that is said; and the glossary names what there is."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """--no-skips, with which make test-extras runs: what is skipped has failed, and the reason is shown."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

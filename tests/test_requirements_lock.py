@@ -1,7 +1,5 @@
 """requirements/lock.txt has the versions of constraints.txt, each with its hashes."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

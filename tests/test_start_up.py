@@ -1,7 +1,5 @@
 """Kernels on disk are loaded before numba is ready to compile, which it is where it must; and a model is warmed up."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

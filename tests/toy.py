@@ -1,7 +1,5 @@
 """Small things to train and parse on, made on the spot."""
 
-from __future__ import annotations
-
 import copy
 import os
 import random

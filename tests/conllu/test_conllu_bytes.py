@@ -1,7 +1,5 @@
 """The compiled reader and writer against the slow ones of conllu/stream.py, the reference, on files whole and damaged."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

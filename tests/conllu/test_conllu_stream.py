@@ -1,7 +1,5 @@
 """What goes through comes out: byte for byte, but for the columns of a new tree."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import itertools

@@ -1,7 +1,5 @@
 """What a system refuses, and damaged files: one error that names the file, and never half a file."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip

@@ -1,7 +1,5 @@
 """What is no CoNLL-U at all is called by its name, with the way out."""
 
-from __future__ import annotations
-
 import bz2
 from io import BytesIO
 

@@ -1,7 +1,5 @@
 """What must hold of a run that died, and of the one that goes on in its folder."""
 
-from __future__ import annotations
-
 import errno
 import random
 import resource

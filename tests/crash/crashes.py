@@ -4,8 +4,6 @@ Each training is a process forked from this one, which has compiled and loaded e
 seconds of its processor's time, so that a busy machine changes nothing, or one of its file operations in the run's folder.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

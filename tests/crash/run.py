@@ -5,8 +5,6 @@ not at all. Half of the kills come at a random moment, half at a random file ope
 every file operation, one after the other, and files cannot grow beyond sizes that double.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

@@ -1,7 +1,5 @@
 """A few of the deaths of run.py; each process is forked from this one."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

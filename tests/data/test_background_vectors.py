@@ -1,7 +1,5 @@
 """Word vectors of another process are those that this one would have trained."""
 
-from __future__ import annotations
-
 import os
 import random
 import select

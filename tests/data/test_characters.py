@@ -1,7 +1,5 @@
 """Characters of forms as rows of numbers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files from a server on this machine: cut downloads begin again, wrong sums are refused, and no half file is left."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import threading

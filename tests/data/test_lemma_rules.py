@@ -1,7 +1,5 @@
 """Rules for lemmas: rule and inverse, and the choice of few against a slow one."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """What a model knows of lemmas, lexicons, and which of them comes first."""
 
-from __future__ import annotations
-
 import gzip
 from itertools import product
 

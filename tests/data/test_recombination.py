@@ -1,7 +1,5 @@
 """New sentences of a treebank's."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given

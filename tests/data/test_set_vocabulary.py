@@ -1,7 +1,5 @@
 """Attributes whose values are sets."""
 
-from __future__ import annotations
-
 import sys
 import tracemalloc
 from types import SimpleNamespace

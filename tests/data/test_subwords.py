@@ -1,7 +1,5 @@
 """Forms in pieces, and the vectors of pieces, from the folder of a pretrained encoder."""
 
-from __future__ import annotations
-
 import json
 import sys
 

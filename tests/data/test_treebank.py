@@ -1,7 +1,5 @@
 """Gold data: what is read, what is left out, and what every kind of bad input is told."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

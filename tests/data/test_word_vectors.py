@@ -1,7 +1,5 @@
 """Vectors trained and read, unknown forms, and the vocabularies around them."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Trees as text, SVG and HTML: every arc is there, at a height of its own; nothing a file holds breaks a picture."""
 
-from __future__ import annotations
-
 import random
 from xml.etree import ElementTree
 

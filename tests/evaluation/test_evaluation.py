@@ -1,7 +1,5 @@
 """Scores, as of the official script in the package udtools, and by hand; errors by group, and tests of two systems."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """What makes experiments quick: a small sample treebank where they find it, and settings that are composed once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice

@@ -1,7 +1,5 @@
 """Studies of what the paper leaves open, parsers of text and of lattices: they compose, and share trainings rightly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

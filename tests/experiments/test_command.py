@@ -1,7 +1,5 @@
 """The command line of the experiments: what people may write, and errors of one line with exit status 1."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import shlex

@@ -1,7 +1,5 @@
 """Comparisons of variants: the commands on the sample treebank, rows, who teaches whom, claims with their intervals."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

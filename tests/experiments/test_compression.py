@@ -1,7 +1,5 @@
 """Faster parsers that learn from one with a pretrained encoder: who learns from what, what is measured, the plot."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

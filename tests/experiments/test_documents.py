@@ -3,8 +3,6 @@
 A table of a page is found by its head, and each of its cells is compared with what the rows say.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Published rows and one's own: which count, which are shown, which are published; jobs side by side."""
 
-from __future__ import annotations
-
 import gc
 import io
 import os

@@ -1,7 +1,5 @@
 """Table 6, figures 8 to 10 and the oracles' costs: commands on a tiny treebank, and arithmetic against slow references."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every committed page and picture comes out of the committed rows, and every row is of settings that can be asked for."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables and the plot of speed are what was measured, and say what was not."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments import speed

@@ -1,7 +1,5 @@
 """Experiments on Table 7: a whole run of the command, what it takes and what it keeps, and the arithmetic of the claims."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Changes at random: of bytes as they may stand in CoNLL-U, of JSON, and of safetensors files. All follow from a generator."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Sequence

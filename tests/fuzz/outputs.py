@@ -1,7 +1,5 @@
 """Classifiers that score anything: NaN, infinities, constants, extremes. What they parse must be trees all the same."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """What is read besides CoNLL-U: text, through a tokenizer, and word lattices."""
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from functools import cache

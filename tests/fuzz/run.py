@@ -4,8 +4,6 @@ Ends at the first fault, or at a case of more than 10 seconds, with the command 
 compiled, in a place of their own, so that an index outside an array is an error; this takes some minutes at first.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import os

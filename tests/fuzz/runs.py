@@ -1,7 +1,5 @@
 """What a run reads besides data: checkpoints, and settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache

@@ -4,8 +4,6 @@ A target takes a generator, from which its input follows, and a folder to write 
 broken; any other exception that it lets through is a fault as well.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

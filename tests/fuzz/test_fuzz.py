@@ -1,7 +1,5 @@
 """A few of the cases of run.py."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

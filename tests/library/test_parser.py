@@ -1,7 +1,5 @@
 """The parser as a library."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO

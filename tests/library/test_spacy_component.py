@@ -1,7 +1,5 @@
 """The component of spaCy, in real pipelines."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

@@ -1,7 +1,5 @@
 """What a process does that runs the tests of a copy of the repository."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

@@ -5,8 +5,6 @@ continue; and assignments to elements and by operators are left out. Messages, a
 stay as they are.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that h
 (@njit). cosmic-ray changes the files of the checkout itself, runs one command for all files, and draws no sample.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

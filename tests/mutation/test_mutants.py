@@ -1,7 +1,5 @@
 """Every mutant is Python and another program; and the one that no test notices is told from the one that is noticed."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Transition systems by exhaustive search over Python tuples; nothing here is shared with the package under test."""
 
-from __future__ import annotations
-
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence

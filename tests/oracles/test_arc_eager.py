@@ -1,7 +1,5 @@
 """arc_eager's oracles against a search that shares nothing with them."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

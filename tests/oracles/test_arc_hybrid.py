@@ -1,7 +1,5 @@
 """arc_hybrid's oracles against a search that shares nothing with them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

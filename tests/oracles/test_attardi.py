@@ -1,7 +1,5 @@
 """The oracles of Attardi's system against a search that shares nothing with them, and against each other."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterable, Sequence

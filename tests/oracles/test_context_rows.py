@@ -1,7 +1,5 @@
 """context_rows remembers: whatever was asked before, in whatever order, and however little room there is, the answers stay."""
 
-from __future__ import annotations
-
 import random
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """covington's oracle against a search that shares nothing with it."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where compiled kernels are kept; those older than any source of their package are removed, others stay."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

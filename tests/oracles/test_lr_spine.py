@@ -1,7 +1,5 @@
 """LR-spine's oracles against a search that shares nothing with them, and against each other on longer sentences."""
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -3,8 +3,6 @@
 They are looked for in ``vectors/`` of the folder that OPTIMAL_STEP_SHARED names, else of ``shared`` beside the repository.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from functools import cache

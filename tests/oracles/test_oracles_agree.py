@@ -1,7 +1,5 @@
 """The oracles against each other where brute force cannot go: long sentences, deep stacks, any configuration."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All oracles against brute force, and against each other on longer sentences."""
 
-from __future__ import annotations
-
 import os
 import random
 from functools import cache

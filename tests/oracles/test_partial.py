@@ -3,8 +3,6 @@
 The searches count an arc if its head is the gold one, and no head is equal to one that is not known.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from itertools import product

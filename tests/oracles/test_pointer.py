@@ -1,7 +1,5 @@
 """The pointer system's oracle against a search that shares nothing with it."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Projectivization against enumeration of all projective trees, and the choice among the optimal ones."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 

@@ -1,7 +1,5 @@
 """How oracles are found, and what all of them refuse: trees, options and configurations that cannot be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The oracles of parsing with swap: static ones make the gold tree, the static-dynamic one is what its docstring says."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

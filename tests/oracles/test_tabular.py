@@ -1,7 +1,5 @@
 """The generic tabular algorithm: the paper's tables over every semiring (Nederhof 2019, Section 3), and grammars of others."""
 
-from __future__ import annotations
-
 import math
 import random
 from itertools import product

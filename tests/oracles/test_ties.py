@@ -1,7 +1,5 @@
 """ties="nearest_ancestor" against brute force, and context_rows against the cubic algorithm where that cannot go."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

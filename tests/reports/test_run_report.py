@@ -1,7 +1,5 @@
 """The page about runs: every part is there, the numbers are those of the scorer, nothing comes from the network."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

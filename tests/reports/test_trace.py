@@ -1,7 +1,5 @@
 """A computation step by step: what is said of each step is what parsing and the oracle say by themselves."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """The command of the benchmarks, whose rows say what was measured; and the benchmark of serving."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The benchmark of the oracles: that it measures what it says, and prints JSON. No speed is asserted."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

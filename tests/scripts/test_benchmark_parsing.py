@@ -1,7 +1,5 @@
 """The benchmark of parsing measures all it names."""
 
-from __future__ import annotations
-
 import argparse
 import random
 from pathlib import Path

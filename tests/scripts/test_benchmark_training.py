@@ -1,7 +1,5 @@
 """The benchmark of training measures all it names, in a real run."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What every command does around its work, in processes whose standard streams are closed, full or read no further."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

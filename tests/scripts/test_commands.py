@@ -1,7 +1,5 @@
 """The commands check and draw, and options of parse.py that the input has no use for."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """Every configuration composes, passes the checks and is explained by --help; columns and oracles in sweeps."""
 
-from __future__ import annotations
-
 import re
 import sys
 from itertools import product

@@ -3,8 +3,6 @@
 What a command prints to be run is run by a shell. One pair of names is tried every time, the others by make test-long.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

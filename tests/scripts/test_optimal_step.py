@@ -1,7 +1,5 @@
 """The command optimal-step, what an installed package holds, and how commands are found."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

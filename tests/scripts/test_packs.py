@@ -1,7 +1,5 @@
 """Models packed into a file, listed in an index, and fetched from a folder or a server."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The commands as people type them; training and parsing in new processes, as a shell would start them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

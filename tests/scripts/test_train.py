@@ -1,7 +1,5 @@
 """scripts/train.py as people use it: sweeps, interruption, starts from elsewhere, bad input as one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every treebank of a folder is trained once; one that cannot be read loses itself alone."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

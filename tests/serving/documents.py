@@ -1,7 +1,5 @@
 """A model with arbitrary weights, documents, and what parse.py makes of them."""
 
-from __future__ import annotations
-
 import io
 import random
 

@@ -1,7 +1,5 @@
 """The server over HTTP: every answer is what parse.py writes; what is wrong is a line with a status of 4xx."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

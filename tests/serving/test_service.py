@@ -1,7 +1,5 @@
 """What a service answers is what parse.py writes; jobs that wait are worked on together; limits of requests."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import replace

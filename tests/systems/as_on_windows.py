@@ -8,8 +8,6 @@ What files are read as where no encoding is named, the test settles by the local
 sys.platform, as in parser/text/local_engine.py, does not notice; `make lint` lets mypy look at it as on Windows.
 """
 
-from __future__ import annotations
-
 import builtins
 import os
 import re

@@ -1,7 +1,5 @@
 """What requirements/parse.txt names is all that parsing needs: no other distribution can be imported here."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What holds on every system: text files are UTF-8 with line feeds, and nothing needs what Windows does not have."""
 
-from __future__ import annotations
-
 import ast
 import os
 import random
