@@ -40,7 +40,7 @@ NOT_APPLICABLE = -10000
 
 
 class Strategy(StrEnum):
-    """Which computations count, relative to the configuration before the transition.
+    """Which computations a score considers; a_0..a_k are before the transition.
 
     The first three are from Nederhof 2019, Section 2; the fourth is not in that paper.
 
@@ -154,7 +154,7 @@ class BoundOracle(ABC):
 
     Attributes:
         trees: the gold trees.
-        gold_weight: the weight of a gold edge in the scores, more than 1 under ``ties``. So ``score // gold_weight`` gold
+        gold_weight: a gold edge's weight in scores, over 1 with ``ties`` (edge_weights.py): ``score // gold_weight`` gold
             edges can be made if the transition is taken, its own included.
     """
 
@@ -184,7 +184,7 @@ class Oracle(ABC):
     needs_parseable_gold: ClassVar[bool] = False  # whether it refuses gold trees that its system cannot parse
     takes_partial_gold: ClassVar[bool] = False  # whether heads may be unknown; edges to such words are never gold
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
-    complexity: ClassVar[str]  # per configuration, n = k + m
+    complexity: ClassVar[str]  # stack k, buffer m, n = k + m
     source: ClassVar[str]  # paper and section
 
     def __init__(self, strategy: Strategy | str | None = None) -> None:

@@ -36,7 +36,7 @@ from parser.text.tokens import text_of
 ROOT = Path(__file__).resolve().parents[1]
 
 _LONG = 30  # words; longer sentences are measured by themselves
-_FEWEST = 20  # sentences of a kind that are measured
+_FEWEST = 20  # kinds with fewer sentences get None
 # What is measured from text, by the scores of parser.evaluation.
 _FROM_TEXT = {
     "LAS": "las_universal",
@@ -62,7 +62,7 @@ class Wanted:
         licence: of the treebank, and so of the model.
         example: a sentence of our own to try it with; none of a treebank is handed on.
         recipe: of its training.
-        settings: more of its training.
+        settings: others for training.
         limit: what its text splitting is bad at, because of the treebank.
     """
 
@@ -143,7 +143,7 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
 
 
 def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
-    """Return what a model reaches on a test part: F1 in percent, LAS without subtypes, from text where nothing else is said.
+    """Return F1 in percent on a test part from text; from gold words for LAS_gold_words* and _HARD. LAS ignores subtypes.
 
     Words per second are of whole processes on one thread, in CPU time, from text. A kind of sentences of which there are few
     has None.
@@ -183,7 +183,7 @@ def _in_lower_case(sentence: RawSentence) -> list[str]:
     return ["\t".join([*row[:FORM], row[FORM].lower(), *row[FORM + 1 :]]) if len(row) > FORM else row[0] for row in rows]
 
 
-# Sentences that parsers find hard, by what they are called: of a sentence, the lines to parse, if any.
+# Hard sentences, by the name of the kind: functions from a sentence to the lines to parse, if any.
 _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
     "questions": _if(lambda sentence: any({*form} & {*"?\u055e\uff1f"} for form in sentence.column(FORM))),
     "long": _if(lambda sentence: len(sentence) > _LONG),

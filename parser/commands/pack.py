@@ -41,7 +41,7 @@ _FRACTIONS = (5, 7, 10)
 # Share of the lines of dev that may differ.
 _MAY_DIFFER = 0.01
 
-# A zip file with the same bytes for the same model: that of its beginning is the earliest date that it can hold.
+# The date of all files in a pack, so that a model always gives the same bytes: the earliest that zip can hold.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -100,7 +100,7 @@ def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
 
 
 def _dev_of(model: Path) -> Path | None:
-    """The dev part of the run whose folder the model's is in, if it is one file that is still there."""
+    """The dev part of the run that the model's folder is in, if it is one file that is still there."""
     noted = model.parent / ".hydra" / "config.yaml"
     if model.name != MODEL or not noted.is_file():
         return None
@@ -111,7 +111,7 @@ def _dev_of(model: Path) -> Path | None:
 
 
 def _fewest_bits(model: Path, dev: Path) -> tuple[bytes | None, str]:
-    """Return the file of the weights with as few bits as dev allows, None for those of the model, and what to say of it."""
+    """Return the weights' file with the fewest bits that dev allows, None to keep the model's; and a message about it."""
     before, tensors = _parsed(model, dev).splitlines(), load_file(model / TENSORS)
     with TemporaryDirectory() as folder:
         shutil.copytree(model, folder, dirs_exist_ok=True)
@@ -127,7 +127,7 @@ def _fewest_bits(model: Path, dev: Path) -> tuple[bytes | None, str]:
 
 def _parsed(folder: Path, file: Path) -> bytes:
     model, written = load(folder), io.BytesIO()
-    # Sentences that training left out are none here, either.
+    # Leave out the sentences that training left out.
     options = ParseOptions(on_error=OnError.SKIP, allow_missing_columns=True, tags=predicted_tags(model))
     with open_input(file) as read:
         parse_file(Predictor(model, options), read, written, str(file))

@@ -87,7 +87,7 @@ class Vocabularies:
 
     @property
     def predicted(self) -> list[str]:
-        """What the model predicts of words, by name in PREDICTED: tags, and the lemma."""
+        """The keys of PREDICTED that the model predicts: tags, and the lemma."""
         return [*self.tags, *([] if self.lemmas is None else ["lemma"])]
 
     def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:

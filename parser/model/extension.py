@@ -40,7 +40,7 @@ def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # if any, lemmas are learned anew or not
+    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # if any, no lemma weights are copied
     for key in {**ours, **theirs}:
         if key.endswith("dropout") or (without and key.startswith("encoder.lemmas")):
             continue
@@ -67,7 +67,7 @@ def transfer_weights(model: Model, old: Model) -> None:
     labels, labels_before = _labels(model), _labels(old)
     for name, tensor in tensors.items():
         if name not in known:
-            continue  # of lemmas, new to the model
+            continue  # lemmas are new to the model
         if name not in labels:
             tensor.copy_(known[name])
             continue

@@ -50,7 +50,7 @@ def named_folder(given: Path) -> Path:
         if name in shipped:
             _warn_once(given.absolute())
         return given
-    fetched = fetched_models(f"{given}: there is no model folder of this name here, and a fetched model") / name
+    fetched = fetched_models(f"{given}: no model folder of this name is here; a fetched model") / name
     if fetched.is_dir():
         return fetched
     source = SHIPPED if name in shipped else os.environ.get(SOURCE)
@@ -95,7 +95,7 @@ def held_cache() -> Iterator[Path]:
 def stored_name(name: str, entry: Entry, source: str) -> str:
     """Return the name of the folder that a pack is unpacked into.
 
-    A shipped pack's has its sum: another version of this project has other models, and must not find those of this one.
+    A shipped pack's has its sum: another version of this project has other models, and must not find these.
     """
     return f"{name}-{entry['sha256'][:8]}" if source == SHIPPED else name
 
@@ -126,7 +126,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     Raises:
         ValueError: something else is there, or the pack is damaged.
     """
-    from parser.model.loading import load  # which looks for names here
+    from parser.model.loading import load  # imports this module
 
     stored = stored_name(name, entry, source)
     target, pack = folder / stored, folder / f".{stored}.zip"
@@ -148,7 +148,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
 def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     """Copies or downloads a file from a folder or below a URL."""
     if source.startswith(("http://", "https://")):
-        from tqdm import tqdm  # these load what a model that is there does not need
+        from tqdm import tqdm  # a model that is there needs none of these
 
         from parser.data.download import download, shown_in
 
@@ -164,7 +164,7 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
 
 
 def _unpack(pack: Path, folder: Path) -> None:
-    """Unpacks plain files; whatever else there is, is no pack.
+    """Unpacks plain files; with anything else, it is no pack.
 
     Raises:
         ModelError: it is damaged, or none that optimal-step pack writes.

@@ -125,7 +125,7 @@ class BiLSTM(TokenRepresentation):
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """Return an encoder without torch that shares memory with the parameters; on another device, one that runs there."""
+        """On the CPU, return an encoder without torch that shares the parameters' memory; else one that runs on the GPU."""
         if not self.reserved.is_cpu:
             if int8:
                 raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
@@ -138,7 +138,7 @@ class BiLSTM(TokenRepresentation):
         """Return the vectors of the tokens, and the scores of their tags if the encoder predicts tags.
 
         Args:
-            values: int32[tokens, rows] on the CPU, the tokens of all sentences, one after the other; as ``Sentences.values``.
+            values: int32[tokens, rows] on the CPU, sentence by sentence: the transpose of ``Sentences.values``.
             lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """

@@ -120,10 +120,10 @@ class Classifier(nn.Module):
         return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
-        """Return weights that are valid only for the sentences of some vectors.
+        """Return weights with given vectors, valid only for their sentences.
 
         Args:
-            vectors: the vectors of each attribute that slots read as a vector; see BiLSTM.with_tokens().
+            vectors: by embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
         """
         fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
@@ -202,7 +202,7 @@ class Classifier(nn.Module):
         """Yield the attribute and the column of each slot that reads vectors, and its weights, float32[hidden, size]."""
         slots = [(name, column) for name, columns in self.embedded_columns.items() for column in columns]
         if self.embedded is not None:
-            # One split: its gradients are concatenated at once. A single product for all slots would transpose weights.
+            # One split: its gradients are concatenated at once. One product for all slots would need them transposed.
             parts = self.embedded.weight.split(self.sizes_of_slots, dim=1)
             yield from ((name, column, weights) for (name, column), weights in zip(slots, parts, strict=True))
 

@@ -32,8 +32,8 @@ class PartReading(NamedTuple):
 
     Attributes:
         read: takes the part's values (int32[tokens, rows] on the CPU, sentence by sentence), the lengths of the sentences, and
-            whether dropout is in force. Returns arrays float32[tokens, size], the encoder's input, of which whole ones may be
-            dropped.
+            whether dropout is in force. Returns arrays float32[tokens, size], the encoder's input; whole rows of each may
+            be dropped.
         module: its own parameters; None if it has none.
     """
 

@@ -1,4 +1,4 @@
-"""Auxiliary tasks of an encoder: tags, which the layers above may read, lemmas, and heads.
+"""Auxiliary tasks of an encoder: lemmas, heads, and tags, which the layers above may read.
 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected

@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 # The length in words of the example sentence in a model's folder.
 _SHORT = range(4, 10)
 
-# A model parses in 8 bits if its encoder loses at most this much LAS on dev by it.
+# A model parses in 8 bits if that costs its encoder at most this much LAS on dev.
 _LOST_IN_8_BITS = 0.1
 
 
@@ -138,7 +138,7 @@ def train(
 def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
     """Return the CoNLL-U of a short sentence without its tree, to try a model with; None if no sentence is short.
 
-    It is the first short sentence that ends in punctuation, else the first short one. Forms and SpaceAfter=No give its text.
+    It is the first short one that ends in punctuation, else the first, of those whose # text fits forms and SpaceAfter=No.
 
     Args:
         treebank: the training part.
@@ -162,8 +162,8 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
 def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     """Train UDPipe's tokenizer, if one is wanted, while the parser is trained on another processor.
 
-    Yields a function that waits for the tokenizer, writes it to a file, and trains a segmenter. Raises as
-    tokenizer_in_training() until its first epoch is over; later failures only give a warning, so that the parser is not lost.
+    Yields a function that waits for the tokenizer, writes it to a file, and trains a segmenter. Until its
+    first epoch ends, errors are those of tokenizer_in_training(); later ones only warn, so that the parser is not lost.
     """
     if (wanted := plan.tokenizer) is None:
         yield lambda target: None
@@ -363,7 +363,7 @@ class Evaluation:
         model: the model, which training changes.
         corpus: the corpus, with its dev and test parts.
         single_root: whether parses have exactly one child of the root.
-        lattice_beam: how lattices are searched where other input is parsed greedily; None if there are no lattices.
+        lattice_beam: the beam for lattices if all else is parsed greedily; None if there are no lattices.
     """
 
     model: AnyModel

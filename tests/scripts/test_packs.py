@@ -114,7 +114,7 @@ def test_a_home_folder_is_needed_for_fetched_models_alone(run, packs, homeless, 
     assert Parser.load(run).parse(WORDS) == Parser.load("run").parse(WORDS)
     start(pack, monkeypatch, "run", "-o", "again.zip", "--dev", DEV)
     needs = "in the home folder, and this user has none; set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
-    with pytest.raises(ModelError, match=f"hu: there is no model folder of this name here, and .*{needs}"):
+    with pytest.raises(ModelError, match=f"hu: no model folder of this name is here; .*{needs}"):
         Parser.load("hu")
     with pytest.raises(ModelError, match=needs):
         start(get, monkeypatch, "hu", "--from", packs)

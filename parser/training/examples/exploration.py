@@ -1,6 +1,6 @@
 """Exploration: the parser parses training sentences by its own predictions; an oracle says which transitions are optimal.
 
-This is the second pass of Nederhof (2019), Section 8. Sentences are parsed in large batches, for the classifier and the oracle.
+This is the second pass of Nederhof (2019), Section 8. Large batches of sentences keep the classifier and the oracle fast.
 """
 
 from __future__ import annotations

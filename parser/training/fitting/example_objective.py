@@ -1,4 +1,4 @@
-"""Training on examples. With a static token representation, a batch has any examples, and their gradients are computed in
+"""Training on examples. With a static token representation, a batch is random examples; their gradients are computed in
 compiled loops on a CPU, else by autograd. With a contextual one, a batch has some sentences and all of their examples.
 """
 
@@ -27,7 +27,7 @@ from parser.transitions.features import TOKEN
 def gradients_and_optimizer(
     classifier: Classifier, plan: OptimizerPlan
 ) -> tuple[AutogradGradients | CompiledGradients, Optimizer]:
-    """Return the fastest pair for the classifier's device. All have the same state: one can be restored from another's."""
+    """Return the fastest pair for the classifier's device. Each optimizer can be restored from another's state."""
     if not classifier.output.weight.is_cpu:
         return AutogradGradients(classifier), TorchOptimizer(classifier, plan)
     compiled = CompiledGradients(classifier)

@@ -3,8 +3,8 @@
 All objectives whose batches are sentences read them here, so that word dropout and auxiliary tasks are the same for all.
 
 Word dropout replaces values by UNKNOWN at random, so that the vector of UNKNOWN is trained. A value seen n times is dropped
-with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here values of all
-counted attributes are dropped, such as UPOS and FEATS. BatchReader draws once for each token. ExampleObjective draws for each
+with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here values of
+all attributes are dropped, UPOS and FEATS as well. BatchReader draws once for each token. ExampleObjective draws for each
 slot, so that a word may be known at s0 and unknown at s1. The segmenter has its own rate (text/segmenter_training.py).
 """
 
@@ -67,7 +67,7 @@ class EncodedBatch:
     Attributes:
         places: int64[tokens], the places of the tokens among the tokens of all sentences.
         lengths: int64[sentences], how many tokens each has, including the root.
-        vectors: the vectors of each attribute that slots read as a vector; see BiLSTM.with_tokens().
+        vectors: by embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
         tag_scores: see Encoded.
     """
 
@@ -133,7 +133,7 @@ class BatchEncoder:
         self._tag_weights, self._heads_weight = tag_weights, heads_weight
         assert isinstance(classifier.tokens, BiLSTM), "an encoder of sentences"
         self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
-        self._nothing = classifier.output.bias
+        self._bias = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
@@ -149,7 +149,7 @@ class BatchEncoder:
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
         """Return the weighted sum of the losses of further tasks; 0 if there are none."""
-        total = self._nothing.new_zeros(())
+        total = self._bias.new_zeros(())
         if self._tag_weights:
             assert self._data.tags is not None, "the tags to predict"
             for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):

@@ -4,7 +4,7 @@ There is one Trainer. Each pass gives it:
 
 * an *objective*, which draws the batches and computes the gradients of their losses, with dropout: ExampleObjective for a
   static token representation, SentenceObjective for an encoder of sentences, BeamObjective for whole computations in a beam;
-* an *optimizer*, which clips gradients and changes weights: TorchOptimizer, or on a CPU, for examples, CompiledOptimizer;
+* an *optimizer*, which changes weights: TorchOptimizer, which can clip, or for ExampleObjective on a CPU CompiledOptimizer;
 * an *OptimizerPlan*: the learning rate and its schedule.
 """
 
@@ -105,7 +105,7 @@ class Trainer:
         name: the name of the pass, for messages.
 
     Attributes:
-        optimizer: as passed; with its state, weights and random generators the next epoch can be repeated.
+        optimizer: as passed; its state, the weights and the random generators determine the next epoch.
     """
 
     def __init__(self, objective: Objective[Any], optimizer: Optimizer, plan: OptimizerPlan, name: str = "pass") -> None:

@@ -73,7 +73,7 @@ class TrainedClassifier:
         return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
 
     def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
-        """Return word dropout for a matrix on a device whose columns hold values of these attributes; None if it is off."""
+        """Return word dropout on a device for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
         counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
@@ -264,7 +264,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         self._gold = gold
         self._teachers = teachers
         self._explored_with: dict[str, Tensor] = {}  # the weights of the last exploration
-        self._explored: int | None = None  # the epoch after the last exploration
+        self._explored: int | None = None  # the epoch that explored last
 
     @cached_property
     def _oracle(self) -> BoundOracle:
@@ -360,7 +360,7 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         model, trained, plan, data = self.model, self._classifier, self._plan.optimizer, self.data
         model.beam = self._plan.search  # observers draw trees that are parsed with it
         if (embedded := model.classifier.embedded) is not None:
-            # As in a resumed run: with another memory layout, the last digits of products may differ.
+            # The layout of a resumed run: in another, the last digits of products may differ.
             embedded.weight.data = embedded.weight.data.contiguous()
         reader: BatchEncoder | BatchReader
         if model.classifier.tokens.contextual:
