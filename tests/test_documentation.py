@@ -13,6 +13,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,8 +93,11 @@ def folder(tmp_path_factory) -> Path:
         (folder / f"ud-v{release}" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / f"ud-v{release}" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a", "b", "c", "batch", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
+    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
         (folder / f"{name}.conllu").write_text(some)
+    made = {"batch": SAMPLE / "sample-ud-dev.conllu", "projective": ROOT / "docs" / "examples" / "hearing.conllu"}
+    for name, source in made.items():
+        forked.script("scripts/projectivize.py", str(source), "-o", f"{name}.conllu", folder=folder).check_returncode()
     lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
     for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
         forked.script("scripts/lattices.py", *line.split(), folder=folder).check_returncode()
@@ -121,14 +125,15 @@ def start(name: str, arguments: list[str], folder: Path, new: bool = False) -> s
 
 
 @pytest.fixture
-def here(folder, monkeypatch):
-    """Works in the folder, and leaves the process as it was."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+def here(folder, tmp_path, monkeypatch):
+    """Works in a copy of the folder, so that no command reads another's output, and leaves the process as it was."""
+    copy = shutil.copytree(folder, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(copy / "cache"))
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     monkeypatch.setattr(sys, "path", list(sys.path))
     forget_what_is_stored(monkeypatch)
-    return folder
+    return copy
 
 
 def run(file: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
