@@ -6,7 +6,6 @@ from tests.jit import COMPILED
 
 EVERY_DAY = "every_day"
 THOROUGH = "thorough"  # of make test-long
-FEW_EXAMPLES = "few_examples"  # for what is tried a second time
 FIRST_FAILURE = "first_failure"  # for a run that asks only whether there is one: no smaller example is looked for
 
 
@@ -14,6 +13,5 @@ def register() -> None:
     # The first example of a property may have to wait for kernels to be compiled.
     settings.register_profile(EVERY_DAY, deadline=None, max_examples=50 if COMPILED else 10)
     settings.register_profile(THOROUGH, deadline=None, max_examples=500 if COMPILED else 100)
-    settings.register_profile(FEW_EXAMPLES, deadline=None, max_examples=20)
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile(FIRST_FAILURE, deadline=None, database=None, phases=phases, report_multiple_bugs=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.profiles import EVERY_DAY, FEW_EXAMPLES
+from tests.profiles import EVERY_DAY
 from tests.random_models import random_text_model
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +35,9 @@ def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return process
 
 
-@pytest.mark.parametrize("profile", [FEW_EXAMPLES, pytest.param(EVERY_DAY, marks=pytest.mark.long)])
-def test_the_tests_of_kernels_pass_without_the_features_of_this_processor(profile):
-    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile", profile
+@pytest.mark.long
+def test_the_tests_of_kernels_pass_without_the_features_of_this_processor():
+    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile", EVERY_DAY
     run("-m", "pytest", *options, *WITH_KERNELS, **WITHOUT_FEATURES)
 
 
