@@ -13,7 +13,7 @@ from tests.oracles.searches import PointerSearch, compare_everywhere
 
 
 @pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, pytest.param(5, marks=pytest.mark.long)])
 def test_it_is_exact_everywhere(n, single_root):
     searches = [PointerSearch(tree, single_root) for tree in random_trees.all_trees(n)][:: 1 if COMPILED else 10]
     compare_everywhere(oracles.create("pointer_cycles", single_root=single_root), searches)
