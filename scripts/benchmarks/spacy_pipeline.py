@@ -75,4 +75,5 @@ def _multiwords(block: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    sys.path.pop(0)  # this folder, whose oracles.py spaCy would import for a plugin of this project
     print(parse(sys.argv[1], *map(Path, sys.argv[2:])), "further roots were attached to the first ones", file=sys.stderr)
