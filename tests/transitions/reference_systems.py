@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NONMONOTONIC = -1  # arc-eager's, in place of a degree
-COVINGTON = ("sh", "na", "la", "ra", "ro", "at")
+SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)  # the columns of Covington's system
+
+Arc = tuple[int, int]  # head and child
 
 
 @dataclass
@@ -49,107 +51,86 @@ def without_head(state: State) -> list[int]:
     return [token for token in range(1, state.n + 1) if token not in state.arcs]
 
 
-def covington(state: State) -> dict[str, tuple[int, int] | None]:
-    """The applicable transitions of Covington's system, each with head and child of its arc."""
+def covington(state: State) -> dict[int, Arc | None]:
+    """possible() of Covington's system."""
     top = state.stack[-1]
     if not state.buffer:
         if roots := state.children(0, False):
-            return {"at": (roots[0], top)}
-        passed: dict[str, tuple[int, int] | None] = {"na": None} if without_head(state)[0] < top else {}
-        return {"ro": (0, top), **passed}
-    front = state.buffer[0]
-    found: dict[str, tuple[int, int] | None] = {"sh": None}
+            return {ATTACH: (roots[0], top)}
+        return {ROOT: (0, top)} | ({NO_ARC: None} if without_head(state)[0] < top else {})
     if top == 0:
-        return found
-    found["na"] = None
-    for name, head, child in (("la", front, top), ("ra", top, front)):
-        above = [head]
-        while above[-1] in state.arcs:
-            above.append(state.arcs[above[-1]][0])
-        if child not in state.arcs and child not in above:
-            found[name] = head, child
-    return found
+        return {SHIFT: None}
+    arcs = {LEFT: (state.buffer[0], top), RIGHT: (top, state.buffer[0])}
+    free = {n: made for n, made in arcs.items() if made[1] not in state.arcs and not state.is_below(*made)}
+    return {SHIFT: None, NO_ARC: None} | free
 
 
-def take_covington(state: State, name: str, relation: int) -> None:
-    made = covington(state)[name]
-    if made is not None:
+def take_covington(state: State, column: int, relation: int) -> None:
+    if (made := covington(state)[column]) is not None:
         state.arcs[made[1]] = made[0], relation
-    if name == "sh":
+    if column == SHIFT:
         state.stack = list(range(state.buffer.pop(0) + 1))
     elif state.buffer:
         state.stack.pop()
     if not state.buffer:
-        last = state.stack[-1] - 1 if name == "na" else state.n
+        last = state.stack[-1] - 1 if column == NO_ARC else state.n
         state.stack = list(range(max([0, *(token for token in without_head(state) if token <= last)]) + 1))
 
 
-def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
-    """Head and child of the arc that a transition makes; None if it makes none."""
+def possible(system: str, degree: int, state: State, single_root: bool) -> dict[int, Arc | None]:
+    """The applicable transitions by their columns, each with head and child of the arc that it makes; None: it makes none."""
+    stack, buffer = state.stack, state.buffer
+    root_taken = single_root and bool(state.children(0, False))
     if system == "covington":
-        return covington(state).get(COVINGTON[column])
+        return covington(state)
     if system == "pointer":
-        return column, state.buffer[0]
-    if column == 0 or (column == 3 and system in ("swap", "arc_eager")):
-        return None
-    top = state.stack[-1]
-    if system == "lr_spine":
-        if len(state.stack) == 1:
-            return None
-        left, right = spine(state, top, True), spine(state, state.stack[-2], False)
-        heads = [(node, state.stack[-2]) for node in left] + [(node, top) for node in right]
-        return heads[column - 1] if column <= len(heads) else None
-    if system == "arc_hybrid":
-        return (state.buffer[0], top) if column == 1 else (state.stack[-2], top)
+        heads = [node for node in (*stack, *buffer) if not state.is_below(node, buffer[0])]
+        return {head: (head, buffer[0]) for head in heads if not (root_taken and head == 0)}
+    found: dict[int, Arc | None] = {0: None} if buffer else {}
+    top, below = stack[-1], stack[-2::-1]
     if system == "arc_eager":
-        return {1: (state.buffer or [0])[0], 4: (state.stack[-2:])[0]}.get(column, top), state.buffer[0] if column == 2 else top
-    below = state.stack[-1 - (column + 1) // 2]
-    return (below, top) if column % 2 == 1 else (top, below)
+        linked, undoes = top in state.arcs, degree == NONMONOTONIC
+        if buffer:
+            found[2] = top, buffer[0]
+        if buffer and top != 0 and (undoes or not linked):
+            found[1] = buffer[0], top
+        if top != 0 and not (single_root and len(stack) == 2 and buffer):
+            if linked:
+                found[3] = None
+            elif undoes or not buffer:
+                found[4] = below[0], top
+        return found
+    if not below:
+        return found
+    arcs: dict[int, Arc] = {}
+    if system == "lr_spine":
+        to_left = [(node, below[0]) for node in spine(state, top, True)]
+        arcs = dict(enumerate([*to_left, *((node, top) for node in spine(state, below[0], False))], 1))
+        forbidden = root_taken
+    else:
+        forbidden = single_root and bool(buffer or len(stack) > 2)  # the child of the root comes last
+        if system == "arc_hybrid":
+            arcs = ({1: (buffer[0], top)} if buffer else {}) | {2: (below[0], top)}
+        else:
+            for depth, node in enumerate(below[:degree], 1):
+                arcs |= {2 * depth - 1: (node, top), 2 * depth: (top, node)}
+        if system == "swap" and 0 < below[0] < top:
+            found[3] = None
+    return found | {column: made for column, made in arcs.items() if made[1] != 0 and not (forbidden and made[0] == 0)}
+
+
+def arc(system: str, degree: int, state: State, column: int) -> Arc | None:
+    """Head and child of the arc that a transition makes; None if it makes none."""
+    return possible(system, degree, state, single_root=False).get(column)
 
 
 def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
-    if system == "covington":
-        return COVINGTON[column] in covington(state)
-    if system == "pointer":
-        nodes = [*state.stack, *state.buffer]
-        root_taken = single_root and bool(state.children(0, False))
-        return column in nodes and not state.is_below(column, state.buffer[0]) and not (root_taken and column == 0)
-    if column == 0:
-        return bool(state.buffer)
-    if system == "lr_spine":
-        made = arc(system, degree, state, column)
-        root_taken = single_root and bool(state.children(0, False))
-        return made is not None and made[1] != 0 and not (root_taken and made[0] == 0)
-    if system == "arc_eager":
-        top, buffered = state.stack[-1], bool(state.buffer)
-        linked, stays = top in state.arcs, single_root and len(state.stack) == 2 and buffered
-        popped = top != 0 and not stays
-        return {
-            1: buffered and top != 0 and (not linked or degree == NONMONOTONIC),
-            2: buffered,
-            3: popped and linked,
-            4: popped and not linked and (not buffered or degree == NONMONOTONIC),
-        }[column]
-    if system == "arc_hybrid":
-        possible = bool(state.buffer) and len(state.stack) > 1 if column == 1 else len(state.stack) > 1
-    else:
-        possible = len(state.stack) > (1 if system == "swap" and column == 3 else (column + 1) // 2)
-    if not possible:
-        return False
-    if system == "swap" and column == 3:
-        return len(state.stack) > 2 and state.stack[-2] < state.stack[-1]
-    made = arc(system, degree, state, column)
-    assert made is not None
-    head, child = made
-    if child == 0:
-        return False
-    # The child of the root comes last: nothing but it may be left.
-    return not (single_root and head == 0) or (not state.buffer and state.stack == [0, child])
+    return column in possible(system, degree, state, single_root)
 
 
 def take(system: str, degree: int, state: State, column: int, relation: int) -> None:
     if system == "covington":
-        take_covington(state, COVINGTON[column], relation)
+        take_covington(state, column, relation)
         return
     made = arc(system, degree, state, column)
     if system == "swap" and column == 3:
