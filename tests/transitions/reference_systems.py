@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
+from parser.transitions.system import Transitions, TransitionSystem
 
 NONMONOTONIC = -1  # arc-eager's, in place of a degree
 SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)  # the columns of Covington's system
 
 Arc = tuple[int, int]  # head and child
+# Transitions, the scores of their outputs, and what is taken: columns and relations.
+Step = tuple[Configurations, np.ndarray, Transitions, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -148,3 +157,17 @@ def take(system: str, degree: int, state: State, column: int, relation: int) -> 
         state.stack.append(state.buffer.pop(0))
     else:
         state.stack.remove(child)
+
+
+def random_steps(
+    system: TransitionSystem, lengths: Sequence[int], seed: int, single_root: bool = False, ties: bool = False
+) -> Iterator[Step]:
+    """Yields the steps of computations of a compiled system with drawn scores, each before it is taken."""
+    rng, now = np.random.default_rng(seed), system.initial(np.array(lengths))
+    while len(rows := system.unfinished(now)):
+        transitions = system.transitions(now, rows, single_root)
+        shape = len(transitions.rows) if transitions.starts is None else transitions.starts[-1], system.n_outputs
+        scores = rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
+        columns, relations = best(system, scores, transitions, single_root)
+        yield now, rows, transitions, scores, columns, relations
+        system.apply(now, rows, transitions, columns, relations)

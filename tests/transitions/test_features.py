@@ -1,7 +1,5 @@
 """Feature extraction against a slow reference implementation that goes from node to node."""
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +10,6 @@ from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabulary
 from parser.transitions.attardi import ArcStandard
-from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, FeatureTable, Slot, at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.decoding.computations import find
@@ -31,9 +27,8 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
     vocabularies = vocabularies_of(sentences, "form", "upos")
     encoded = vocabularies.encode(sentences)
     table = FeatureTable(SLOTS, vocabularies.attributes)
-    system, draw = ArcStandard(4), np.random.default_rng(seed)
-    now, states = Configurations.initial(encoded.lengths), [reference.State.initial(n) for n in lengths]
-    while len(rows := now.unfinished()):
+    states = [reference.State.initial(n) for n in lengths]
+    for now, rows, _, _, columns, relations in reference.random_steps(ArcStandard(4), lengths, seed):
         features = table.extract(now, rows, encoded, np.arange(len(lengths)))
         for values, row in zip(features, rows, strict=True):
             for slot, value in zip(SLOTS, values, strict=True):
@@ -46,10 +41,6 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
                     words = getattr(sentences[row], "forms" if slot.attribute == "form" else "upos")
                     [expected] = vocabularies.by_attribute[slot.attribute].encode([words[node - 1]])
                 assert value == expected, slot
-        scores = draw.random((len(rows), system.n_outputs), np.float32)
-        transitions = system.transitions(now, rows)
-        columns, relations = best(system, scores, transitions)
-        system.apply(now, rows, transitions, columns, relations)
         for row, column, relation in zip(rows, columns.tolist(), relations.tolist(), strict=True):
             reference.take("arc_standard", 1, states[row], column, relation)
 
@@ -89,17 +80,15 @@ def candidate_nodes_of_head(state: reference.State, column: int) -> dict[str, in
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
     """Among them slots at children of candidates, and at positions that all transitions share."""
-    rng, sentences = random.Random(seed), flat_sentences(lengths, seed)
+    sentences = flat_sentences(lengths, seed)
     encoded = vocabularies_of(sentences, "form").encode(sentences)
     system = transitions.create(name, 1)
     bases = [*system.candidate_positions, "s1", "b1"]
     slots = slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]})
     table = FeatureTable(slots, ["form"], system.candidate_positions)
     numbers = np.arange(len(lengths))
-    now = system.initial(encoded.lengths)
     states = [reference.State.initial(n) for n in lengths]
-    while len(rows := system.unfinished(now)):
-        found_there = system.transitions(now, rows)
+    for now, rows, found_there, _, columns, _ in reference.random_steps(system, lengths, seed):
         features = table.extract(now, rows, encoded, numbers, found_there)
         assert len(features) == (found_there.rows != NO_NODE).sum()
         for m, row in enumerate(rows):
@@ -113,9 +102,6 @@ def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
                 found += [None if node is None else next(iter(state.children(node, left=True)), None) for node in found]
                 expected = [ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node] for node in found]
                 assert features[found_there.rows[m, column]].tolist() == expected
-        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in found_there.rows])
-        relations = np.zeros(len(rows), np.int32)
-        system.apply(now, rows, found_there, columns, relations)
         for row, column in zip(rows, columns.tolist(), strict=True):
             reference.take(name, 1, states[row], column, 0)
 

@@ -1,8 +1,6 @@
 """Every transition system against its reference over lists, along random computations; decisions against plain enumeration."""
 
-from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,9 +12,10 @@ from parser import transitions as registry
 from parser.data.sentences import NO_NODE
 from parser.transitions.attardi import ArcStandard, best_output, forced_output
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, correct_outputs, log_probabilities
+from parser.transitions.decisions import correct_outputs, log_probabilities
 from parser.transitions.system import Transitions, TransitionSystem
 from tests.transitions import reference_systems as reference
+from tests.transitions.reference_systems import random_steps
 
 N_RELATIONS, ROOT_RELATION = 3, 2
 SYSTEMS = [
@@ -40,36 +39,6 @@ def create(name: str, options: dict[str, int]) -> TransitionSystem:
     return registry.create(name, N_RELATIONS, ROOT_RELATION, **options)
 
 
-def draw_scores(rng: np.random.Generator, system: TransitionSystem, transitions: Transitions, ties: bool = False) -> np.ndarray:
-    """float32[feature rows, outputs]."""
-    shape = len(transitions.rows) if transitions.starts is None else transitions.starts[-1], system.n_outputs
-    return rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
-
-
-class Step(NamedTuple):
-    """Transitions, the scores of their outputs, and what is taken."""
-
-    now: Configurations
-    rows: np.ndarray
-    transitions: Transitions
-    scores: np.ndarray
-    columns: np.ndarray
-    relations: np.ndarray
-
-
-def random_steps(
-    system: TransitionSystem, lengths: list[int], seed: int, single_root: bool = False, ties: bool = False
-) -> Iterator[Step]:
-    """Yields the steps of computations with drawn scores, each before it is taken."""
-    rng, now = np.random.default_rng(seed), system.initial(np.array(lengths))
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows, single_root)
-        scores = draw_scores(rng, system, transitions, ties)
-        columns, relations = best(system, scores, transitions, single_root)
-        yield Step(now, rows, transitions, scores, columns, relations)
-        system.apply(now, rows, transitions, columns, relations)
-
-
 def children_of(now: Configurations, row: int, head: int, side: int) -> list[int]:
     """From the outermost inwards."""
     found, node = [], now.children[row, head, side]
@@ -82,14 +51,12 @@ def children_of(now: Configurations, row: int, head: int, side: int) -> list[int
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
 @given(lengths_of_sentences, st.booleans(), seeds)
 def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
-    rng = np.random.default_rng(seed)
     system = create(name, options)
     degree = reference.NONMONOTONIC if "nonmonotonic" in options else options.get("degree", 1)
-    now = system.initial(np.array(lengths))
     states = [reference.State.initial(n) for n in lengths]
     taken = 0
-    while len(rows := system.unfinished(now)):
-        transitions = system.transitions(now, rows, single_root)
+    for now, rows, transitions, _, columns, relations in random_steps(system, lengths, seed, single_root):
+        check_states(now, states)
         for m, row in enumerate(rows):
             possible = reference.possible(name, degree, states[row], single_root)
             applicable = np.flatnonzero(transitions.rows[m] != NO_NODE)
@@ -99,24 +66,24 @@ def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, 
             starts = transitions.starts
             feature_rows = [m] * len(possible) if starts is None else list(range(starts[m], starts[m + 1]))
             assert transitions.rows[m, applicable].tolist() == feature_rows
-        scores = draw_scores(rng, system, transitions)
-        columns, relations = best(system, scores, transitions, single_root)
-        system.apply(now, rows, transitions, columns, relations)
         for row, column, relation in zip(rows, columns, relations, strict=True):
-            state = states[row]
-            reference.take(name, degree, state, column, relation)
-            assert now.stacks[row, : now.stack_sizes[row]].tolist() == state.stack
-            assert now.buffers[row, now.buffer_fronts[row] : lengths[row] + 1].tolist() == state.buffer
-            for node in range(lengths[row] + 1):
-                assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(node, (NO_NODE, NO_NODE))
-                assert [children_of(now, row, node, side) for side in (0, 1)] == [
-                    state.children(node, left) for left in (True, False)
-                ]
+            reference.take(name, degree, states[row], column, relation)
         taken += len(rows)
+    check_states(now, states)
     assert taken == (1 if name == "pointer" else 2) * sum(lengths) or name in ("covington", "swap")
     assert all(state.final or (name == "pointer" and not state.buffer) for state in states)
     for state in states:
         check_tree(state, single_root)
+
+
+def check_states(now: Configurations, states: list[reference.State]) -> None:
+    for row, state in enumerate(states):
+        assert now.stacks[row, : now.stack_sizes[row]].tolist() == state.stack
+        assert now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tolist() == state.buffer
+        for node in range(state.n + 1):
+            assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(node, (NO_NODE, NO_NODE))
+            for side, left in enumerate((True, False)):
+                assert children_of(now, row, node, side) == state.children(node, left)
 
 
 def check_tree(state: reference.State, single_root: bool) -> None:

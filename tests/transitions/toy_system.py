@@ -35,16 +35,13 @@ class ToyArcHybrid(TransitionSystem):
         for m, row in enumerate(rows):
             stack = now.stacks[row, : now.stack_sizes[row]]
             front, buffered = now.buffer_fronts[row], now.buffer_fronts[row] <= now.lengths[row]
-            if buffered:
-                transitions.rows[m, SHIFT] = m
+            possible = [(SHIFT, NO_NODE, NO_NODE)] if buffered else []
             if buffered and len(stack) > 1:
-                transitions.rows[m, LEFT], transitions.heads[m, LEFT], transitions.children[m, LEFT] = m, front, stack[-1]
+                possible.append((LEFT, front, stack[-1]))
             if len(stack) > 1 and not (single_root and buffered and len(stack) == 2):
-                transitions.rows[m, RIGHT], transitions.heads[m, RIGHT], transitions.children[m, RIGHT] = (
-                    m,
-                    stack[-2],
-                    stack[-1],
-                )
+                possible.append((RIGHT, stack[-2], stack[-1]))
+            for column, head, child in possible:
+                transitions.rows[m, column], transitions.heads[m, column], transitions.children[m, column] = m, head, child
         return transitions
 
     def apply(
