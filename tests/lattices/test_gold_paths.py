@@ -4,6 +4,7 @@ import bz2
 import io
 import random
 import re
+from collections.abc import Iterable
 
 import pytest
 
@@ -16,6 +17,10 @@ from tests.lattices.made import all_paths, drawn_lattice, shared
 def tree(text: str) -> RawSentence:
     (sentence,) = read_raw_sentences(io.BytesIO(text.replace(" ", "\t").encode()), "t.conllu")
     return sentence
+
+
+def words(forms: Iterable[str]) -> list[str]:
+    return [f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _" for i, form in enumerate(forms, 1)]
 
 
 GOLD = """1-2 ab _ _ _ _ _ _ _ SpaceAfter=No
@@ -67,8 +72,7 @@ def test_gold_words_are_infused():
 def test_nodes_are_made_for_gold_words():
     tokens = [SurfaceToken(0, 1, "ab"), SurfaceToken(1, 2, "c"), SurfaceToken(2, 3, "d")]
     given = Lattice.of([Arc(0, 1, "ab"), Arc(1, 2, "x"), Arc(2, 3, "d")], tokens)
-    words = "".join(f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _\n" for i, form in enumerate("abpqrd", 1))
-    rows = words.splitlines()
+    rows = words("abpqrd")
     text = "\n".join(["1-2 ab" + " _" * 8, *rows[:2], "3-5 c" + " _" * 8, *rows[2:], "", ""])
     path = gold_path(given, tree(text))
     assert path.sentence.forms == [*"abpqrd"]
@@ -89,8 +93,7 @@ def test_what_becomes_of_sentences_without_a_gold_path():
 
 
 def one_to_one(*forms: str) -> RawSentence:
-    rows = [f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _\n" for i, form in enumerate(forms, 1)]
-    return tree("".join(rows) + "\n")
+    return tree("\n".join([*words(forms), "", ""]))
 
 
 def test_other_tokens_are_refused():

@@ -153,7 +153,7 @@ def test_figures_of_treebanks(folder, name, upos, arcs):
     assert sum(map(len, lattices)) / found.tokens == pytest.approx(arcs, abs=0.05)
 
 
-NOUN, VERB, NUM, PROPN = (("NOUN", "_", "_"), ("VERB", "_", "_"), ("NUM", "_", "_"), ("PROPN", "_", "_"))
+NOUN, VERB, NUM = (("NOUN", "_", "_"), ("VERB", "_", "_"), ("NUM", "_", "_"))
 
 
 def kind(form: str) -> tuple[bool, bool]:
@@ -162,8 +162,9 @@ def kind(form: str) -> tuple[bool, bool]:
 
 def probability(tags: Tags, form: str, letters: int, forms: dict[str, list[Tags]]) -> Fraction:
     """Written down as it is defined, over all forms."""
-    ending = form[len(form) - letters :]
-    alike = [one for other, known in forms.items() if kind(other) == kind(form) and other.endswith(ending) for one in known]
+    ending = form[len(form) - letters :].lower()
+    same = [known for other, known in forms.items() if kind(other) == kind(form) and other.lower().endswith(ending)]
+    alike = [one for known in same for one in known]
     if not alike:
         return probability(tags, form, letters - 1, forms)
     share = Fraction(alike.count(tags), len(alike))
@@ -172,7 +173,7 @@ def probability(tags: Tags, form: str, letters: int, forms: dict[str, list[Tags]
     return (share + Fraction(3, 10) * probability(tags, form, letters - 1, forms)) / Fraction(13, 10)
 
 
-FORMS = st.text("ab1", min_size=1, max_size=8)
+FORMS = st.text("abAB1", min_size=1, max_size=8)
 TAGS = st.lists(st.sampled_from([NOUN, VERB, NUM]), max_size=3, unique=True)
 
 
@@ -183,21 +184,3 @@ def test_the_most_probable_tags(forms, form):
     assert set(guessed) == alike
     chances = [probability(tags, form, min(6, len(form)), forms) for tags in guessed]
     assert all(first >= second - Fraction(1, 10**9) for first, second in pairwise(chances))
-
-
-def test_longer_endings_weigh_more():
-    guesser = SuffixGuesser({"walked": [VERB], "talked": [VERB], "bed": [NOUN], "cat": [NOUN], "dog": [NOUN]}.items(), 2)
-    assert guesser("balked") == [VERB, NOUN]
-    assert guesser("hog") == guesser("zzz") == [NOUN, VERB]
-
-
-def test_capitals_and_digits_are_apart():
-    guesser = SuffixGuesser({"ed": [VERB], "Ted": [PROPN], "1980ed": [NUM], "TED": [NOUN]}.items(), 5)
-    assert guesser("bed") == [VERB]
-    assert guesser("Ned") == [NOUN, PROPN]  # equally probable, in alphabetical order
-    assert guesser("2000ed") == [NUM]
-    assert guesser("R2D2ed") == []  # no form with both is known
-
-
-def test_only_so_many():
-    assert SuffixGuesser({"a": [NOUN, VERB, NUM]}.items(), 2)("b") == [NOUN, NUM]
