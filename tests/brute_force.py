@@ -75,8 +75,8 @@ def configurations(n: int) -> Iterator[tuple[tuple[int, ...], int]]:
 
 
 @cache
-def projective_trees(n: int) -> tuple[tuple[int, ...], ...]:
-    """All projective trees [h_1, ..., h_n], several children of the root allowed: what arc-standard computations make."""
+def attardi_trees(n: int, degree: int) -> tuple[tuple[int, ...], ...]:
+    """All trees [h_1, ..., h_n], several children of the root allowed, that computations of Attardi's system make."""
     found = set()
     seen = set()
 
@@ -88,16 +88,19 @@ def projective_trees(n: int) -> tuple[tuple[int, ...], ...]:
             found.add(heads)
         if front <= n:
             search((*stack, front), front + 1, heads)
-        if len(stack) >= 2:
-            search(stack[:-1], front, with_head(heads, stack[-1], stack[-2]))
-        if len(stack) >= 3:
-            search((*stack[:-2], stack[-1]), front, with_head(heads, stack[-2], stack[-1]))
-
-    def with_head(heads: tuple[int, ...], child: int, head: int) -> tuple[int, ...]:
-        return (*heads[: child - 1], head, *heads[child:])
+        for below in stack[-2 : -2 - degree : -1]:
+            for head, child in ((below, stack[-1]), (stack[-1], below)):
+                if child != 0:
+                    left = tuple(node for node in stack if node != child)
+                    search(left, front, (*heads[: child - 1], head, *heads[child:]))
 
     search((0,), 1, (-1,) * n)
     return tuple(sorted(found))
+
+
+def projective_trees(n: int) -> tuple[tuple[int, ...], ...]:
+    """All projective trees, which are those of arc-standard computations."""
+    return attardi_trees(n, 1)
 
 
 def is_projective(heads: Sequence[int]) -> bool:

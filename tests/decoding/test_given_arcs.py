@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from parser.transitions.features import FeatureTable, Slot
 from tests import brute_force, random_trees
 from tests.forgery import small_model
 from tests.jit import COMPILED
-from tests.oracles.searches import AttardiSearch
 from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
@@ -38,38 +36,13 @@ SYSTEMS = [*PROJECTIVE, "attardi degree=2", *ANY_TREE]
 LARGEST = 4 if not COMPILED else 6
 
 
-def made(name: str):
-    system, *options = name.split()
-    return transitions.create(system, 3, 1, **{key: int(value) for key, value in (option.split("=") for option in options)})
-
-
 @cache
 def trees_of(name: str, n: int, single_root: bool) -> np.ndarray:
     """int[trees, n]: those that the system can make."""
-    found: Iterable[Sequence[int]]
-    if name in ANY_TREE:
-        found = random_trees.all_trees(n)
-    elif name in PROJECTIVE:
-        found = brute_force.projective_trees(n)
-    else:
-        found = attardi_trees(n)
+    found: Iterable[Sequence[int]] = random_trees.all_trees(n)
+    if name not in ANY_TREE:
+        found = brute_force.attardi_trees(n, 1 if name in PROJECTIVE else 2)
     return np.array([tree for tree in found if not single_root or list(tree).count(0) == 1], np.int32)
-
-
-def attardi_trees(n: int) -> set[tuple[int, ...]]:
-    found, seen, search = set(), set(), AttardiSearch([0] * n, 2)
-    waiting: list[Any] = [(search.initial, (0,) * n)]
-    while waiting:
-        now, heads = waiting.pop()
-        able = list(search.transitions(now))
-        if not able:
-            found.add(heads)
-        for _, arc, after in able:
-            new = heads if arc is None else (*heads[: arc[1] - 1], arc[0], *heads[arc[1] :])
-            if (after, new) not in seen:
-                seen.add((after, new))
-                waiting.append((after, new))
-    return found
 
 
 def sampled(n: int, single_root: bool) -> np.ndarray:
@@ -93,7 +66,9 @@ class Given:
     """Sentences of n words with given heads, and what parses them: scores are drawn."""
 
     def __init__(self, name: str, given: np.ndarray, single_root: bool) -> None:
-        self.system, n = made(name), given.shape[1]
+        (system, *options), n = name.split(), given.shape[1]
+        numbers = {key: int(value) for key, value in (option.split("=") for option in options)}
+        self.system = transitions.create(system, 3, 1, **numbers)
         offsets = np.arange(len(given) + 1) * (n + 1)
         self.sentences = Sentences(np.full((1, offsets[-1]), 3, np.int32), offsets)
         self.parts = GivenArcs(given.tolist()).numbered([], offsets)
