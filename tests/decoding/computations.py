@@ -4,17 +4,19 @@ import math
 import random
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from oracles import Trees
-from parser.data.sentences import NO_NODE, Sentences
+from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer
-from parser.transitions.features import FeatureTable
-from tests.transitions.reference_systems import State, applicable, take
+from parser.model.model import Model
+from parser.transitions.features import FeatureTable, Slot
+from tests.transitions.reference_systems import State, possible, take
 
 NOTHING = -1
 
@@ -42,12 +44,6 @@ def find(state: State, position: str) -> tuple[int, int]:
     return token, state.arcs[token][1] if descents else NOTHING
 
 
-def read(state: State, slots: Sequence[str]) -> tuple[int, ...]:
-    """What slots such as ``s0.l1:deprel`` read; every other attribute is the token."""
-    parts = [slot.split(":") for slot in slots]
-    return tuple(find(state, position)[attribute == "deprel"] for position, attribute in parts)
-
-
 def read_slots(table: FeatureTable, values: np.ndarray, state: State) -> tuple[int, ...]:
     """What the slots of a table read; ``values``: int32[attributes, tokens + 1]."""
     row = []
@@ -61,9 +57,8 @@ def read_slots(table: FeatureTable, values: np.ndarray, state: State) -> tuple[i
 
 
 class Space(NamedTuple):
-    """What computations there are, and what their transitions score: ``scores`` gives the scores of all outputs in a state."""
+    """What computations of Attardi's system there are, and what their transitions score: ``scores`` gives all outputs'."""
 
-    system: str
     degree: int
     n_relations: int
     root_relation: int | None
@@ -73,29 +68,38 @@ class Space(NamedTuple):
 
     def successors(self, state: State) -> list[tuple[float, State]]:
         """What a state can become, in the order of the outputs, with what the transition scores."""
-        scores, possible = self.scores(state), []
-        for column in range(1 + 2 * self.degree):
-            if not applicable(self.system, self.degree, state, column, self.single_root):
-                continue
-            for relation in range(self.n_relations if column else 1):
-                after = State([*state.stack], [*state.buffer], dict(state.arcs))
-                take(self.system, self.degree, after, column, relation)
-                arc = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
-                of_root = self.root_relation if self.single_root else None
+        scores, found = self.scores(state), []
+        of_root = self.root_relation if self.single_root else None
+        for column, arc in sorted(possible("attardi", self.degree, state, self.single_root).items()):
+            for relation in range(self.n_relations if arc else 1):
                 if arc and of_root is not None and (arc[0] == 0) != (relation == of_root):
                     continue
-                possible.append((scores[0 if column == 0 else 1 + (column - 1) * self.n_relations + relation], after))
-        norm = math.log(sum(math.exp(score) for score, _ in possible)) if self.local else 0.0
-        return [(score - norm, after) for score, after in possible]
+                after = State([*state.stack], [*state.buffer], dict(state.arcs))
+                take("attardi", self.degree, after, column, relation)
+                found.append((scores[1 + (column - 1) * self.n_relations + relation if arc else 0], after))
+        norm = math.log(sum(math.exp(score) for score, _ in found)) if self.local else 0.0
+        return [(score - norm, after) for score, after in found]
+
+
+def scores_of(table: FeatureTable, values: np.ndarray, scorer: Scorer) -> Callable[[State], list[float]]:
+    """What is scored in a state of a sentence or lattice whose values these are; see read_slots()."""
+    of_features = cache(lambda features: scorer(np.array([features], np.int32))[0].tolist())
+    return lambda state: of_features(read_slots(table, values, state))
 
 
 def hashed_space(
-    system: str, degree: int, n_relations: int, root_relation: int | None, single_root: bool, local: bool, slots: Sequence[str]
+    degree: int, n_relations: int, root_relation: int | None, single_root: bool, local: bool, slots: Sequence[str]
 ) -> Space:
-    """A space whose scores are hashed_scores() of what the slots read."""
-    outputs = 1 + 2 * degree * n_relations
-    scores = lambda state: hashed_scores(read(state, slots), outputs)  # noqa: E731
-    return Space(system, degree, n_relations, root_relation, single_root, local, scores)
+    """The space of sentence_of_tokens(), of any length, with hashing_scorer()."""
+    table = FeatureTable([*map(Slot.parse, slots)], ["form"])
+    scores = scores_of(table, sentence_of_tokens(99).values, hashing_scorer(1 + 2 * degree * n_relations))
+    return Space(degree, n_relations, root_relation, single_root, local, scores)
+
+
+def space_of(model: Model, values: np.ndarray, scorer: Scorer, single_root: bool, local: bool) -> Space:
+    """The space of a model's system with what it scores; see scores_of()."""
+    system, scores = model.system, scores_of(model.table, values, scorer)
+    return Space(system.options.get("degree", 1), system.n_relations, system.root_relation, single_root, local, scores)
 
 
 def all_computations(space: Space, n: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
@@ -152,14 +156,9 @@ def sentence_of_tokens(n: int) -> Sentences:
     return Sentences(np.arange(n + 1, dtype=np.int32)[None] + N_RESERVED, np.array([0, n + 1]))
 
 
-def hashing_scorer(slots: list[str], n_outputs: int) -> Scorer:
-    """hashed_scores() of what the slots read in sentence_of_tokens()."""
-
-    def score(features: np.ndarray) -> np.ndarray:
-        read = np.where(features == ABSENT, NO_NODE, features - N_RESERVED)
-        return np.array([hashed_scores(tuple(row), n_outputs) for row in read.tolist()], np.float32)
-
-    return score
+def hashing_scorer(n_outputs: int) -> Scorer:
+    """hashed_scores() of the features."""
+    return lambda features: np.array([hashed_scores(tuple(row), n_outputs) for row in features.tolist()], np.float32)
 
 
 def check_trees(trees: list[Tree], n: int, root_relation: int | None) -> None:

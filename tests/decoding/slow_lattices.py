@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 
 from parser.data.vocabularies import Vocabularies
@@ -12,7 +11,7 @@ from parser.lattices import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
-from tests.decoding.computations import Space, read_slots
+from tests.decoding.computations import space_of
 from tests.random_models import with_random_weights
 from tests.transitions.reference_systems import State
 
@@ -29,9 +28,8 @@ def lattice_model(
     slots = {name: [a for a in positions if a not in ("b0", "b1")[read:]] for name, positions in slots.items()}
     spec = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
-    arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), spec, system, options, lookahead
-    model = Model.new(*arguments)
-    return with_random_weights(model)
+    relations = Vocabulary(["root", "obj"])
+    return with_random_weights(Model.new(vocabularies, relations, slots_of(slots), spec, system, options, lookahead))
 
 
 class SlowSearch:
@@ -39,12 +37,7 @@ class SlowSearch:
 
     def __init__(self, model: Model, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
         self.model, self.lattice, self.lookahead, self.local = model, lattice, lookahead, local
-        self.values = model.vocabularies.encode([lattice]).values
-        self.scorer = model.scorer()
-        degree, relations = getattr(model.system, "degree", 1), model.system.n_relations
-        root = model.system.root_relation
-        self.space = Space("attardi", degree, relations, root, single_root, local, self._scores)
-        self.known: dict[tuple[int, ...], list[float]] = {}
+        self.space = space_of(model, model.vocabularies.encode([lattice]).values, model.scorer(), single_root, local)
 
     def all(self) -> list[tuple[float, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
         """(score, arcs from 0, heads by place, relations) of every computation."""
@@ -69,7 +62,7 @@ class SlowSearch:
         states = [State([*state.stack], [*state.buffer, arc], dict(state.arcs)) for arc in arcs]
         if self.model.lookahead is None or (self.local and len(arcs) == 1):
             return [(0.0, after) for after in states]
-        scores = [self._scores(after)[self.model.system.n_outputs] for after in states]
+        scores = [self.space.scores(after)[self.model.system.n_outputs] for after in states]
         norm = math.log(sum(map(math.exp, scores))) if self.local else 0.0
         return [(score - norm, after) for score, after in zip(scores, states, strict=True)]
 
@@ -84,9 +77,3 @@ class SlowSearch:
                     yield from self._follow(further, total + score + chosen)
             else:
                 yield from self._follow(after, total + score)
-
-    def _scores(self, state: State) -> list[float]:
-        key = read_slots(self.model.table, self.values, state)
-        if key not in self.known:
-            self.known[key] = self.scorer(np.array([key], np.int32))[0].tolist()
-        return self.known[key]

@@ -1,6 +1,7 @@
 """Parsing a file in compiled chunks against parsing it line by line: the same bytes, for any chunks and any threads."""
 
 import io
+import os
 import random
 import tracemalloc
 from functools import partial
@@ -44,14 +45,10 @@ def model() -> Model:
     return with_random_weights(made, std=1.0)
 
 
-def nothing(model: Model) -> FileCounts:
-    return FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
-
-
 def slowly(model: Model, content: bytes, single_root: bool = True):
-    text, parsed = ChunkParser(Predictor(model, ParseOptions(several_roots=not single_root))).parse_faulty(
-        Chunk(content, True), "file", nothing(model)
-    )
+    parser = ChunkParser(Predictor(model, ParseOptions(several_roots=not single_root)))
+    nothing = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
+    text, parsed = parser.parse_faulty(Chunk(content, True), "file", nothing)
     return bytes(text), parsed
 
 
@@ -120,15 +117,12 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
                 size, self.left = size - len(lines[-1]), self.left - len(lines[-1])
             return b"".join(lines)
 
-    class Nowhere(io.RawIOBase):
-        def write(self, content) -> int:
-            return len(content)
-
     def peak(n_bytes: int) -> int:
         tracemalloc.start()
         try:
-            source, target = cast(BinaryIO, Endless(n_bytes)), cast(BinaryIO, Nowhere())
-            parse_file(model, source, target, threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
+            with open(os.devnull, "wb") as nowhere:
+                source = cast(BinaryIO, Endless(n_bytes))
+                parse_file(model, source, nowhere, threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

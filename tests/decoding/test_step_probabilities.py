@@ -10,7 +10,6 @@ import torch
 from parser import transitions
 from parser.beam_settings import Beam, Merge
 from parser.data.sentences import NO_NODE
-from parser.data.treebank import Sentence
 from parser.decoding import given_arcs as module
 from parser.decoding.given_arcs import steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched
@@ -23,7 +22,7 @@ from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.random_models import with_random_weights
-from tests.toy import assert_same_trees, flat_sentences, sentence
+from tests.toy import assert_same_trees, flat_sentences
 
 
 def probabilities_step_by_step(model, encoded, single_root):
@@ -67,27 +66,20 @@ def test_they_are_those_of_each_step(kind, single_root):
 SYSTEMS = [(name, {"degree": 2} if name == "attardi" else {}) for name in transitions.names()]
 
 
-def model_of(system: str, options: dict[str, int]) -> Model:
-    """A random model of any system, with weights of the size of trained ones."""
-    like = small_model("static")
-    slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
-    model = Model.new(like.vocabularies, like.relations, slots, like.spec, system, options)
-    torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
-    return with_random_weights(model, std=1.0)
-
-
-def known_sentence(n: int, rng: random.Random) -> Sentence:
-    """A sentence of words that the model knows apart, so that it shifts before some, and attaches others at once."""
-    made = sentence([0] + [1] * (n - 1), rng)
-    return replace(made, forms=rng.choices("ab", k=n), feats=rng.choices(["_", "A=b|C=d"], k=n))
-
-
 @pytest.mark.parametrize(("system", "options"), SYSTEMS)
 @pytest.mark.parametrize("single_root", [True, False])
 def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, options, single_root):
+    like = small_model("static")
+    slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
+    torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
+    model = with_random_weights(Model.new(like.vocabularies, like.relations, slots, like.spec, system, options), std=1.0)
     rng = random.Random(1)
-    model = model_of(system, options)
-    encoded = model.vocabularies.encode([known_sentence(n, rng) for n in range(2, 14)])
+    # Of words that the model knows apart, so that it shifts before some, and attaches others at once.
+    sentences = [
+        replace(one, forms=rng.choices("ab", k=n), feats=rng.choices(["_", "A=b|C=d"], k=n))
+        for n, one in enumerate(flat_sentences(range(2, 14)), 2)
+    ]
+    encoded = model.vocabularies.encode(sentences)
     parser = BatchedParser(model.weights(), model.system, model.table)
     expected, found = StepProbabilities.allocate(encoded), StepProbabilities.allocate(encoded)
     parses = parser.parse(encoded, single_root=single_root, probabilities=expected)

@@ -15,25 +15,26 @@ from parser.networks import bilstm
 from parser.serving.service import Service
 from tests import parsed_files
 from tests.forgery import SEEN, small_model
+from tests.odd_files import line
 from tests.random_models import random_lemma_model, random_text_model
 from tests.toy import sentence
 
 
-def word(number: int, form: str, upos: str, feats: str) -> str:
-    return "\t".join([str(number), form, "l", upos, "x", feats, "_", "_", "_", "SpaceAfter=No"])
+def word(number: int, form: str, upos: str = "_", feats: str = "_") -> bytes:
+    return line(number, form, "l", upos, "x", feats, "_", "_", "_", "SpaceAfter=No")
 
 
 SENTENCES = [
-    ["# tagged", word(1, "aé", "A", "_"), word(2, "b", "B", "F=1"), ""],
-    ["1-2\tab\t_\tM\t_\t_\t_\t_\t_\t_", word(1, "a", "_", "_"), word(2, "b", "_", "_"), "2.1\t_\t_\tE\t_\t_\t_\t_\t_\t_", ""],
-    [word(1, "a", "_", "_"), word(2, "é", "B", "_"), ""],
+    b"# tagged\n" + word(1, "aé", "A") + word(2, "b", "B", "F=1"),
+    line("1-2", "ab", "_", "M") + word(1, "a") + word(2, "b") + line("2.1", "_", "_", "E"),
+    word(1, "a") + word(2, "é", "B"),
 ]
-TEXT = "".join(f"{line}\n" for lines in SENTENCES for line in lines).encode()
+TEXT = b"".join(lines + b"\n" for lines in SENTENCES)
 
 
 def parsed(use: TagUse, content: bytes = TEXT, model: Model | None = None, **options) -> list[list[str]]:
     written = parsed_files.parsed(model or random_text_model(), content, tags=use, allow_missing_columns=True, **options)
-    return [line.split("\t") for line in written.decode().splitlines()]
+    return [text.split("\t") for text in written.decode().splitlines()]
 
 
 def columns(lines: list[list[str]], place: int) -> list[str]:
@@ -117,11 +118,7 @@ def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
 
 
 FORMS = [["aé", "b", "Éa"], ["a"], ["b", "_", "w1", "éa", "é"], ["B", "aé", "a", "xyz"]]
-BARE = "".join(
-    "\t".join([str(number), form, *"_" * 8]) + ("\n" if number < len(words) else "\n\n")
-    for words in FORMS
-    for number, form in enumerate(words, 1)
-).encode()
+BARE = b"".join(b"".join(line(number, form) for number, form in enumerate(words, 1)) + b"\n" for words in FORMS)
 
 
 @pytest.mark.parametrize("use", [TagUse.FILL, TagUse.OVERWRITE])
@@ -150,7 +147,7 @@ def test_lemmas_follow_the_tags_that_are_kept():
     lexicon = LemmaLexicon({("X", "_"): {"w2": "lemma-X"}, ("Y", "_"): {"w2": "lemma-Y"}, ("Y", "F=1"): {"w3": "lemma-F"}})
     words = [("w2", "X", "_"), ("w2", "Y", "_"), ("w3", "Y", "F=1"), ("aé", "X", "_"), ("w1", "X", "A=b|C=d"), ("b", "Q", "_")]
     given = ["lemma-X", "lemma-Y", "lemma-F", "seen", "one"]
-    content = "".join(f"1\t{form}\t_\t{upos}\t_\t{feats}\t0\t_\t_\t_\n\n" for form, upos, feats in words).encode()
+    content = b"".join(line(1, form, "_", upos, "_", feats, "0") + b"\n" for form, upos, feats in words)
     filled, written = (
         columns(parsed(use, content, random_lemma_model(), lexicon=lexicon), 2) for use in (TagUse.FILL, TagUse.OVERWRITE)
     )

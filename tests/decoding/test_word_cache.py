@@ -92,11 +92,3 @@ def test_a_value_of_a_column_is_looked_up_once():
         "suffix2": ["a", "b"],
         "upos": ["X", "Y"],
     }
-
-
-@pytest.mark.parametrize("column", range(1, 6))
-def test_entries_differ_in_any_column_from_form_to_feats(column):
-    columns = ["x"] * 5
-    first = line(1, *columns)
-    columns[column - 1] = "a"
-    assert_encoded(WordCache(VOCABULARIES), first + b"\n" + line(1, *columns) + b"\n" + first)
