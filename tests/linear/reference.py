@@ -15,7 +15,7 @@ AT_CANDIDATES = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "
 class View:
     """One configuration as lists; ``candidate_nodes``: the system's own positions by name, or None."""
 
-    def __init__(self, now, sentence, candidate_nodes=None):
+    def __init__(self, now, sentence, candidate_nodes):
         stack = now.stacks[0, : now.stack_sizes[0]].tolist()
         buffer = now.buffers[0, now.buffer_fronts[0] : now.lengths[0] + 1].tolist()
         arcs = enumerate(zip(now.heads[0].tolist(), now.relations[0].tolist(), strict=True))
@@ -58,19 +58,12 @@ class View:
                 yield template, values
 
 
-def views(system, now, transitions, sentence):
-    """One view for each feature row."""
-    if transitions.candidate_nodes is None:
-        return [View(now, sentence)]
-    return [
-        View(now, sentence, dict(zip(system.candidate_positions, row.tolist(), strict=True)))
-        for row in transitions.candidate_nodes
-    ]
-
-
 def choices(system, now, transitions, sentence, templates, weights):
     """(score, column, relation, features, output) of each applicable transition and relation, in their order."""
-    features = [list(view.features(templates)) for view in views(system, now, transitions, sentence)]
+    nodes = [None]
+    if transitions.candidate_nodes is not None:
+        nodes = [dict(zip(system.candidate_positions, row.tolist(), strict=True)) for row in transitions.candidate_nodes]
+    features = [list(View(now, sentence, of_row).features(templates)) for of_row in nodes]  # by feature row
     for column in range(transitions.rows.shape[1]):
         if transitions.rows[0, column] < 0:
             continue

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import Trees
-from parser.beam_settings import Beam, Merge, Scores
+from parser.beam_settings import Beam, Scores
+from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.model import loading as models
+from parser.training.examples.examples import TrainingSentences
 from parser.training.passes.online import iterate
 from parser.transitions.attardi import Attardi
 from parser.transitions.lr_spine import LRSpine
@@ -46,17 +46,21 @@ def treebank():
     return [replace(s, feats=[rng.choice(["_", "Case=Nom", "Number=Sing"]) for _ in s.forms]) for s in found]
 
 
+def new_model(
+    treebank: list[Sentence], system: str, oracle: str, options=None, templates=TEMPLATES
+) -> tuple[LinearModel, TrainingSentences, oracles.BoundOracle]:
+    """A model for the treebank, which has learned nothing, and what it learns from."""
+    vocabularies, data = encoded(treebank)
+    model = LinearModel.new(vocabularies, RELATIONS, templates, system, options)
+    return model, data, oracles.create(oracle, "any", **options or {}).bind(data.trees)
+
+
 @pytest.mark.parametrize("mode", ["static", "nondet", "explore"])
 @pytest.mark.parametrize(("system", "options", "oracle", "templates"), SYSTEMS)
 def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, templates, mode):
     if oracles.oracle_class(oracle).needs_projective_gold:
-        trees = oracles.projectivize_trees(Trees.from_heads(s.heads for s in treebank), "nearest_ancestor")
-        spans = zip(trees.offsets[:-1] + 1, trees.offsets[1:], strict=True)
-        pairs = zip(treebank, spans, strict=True)
-        treebank = [replace(s, heads=trees.heads[start:end].tolist()) for s, (start, end) in pairs]
-    vocabularies, data = encoded(treebank)
-    model = LinearModel.new(vocabularies, RELATIONS, templates, system, options)
-    bound = oracles.create(oracle, "any", **options).bind(data.trees)
+        treebank = [replace(s, heads=oracles.projectivize(s.heads)) for s in treebank]
+    model, data, bound = new_model(treebank, system, oracle, options, templates)
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):
         generator = np.random.default_rng([1, i])
@@ -89,9 +93,7 @@ def test_a_subclass_takes_its_own_transitions(treebank, system, options, oracle)
             taken.append(arguments)
             super().apply(*arguments)
 
-    vocabularies, data = encoded(treebank)
-    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system.name, options)
-    bound = oracles.create(oracle, "any", **options).bind(data.trees)
+    model, data, bound = new_model(treebank, system.name, oracle, options)
     learned = []
     for parses_with in (model.system, Own(len(RELATIONS.symbols), model.system.root_relation, **options)):
         model.system = parses_with
@@ -102,63 +104,17 @@ def test_a_subclass_takes_its_own_transitions(treebank, system, options, oracle)
     assert len(taken) == perceptron.steps
 
 
-def test_a_resumed_perceptron_goes_on_to_the_same_bits(treebank):
-    vocabularies, data = encoded(treebank)
-    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, "arc_standard")
-    oracle = oracles.create("context_rows", "any").bind(data.trees)
-    whole, half, resumed = (Perceptron(model.system, model.templates) for _ in range(3))
-    for i in range(4):
-        for perceptron in (whole, half, resumed)[:: 1 if i < 2 else 2]:
-            if perceptron is not resumed or i >= 2:
-                iterate(perceptron, model, data, oracle, np.random.default_rng([1, i]))
-        if i == 1:
-            resumed.restore(half.state())
-    for name in ("keys", "starts", "outputs", "values"):
-        np.testing.assert_array_equal(getattr(resumed.average(), name), getattr(whole.average(), name))
-
-
-def test_many_features_make_the_tables_grow(treebank):
-    rng = random.Random(5)
-    many = [sentence(random_mildly_nonprojective_tree(rng, 12), rng) for _ in range(20)]
-    vocabularies, data = encoded(many)
-    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, "arc_standard")
-    oracle = oracles.create("context_rows", "any").bind(data.trees)
-    perceptron = Perceptron(model.system, model.templates)
-    before = len(perceptron.state()["places"])
-    iterate(perceptron, model, data, oracle, np.random.default_rng(0))
-    after = perceptron.state()
-    assert len(after["places"]) > before
-    assert (after["places"][:, 0] != 0).sum() == after["counts"][0] >= before
-
-
-def trained(system: str, oracle: str):
-    """A model that has seen each of some sentences once, and the sentences."""
-    rng = random.Random(4)
-    vocabularies, data = encoded([sentence(random_projective_tree(rng, n), rng) for n in (1, 2, 3, 6, 8)])
-    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system)
-    perceptron = Perceptron(model.system, model.templates)
-    iterate(perceptron, model, data, oracles.create(oracle, "any").bind(data.trees), np.random.default_rng(1))
-    model.weights = perceptron.average()
-    return model, data.sentences
-
-
 @pytest.mark.parametrize("scores", [*Scores])
 @pytest.mark.parametrize(("system", "oracle"), [("arc_standard", "context_rows"), ("lr_spine", "lr_spine_chart")])
 def test_a_beam_of_one_is_greedy_and_a_wider_one_has_several_trees(system, oracle, scores):
     """The search itself is tested with any scores in tests/decoding/test_beam.py."""
-    model, sentences = trained(system, oracle)
+    rng = random.Random(4)
+    model, data, bound = new_model([sentence(random_projective_tree(rng, n), rng) for n in (1, 2, 3, 6, 8)], system, oracle)
+    perceptron = Perceptron(model.system, model.templates)
+    iterate(perceptron, model, data, bound, np.random.default_rng(1))
+    model.weights, sentences = perceptron.average(), data.sentences
     greedy = parser_of(model).parse(sentences)
     assert_same_trees(beam_parser_of(model, Beam(1, scores=scores)).parse(sentences), greedy)
     for trees, n in zip(beam_parser_of(model, Beam(4, scores=scores)).k_best(sentences, 4), sentences.lengths, strict=True):
         check_trees(trees, int(n), model.system.root_relation)
         assert len(trees) > 1 or n == 1
-
-
-def test_a_linear_model_remembers_its_beam(tmp_path):
-    model, sentences = trained("arc_standard", "context_rows")
-    model.beam = Beam(4, Merge.NONE)
-    model.save(tmp_path / "model")
-    loaded = models.load(tmp_path / "model")
-    assert loaded.beam == model.beam
-    expected = beam_parser_of(model, model.beam).parse(sentences)
-    np.testing.assert_array_equal(beam_parser_of(loaded, model.beam).parse(sentences).heads, expected.heads)
