@@ -187,8 +187,7 @@ def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signa
     columns = model.table.columns
     positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
     absent = numbers.normal(size=(len(positions), 37)).astype(np.float32)
-    sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
-    values = np.stack([numbers.integers(0, size, signatures) for size in sizes]).astype(np.int32)
+    values = draw_values(model, signatures, signatures)
     rows = np.full((signatures * len(positions) + 1, 37), np.nan, np.float32)
     add_up_slots(maker, [of_position.tolist() for of_position in positions], absent, values, rows)
     assert np.isnan(rows[-1]).all()

@@ -16,22 +16,15 @@ def loss_by_loops(
         return nn.functional.leaky_relu(layer(token), 0.1)
 
     of_heads, of_relations = [], []
-    for tokens, heads_of_sentence, relations_of_sentence in zip(sentences, heads, relations, strict=True):
-        for word in range(1, len(tokens)):
-            dependent, head = vector(scorer.arc_dependent, tokens[word]), heads_of_sentence[word]
-            scores = []
-            for candidate in tokens:
-                other = vector(scorer.arc_head, candidate)
-                scores.append(dependent @ scorer.arc_product @ other + other @ scorer.arc_bias)
+    for tokens, its_heads, its_relations in zip(sentences, heads, relations, strict=True):
+        others = [vector(scorer.arc_head, token) for token in tokens]
+        for token, head, relation in list(zip(tokens, its_heads, its_relations, strict=True))[1:]:
+            dependent = vector(scorer.arc_dependent, token)
+            scores = [dependent @ scorer.arc_product @ other + other @ scorer.arc_bias for other in others]
             of_heads.append(-torch.stack(scores).log_softmax(0)[head])
-            if relations_of_sentence[word] >= 0:
-                one = torch.ones(1)
-                pair = [
-                    torch.cat([vector(scorer.relation_dependent, tokens[word]), one]),
-                    torch.cat([vector(scorer.relation_head, tokens[head]), one]),
-                ]
-                products = (
-                    torch.einsum("i,rij,j->r", pair[0], scorer.relation_product.weight, pair[1]) + scorer.relation_product.bias
-                )
-                of_relations.append(-products.log_softmax(0)[relations_of_sentence[word]])
+            if relation >= 0:
+                child = torch.cat([vector(scorer.relation_dependent, token), torch.ones(1)])
+                parent = torch.cat([vector(scorer.relation_head, tokens[head]), torch.ones(1)])
+                products = torch.stack([child @ matrix @ parent for matrix in scorer.relation_product.weight])
+                of_relations.append(-(products + scorer.relation_product.bias).log_softmax(0)[relation])
     return float(torch.stack(of_heads).mean() + (torch.stack(of_relations).mean() if of_relations else 0))

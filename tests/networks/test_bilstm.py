@@ -21,10 +21,16 @@ from parser.networks.lstm import Packing, read_by_torch, read_sequences
 from parser.networks.representation import Embeddings
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from tests.networks.plain_lstm import both_ways
 from tests.random_models import random_bilstm_model
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+
+
+def plainly(layer: nn.LSTM, inputs: torch.Tensor, lengths: list[int], from_end: bool) -> torch.Tensor:
+    """What torch's LSTM makes of one sequence after the other."""
+    turned = [part.flip(0) if from_end else part for part in inputs.split(lengths)]
+    states = [layer(part)[0] for part in turned]
+    return torch.cat([part.flip(0) if from_end else part for part in states])
 
 
 @settings(max_examples=10)
@@ -43,7 +49,8 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
         for length in lengths:
             read = encoder._embed(values[start : start + length], np.array([length]), dropping=False)
             for layer in range(2):
-                read = both_ways(encoder.forwards[layer], encoder.backwards[layer])(read)[0]
+                sides = ((encoder.forwards[layer], False), (encoder.backwards[layer], True))
+                read = torch.cat([plainly(side, read, [length], from_end) for side, from_end in sides], dim=1)
             torch.testing.assert_close(together[start : start + length], read, rtol=1e-4, atol=1e-5)
             start += length
 
@@ -95,13 +102,6 @@ def test_without_sentences_there_are_no_vectors(sentences):
         random_bilstm_model(sentences).scorer()
 
 
-def plainly(layer: nn.LSTM, inputs: torch.Tensor, lengths: list[int], from_end: bool) -> torch.Tensor:
-    """What torch's LSTM makes of one sequence after the other."""
-    turned = [part.flip(0) if from_end else part for part in inputs.split(lengths)]
-    states = [layer(part)[0] for part in turned]
-    return torch.cat([part.flip(0) if from_end else part for part in states])
-
-
 @pytest.mark.parametrize("read", [read_sequences, read_by_torch])
 @settings(max_examples=20)
 @given(LENGTHS, st.booleans(), st.integers(0, 1000))
@@ -109,6 +109,7 @@ def test_states_and_gradients_are_those_of_torchs_lstm(read, lengths, from_end, 
     torch.manual_seed(seed)
     layer, packing = nn.LSTM(5, 7), Packing.of(np.array(lengths), torch.device("cpu"))
     inputs, weights = torch.randn(sum(lengths), 5, requires_grad=True), torch.randn(sum(lengths), 7)
+    assert packing.sequences[packing.rows].tolist() == [s for s, length in enumerate(lengths) for _ in range(length)]
     found = read(layer, inputs[packing.elements], packing, from_end)[packing.rows]
     expected = plainly(layer, inputs, lengths, from_end)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
@@ -116,15 +117,3 @@ def test_states_and_gradients_are_those_of_torchs_lstm(read, lengths, from_end, 
     gradients = (torch.autograd.grad((states * weights).sum(), parameters) for states in (found, expected))
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-@given(LENGTHS)
-def test_rows_are_the_first_elements_of_all_sequences_then_the_second_ones(lengths):
-    packing = Packing.of(np.array(lengths), torch.device("cpu"))
-    elements = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
-    by_row = sorted(elements, key=lambda at: (at[1], -lengths[at[0]], at[0]))
-    assert [elements[number] for number in packing.elements] == by_row
-    assert [by_row[row] for row in packing.rows] == elements
-    assert packing.sequences.tolist() == [s for s, _ in by_row]
-    assert [by_row[row] for row in packing.reversed] == [(s, lengths[s] - 1 - t) for s, t in by_row]
-    assert packing.sizes == [sum(length > t for length in lengths) for t in range(max(lengths))]

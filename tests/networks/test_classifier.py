@@ -13,9 +13,7 @@ from parser.networks.layers import Activation, dropout_mask
 from parser.networks.representation import Embeddings
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import set_loss
-from parser.training.examples.examples import Examples
-from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
-from parser.training.fitting.trainer import Trainer, learning_rates
+from parser.training.fitting.trainer import learning_rates
 from tests.training.classifiers import SIZES, SLOTS, make, random_batch
 
 
@@ -77,24 +75,6 @@ def test_slot_dropout_drops_whole_vectors():
     _, slots, _ = classifier.dropout_masks(inputs)
     assert slots.shape == (50, 2)
     assert classifier.sizes_of_slots == [4, 4]
-
-
-@pytest.mark.parametrize(("name", "rate", "width"), [("sgd", 0.5, 1), ("adam", 0.03, 2)])
-def test_fitting_learns_examples_by_heart(name, rate, width):
-    classifier = make({"form": Embedding(4, trained=True)})
-    features = random_features(12)
-    features[:, 2] = torch.arange(12) % 11  # so that no two examples are alike
-    targets = np.full((12, width), NO_NODE, np.int32)
-    targets[:, -1] = np.arange(12) % 6
-    examples = Examples(features.numpy(), targets, np.zeros(12, np.int32))
-    plan = OptimizerPlan(name, rate, "constant", Span(0, 150), batch_size=5)
-    gradients, optimizer = gradients_and_optimizer(classifier, plan)
-    objective = ExampleObjective(classifier, gradients, plan.batch_size)
-    objective.examples = examples
-    trainer, order = Trainer(objective, optimizer, plan), torch.Generator().manual_seed(0)
-    losses = [trainer.fit_epoch(epoch, order).loss for epoch in range(150)]
-    assert losses[-1] < 0.1 < losses[0]
-    assert (classifier(features).argmax(1).numpy() == targets[:, -1]).all()
 
 
 def rates_of(schedule: str, span: Span) -> list[float]:
