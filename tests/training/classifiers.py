@@ -1,8 +1,10 @@
 """Small classifiers, and batches for them, to compare what trains them."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
+import pytest
 import torch
 
 from parser.data.sentences import NO_NODE
@@ -10,7 +12,7 @@ from parser.data.vocabulary import Elements
 from parser.network_spec import Embedding, MlpSpec
 from parser.networks.classifier import Classifier
 from parser.networks.representation import AttributeEmbeddings, Embeddings
-from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.gradients import CompiledGradients, distillation_loss, set_loss
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -44,6 +46,20 @@ def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.
     missing = rng.random((size, width)) < 0.5
     missing[np.arange(size), rng.integers(0, width, size)] = False
     return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
+
+
+def check_compiled(compiled: CompiledGradients, classifier: Classifier, features, targets, groups=None, soft=None) -> float:
+    """Compiled gradients and losses of a batch are those of autograd; returns the loss."""
+    found = compiled.loss(features, targets, groups, taught=soft)
+    exact = deepcopy(classifier).double()  # of scores as high as 60, autograd's own losses are off by 1e-6 in single precision
+    scores = exact(features)
+    expected = set_loss(scores, targets, groups)
+    if soft is not None:
+        expected = expected + distillation_loss(scores, soft.double())
+    expected.backward()
+    assert found == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
+    check_gradients(compiled, exact)
+    return expected.item()
 
 
 def check_gradients(found: CompiledGradients, classifier: Classifier) -> None:

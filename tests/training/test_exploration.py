@@ -1,22 +1,22 @@
 """Gold computations lead to the gold trees; exploration follows the classifier and teaches optimal steps."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import oracles
-from oracles import NOT_APPLICABLE, BoundOracle
+from oracles import BoundOracle
 from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.settings.groups import Policy
 from parser.training.examples.examples import (
+    BatchedComputations,
     Examples,
     GatheredExamples,
     Target,
-    batched_computations,
-    eager_columns,
     gold_examples,
     new_examples,
     target_columns,
@@ -25,8 +25,6 @@ from parser.training.examples.exploration import explore
 from parser.transitions import create
 from parser.transitions.arc_eager import ArcEager
 from parser.transitions.attardi import ArcStandard
-from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import correct_outputs, optimal_transitions
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
 from parser.transitions.system import Transitions, TransitionSystem
@@ -42,7 +40,7 @@ class Toy:
 
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
-        self.sentences = [sentence(heads, rng) for heads in trees]
+        self.sentences = [replace(sentence(heads, rng), forms=[f"w{place}" for place in range(len(heads))]) for heads in trees]
         self.vocabularies = vocabularies_of(self.sentences, "form")
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         self.data = gold_data(self.sentences, self.vocabularies, self.relations)
@@ -50,44 +48,8 @@ class Toy:
         self.table = FeatureTable(slots_of(TEMPLATES), self.vocabularies.attributes)
 
 
-def replay(toy: Toy, examples: Examples) -> Configurations:
-    """Takes the targets of examples in the order in which a single sentence gave them."""
-    now = Configurations.initial(toy.data.trees.lengths)
-    for target in examples.targets[:, 0]:
-        transitions = toy.system.transitions(now, np.array([0]))
-        column = int(np.searchsorted(toy.system.block_starts, target, side="right")) - 1
-        relation = target - toy.system.block_starts[column]
-        toy.system.apply(now, np.array([0]), transitions, np.array([column], np.int32), np.array([relation], np.int32))
-    return now
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_gold_computations_make_the_gold_tree(seed):
-    rng = random.Random(seed)
-    toy = Toy([random_projective_tree(rng, rng.randint(1, 15))], seed)
-    oracle = oracles.create("static").bind(toy.data.trees)
-    examples = gold_examples(toy.data, oracle, toy.system, toy.table)
-    n = len(toy.sentences[0].heads)
-    assert len(examples) == 2 * n
-    now = replay(toy, examples)
-    assert len(now.unfinished()) == 0
-    assert now.heads[0, 1 : n + 1].tolist() == toy.sentences[0].heads
-    assert [toy.relations.symbols[r] for r in now.relations[0, 1 : n + 1]] == toy.sentences[0].deprels
-
-
-def test_gold_computations_of_many_sentences_are_those_of_each():
-    rng = random.Random(1)
-    trees = [random_projective_tree(rng, n) for n in (3, 7, 3, 1, 5)]
-    toy = Toy(trees)
-    together = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
-    assert len(together) == 2 * sum(map(len, trees))
-    again = gold_examples(toy.data, oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table)
-    np.testing.assert_array_equal(together.features, again.features)  # on the gold path the eager step is the only optimum
-    np.testing.assert_array_equal(together.targets, again.targets)
-
-
 def perfect_scorer(toy: Toy, examples: Examples):
-    """Scores the gold output highest for the features of ``examples``, which must determine it."""
+    """Scores the gold output highest for the features of ``examples``: the forms of one sentence determine it."""
     known = {tuple(f): t for f, t in zip(examples.features.tolist(), examples.targets[:, 0].tolist(), strict=True)}
 
     def score(features):
@@ -104,6 +66,21 @@ def random_scorer(toy: Toy, seed: int = 0):
     return lambda features: rng.random((len(features), toy.system.n_outputs), np.float32)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_gold_computations_make_the_gold_tree(seed):
+    rng = random.Random(seed)
+    toy = Toy([random_projective_tree(rng, rng.randint(1, 15))], seed)
+    oracle = oracles.create("static").bind(toy.data.trees)
+    examples = gold_examples(toy.data, oracle, toy.system, toy.table)
+    assert len(examples) == 2 * len(toy.sentences[0])
+    parses = parse_batched(toy.data.sentences, toy.system, toy.table, perfect_scorer(toy, examples), single_root=False)
+    np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
+    np.testing.assert_array_equal(parses.relations, toy.data.relations)
+    again = gold_examples(toy.data, oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table)
+    np.testing.assert_array_equal(again.features, examples.features)  # on the gold path the eager step is the only optimum
+    np.testing.assert_array_equal(again.targets, examples.targets)
+
+
 def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     toy = Toy([[2, 3, 0, 5, 3]])
     bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
@@ -114,9 +91,6 @@ def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     np.testing.assert_array_equal(examples.targets, gold.targets)
     assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (0, 100, 0)
     assert report.steps == 10
-    parses = parse_batched(toy.data.sentences, toy.system, toy.table, scorer)
-    np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
-    np.testing.assert_array_equal(parses.relations, toy.data.relations)
 
 
 def test_gold_computations_undo_no_arc():
@@ -142,7 +116,6 @@ def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
 
 
 def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
-    """Of a classifier that is often wrong."""
     rng, generator = random.Random(3), np.random.default_rng(7)
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     about = oracles.create("nederhof_linear").bind(toy.data.trees), toy.system, toy.table
@@ -253,22 +226,17 @@ def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     assert taken.blocks.tolist() == [[0, 1], [3, 5], [0, 1], [1, 3], [1, 3], [3, 5]]
 
 
-def edges_made(toy: Toy, system: TransitionSystem, oracle: BoundOracle) -> list[int]:
-    """By sentence, the gold edges that a gold computation makes; oracle and system agree on what is applicable."""
+def gold_steps(toy: Toy, oracle: BoundOracle, system: TransitionSystem, slots: list[str]) -> tuple[int, list[int]]:
+    """How many steps gold computations have, and by sentence, how many gold edges they make."""
     made = [0] * len(toy.data)
-    for batch in batched_computations(toy.data, system):
-        for rows in batch:
-            scores = batch.score(oracle, rows)
-            transitions = system.transitions(batch.now, rows)
-            assert transitions.rows.shape == scores.shape
-            np.testing.assert_array_equal(transitions.rows == NO_NODE, scores == NOT_APPLICABLE)
-            outputs = correct_outputs(system, optimal_transitions(scores), transitions, batch.gold_relations, rows)
-            columns = eager_columns(system, outputs)
-            system.apply(batch.now, rows, transitions, columns, np.zeros(len(rows), np.int32))
+
+    def count(batch: BatchedComputations, rows: np.ndarray, columns: np.ndarray) -> None:
         for row, number in enumerate(batch.numbers):
-            n = len(toy.data.trees[int(number)])
-            made[number] = int((batch.now.heads[row, 1 : n + 1] == batch.gold_heads[row, 1 : n + 1]).sum())
-    return made
+            words = slice(1, batch.now.lengths[row] + 1)
+            made[number] = int((batch.now.heads[row, words] == batch.gold_heads[row, words]).sum())
+
+    table = FeatureTable(slots_of({"form": slots}), toy.vocabularies.attributes, system.candidate_positions)
+    return len(gold_examples(toy.data, oracle, system, table, count)), made
 
 
 @pytest.mark.parametrize(("name", "steps"), [("lr_spine", 2), ("pointer", 1)])
@@ -279,11 +247,8 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges(name, steps, seed):
     toy = Toy(trees, seed)
     system = create(name, toy.system.n_relations)
     oracle = oracles.create(system.gold_oracle).bind(toy.data.trees)
-    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.vocabularies.attributes, system.candidate_positions)
-    examples = gold_examples(toy.data, oracle, system, table)
-    assert len(examples) == steps * sum(map(len, trees))
     most = [oracles.count_projectivizations(heads)[0] if system.projective else len(heads) for heads in trees]
-    assert edges_made(toy, system, oracle) == most
+    assert gold_steps(toy, oracle, system, ["c1", "c2", "gp"]) == (steps * sum(map(len, trees)), most)
 
 
 @pytest.mark.parametrize("commits", [True, False])
@@ -293,28 +258,22 @@ def test_gold_computations_make_all_edges_but_those_of_further_roots(commits):
     toy = Toy(trees, 6)
     system = create("covington", toy.system.n_relations)
     oracle = oracles.create(system.gold_oracle, **(system.gold_options if commits else {})).bind(toy.data.trees)
-    table = FeatureTable(slots_of({"form": ["s0", "b0", *system.further_positions]}), ["form"], system.candidate_positions)
-    assert gold_examples(toy.data, oracle, system, table).sentences.max() == len(trees) - 1
-    assert edges_made(toy, system, oracle) == [len(heads) - heads.count(0) + 1 for heads in trees]
-
-
-def test_joining_examples_pads_the_narrower_targets():
-    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32), np.array([0, 0], np.int32))
-    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32), np.array([1], np.int32))
-    joined = Examples.concatenate([a, b])
-    assert joined.features.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
-    assert joined.targets.tolist() == [[1, NO_NODE, NO_NODE], [2, NO_NODE, NO_NODE], [4, NO_NODE, 5]]
-    assert joined.sentences.tolist() == [0, 0, 1]
+    _, made = gold_steps(toy, oracle, system, ["s0", "b0", *system.further_positions])
+    assert made == [len(heads) - heads.count(0) + 1 for heads in trees]
 
 
 @pytest.mark.parametrize("block_bytes", [1, 30, 10**6])
-def test_gathered_examples_are_those_of_all_steps_in_order(block_bytes):
+def test_gathered_examples_are_those_of_all_steps_in_order_with_the_narrower_targets_padded(block_bytes):
     rng = np.random.default_rng(0)
     shapes = [((n, 3), (n, 1 + n % 2), n) for n in (2, 1, 5, 3, 1)]
     steps = [Examples(*(rng.integers(0, 9, shape, dtype=np.int32) for shape in of_step)) for of_step in shapes]
     gathered = GatheredExamples(block_bytes)
     for step in steps:
         gathered.append(step)
-    found, expected = gathered.all(), Examples.concatenate(steps)
-    for name in ("features", "targets", "sentences"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    features, sentences = (np.concatenate([getattr(step, name) for step in steps]) for name in ("features", "sentences"))
+    padded = [np.pad(step.targets, ((0, 0), (0, 2 - step.targets.shape[1])), constant_values=NO_NODE) for step in steps]
+    targets = np.concatenate(padded)
+    for found in (gathered.all(), Examples.concatenate(steps)):
+        np.testing.assert_array_equal(found.features, features)
+        np.testing.assert_array_equal(found.targets, targets)
+        np.testing.assert_array_equal(found.sentences, sentences)

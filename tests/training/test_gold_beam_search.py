@@ -23,7 +23,7 @@ from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.transitions.features import slots_of
 from tests.gold_data import gold_data, vocabularies_of
 from tests.jit import COMPILED
-from tests.random_models import small_bilstm_model, with_random_weights
+from tests.random_models import STATIC_SLOTS, small_bilstm_model, with_random_weights
 from tests.random_trees import random_tree
 from tests.toy import sentence
 from tests.training.slow_beam import SlowBeam
@@ -31,13 +31,9 @@ from tests.training.slow_beam import SlowBeam
 PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), batch_size=3)
 
 
-def gold_of(model: Model, sentences) -> TrainingSentences:
-    return gold_data(sentences, model.vocabularies, model.relations)
-
-
-def known_in_part(model: Model, sentences, seed: int) -> TrainingSentences:
+def known_in_part(data: TrainingSentences, seed: int) -> TrainingSentences:
     """Half of their heads are not known, nor the relations of these."""
-    data, rng = gold_of(model, sentences), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     hidden = (data.trees.heads >= 0) & (rng.random(len(data.trees.heads)) < 0.5)
     heads, starts = np.where(hidden, UNKNOWN_HEAD, data.trees.heads), data.trees.offsets
     trees = Trees.from_heads((heads[a + 1 : b].tolist() for a, b in pairwise(starts)), partial=True)
@@ -55,10 +51,6 @@ def objective_of(model: Model, data: TrainingSentences, training: BeamTraining) 
     contextual = classifier.tokens.contextual
     reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None)
     return BeamObjective(model, data, reader, PLAN.batch_size, training)
-
-
-def trainer_of(model: Model, objective: BeamObjective) -> Trainer:
-    return Trainer(objective, TorchOptimizer(model.classifier, PLAN), PLAN)
 
 
 def training_with(size: int, gold_size: int, merge: str = "configuration") -> BeamTraining:
@@ -90,21 +82,20 @@ def surrogate_of_single_items(losses: np.ndarray) -> float:
     return float(((1 - np.exp(-lost)) * np.log(np.expm1(lost))).sum())
 
 
-SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
-
-
-def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
+def model_of_embeddings(seed: int, count: int, longest: int, activation: str = "tanh") -> tuple[Model, TrainingSentences]:
+    sentences = random_sentences(seed, count, longest)
     torch.manual_seed(seed)
     spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
     words = vocabularies_of(sentences, "form", "upos")
-    return with_random_weights(Model.new(words, Vocabulary(["root", "obj"]), slots_of(SLOTS), spec))
+    model = with_random_weights(Model.new(words, Vocabulary(["root", "obj"]), slots_of(STATIC_SLOTS), spec))
+    return model, gold_data(sentences, model.vocabularies, model.relations)
 
 
 def model_with_encoder(seed: int, count: int = 3, longest: int = 5) -> tuple[Model, TrainingSentences]:
     sentences = random_sentences(seed, count, longest if COMPILED else 3)
     slots = {"token": ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
     model = small_bilstm_model(sentences, slots, "arc_standard")
-    return model, gold_of(model, sentences)
+    return model, gold_data(sentences, model.vocabularies, model.relations)
 
 
 def gradients(model: Model, loss: torch.Tensor) -> dict[str, np.ndarray]:
@@ -123,12 +114,12 @@ def check_gradients(found: dict[str, np.ndarray], expected: dict[str, np.ndarray
 @pytest.mark.parametrize(("sizes", "merge"), [*product([(1, 1), (3, 2), (700, 700)], ["none", "configuration"])])
 def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, seed, partial):
     longest = 3 if sizes[0] > 100 or not COMPILED else 6
-    sentences = random_sentences(sum(sizes) + seed, 3, longest)
-    model = new_model(sentences, 1 + seed)
-    data = known_in_part(model, sentences, seed) if partial else gold_of(model, sentences)
+    model, data = model_of_embeddings(sum(sizes) + seed, 3, longest)
+    if partial:
+        data = known_in_part(data, seed)
     training = training_with(*sizes, merge)
     objective = objective_of(model, data, training)
-    found = objective.search(np.arange(len(sentences)), dropping=False)
+    found = objective.search(np.arange(len(data)), dropping=False)
     searched = found.searched
     assert found.kept is None
     steps, losses, lost = zip(*slow_losses(model, data, training), strict=True)
@@ -163,9 +154,7 @@ def test_the_search_and_the_gradient_see_the_same_dropout(encoder):
         model, data = model_with_encoder(9, 4)
         model.classifier.dropout, model.classifier.input_dropout = 0.5, 0.2
     else:
-        sentences = random_sentences(9, 4, 6)
-        model = new_model(sentences, 3)
-        data = gold_of(model, sentences)
+        model, data = model_of_embeddings(9, 4, 6)
     objective = objective_of(model, data, training_with(1, 1))
     torch.manual_seed(1)
     found = objective.search(np.arange(4))
@@ -185,13 +174,11 @@ def test_training_makes_what_is_gold_win(encoder):
     if encoder:
         model, data = model_with_encoder(4, 8, 7)
     else:
-        sentences = random_sentences(4, 8, 7)
-        model = new_model(sentences, 4, "relu")
+        model, data = model_of_embeddings(4, 8, 7, "relu")
         model.classifier.dropout = 0.0
-        data = gold_of(model, sentences)
     objective = objective_of(model, data, training_with(4, 2))
     order = torch.Generator().manual_seed(1)
-    trainer = trainer_of(model, objective)
+    trainer = Trainer(objective, TorchOptimizer(model.classifier, PLAN), PLAN)
     losses = [trainer.fit_epoch(epoch, order).loss for epoch in range(40 if encoder else 31)]
     assert losses[-1] < 0.1 * losses[0]
     assert objective.report().lost_percent < 50

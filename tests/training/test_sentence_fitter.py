@@ -1,4 +1,4 @@
-"""Fitting a classifier with a contextual token representation, whole runs with model=bilstm, and word dropout."""
+"""Fitting a classifier with a contextual token representation, and word dropout."""
 
 import random
 
@@ -7,43 +7,32 @@ import pytest
 import torch
 
 import oracles
-from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import set_loss
-from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.examples.examples import Examples, TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, unknown_rates
 from parser.training.fitting.trainer import TorchOptimizer, Trainer, Tuning
-from parser.training.run import train
 from parser.transitions.features import TOKEN
-from tests.parsed_files import parse_file
+from tests.gold_data import gold_data
 from tests.random_models import random_bilstm_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence
-from tests.training.small_runs import BILSTM, run
-
-FEW = [*BILSTM, "optimizer.batch_size=60", "first_pass.epochs=2", "second_pass.epochs=2"]
 
 
 @pytest.fixture(scope="module")
-def training_data():
+def training_data() -> tuple[Model, TrainingSentences, Examples]:
     """A model with random weights, sentences and their gold examples."""
     rng = random.Random(3)
-    trees = [random_projective_tree(rng, rng.randint(1, 9)) for _ in range(25)]
-    sentences = [sentence(heads, rng) for heads in trees]
+    sentences = [sentence(random_projective_tree(rng, rng.randint(1, 9)), rng) for _ in range(25)]
     model = random_bilstm_model(sentences, dropping=False)
-    gold = oracles.Trees.from_heads(trees)
-    encoded = model.vocabularies.encode(sentences)
-    relations = np.full(len(gold.heads), NO_NODE, np.int32)
-    relations[gold.heads >= 0] = [rng.randrange(4) for _ in range(int((gold.heads >= 0).sum()))]
-    data = TrainingSentences(encoded, gold, relations)
-    return model, encoded, gold_examples(data, oracles.create("static").bind(gold), model.system, model.table)
+    data = gold_data(sentences, model.vocabularies, model.relations)
+    return model, data, gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
 
 
-def objective_of(model, encoded, examples, batch_size: int) -> SentenceObjective:
-    data = TrainingSentences(encoded, oracles.Trees.from_heads([]), np.zeros(0, np.int32))
+def objective_of(model: Model, data: TrainingSentences, examples: Examples, batch_size: int) -> SentenceObjective:
     objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data), batch_size)
     objective.examples = examples
     return objective
@@ -51,27 +40,27 @@ def objective_of(model, encoded, examples, batch_size: int) -> SentenceObjective
 
 @pytest.mark.parametrize("batch_size", [1, 40, 10_000])
 def test_a_batch_holds_whole_sentences_and_an_epoch_every_example_once(training_data, batch_size):
-    model, encoded, examples = training_data
-    count, batches = objective_of(model, encoded, examples, batch_size).batches(torch.Generator().manual_seed(1))
+    model, data, examples = training_data
+    count, batches = objective_of(model, data, examples, batch_size).batches(torch.Generator().manual_seed(1))
     assert count == len(batches)
     assert sorted(np.concatenate([batch.examples for batch in batches])) == list(range(len(examples)))
-    assert sorted(np.concatenate([batch.sentences for batch in batches])) == list(range(len(encoded)))
+    assert sorted(np.concatenate([batch.sentences for batch in batches])) == list(range(len(data)))
     columns = model.classifier.embedded_columns[TOKEN]
     for batch in batches:
         read = examples.features[batch.examples][:, columns]
-        assert set(read[read >= N_RESERVED] - N_RESERVED) <= set(encoded.places(batch.sentences))
+        assert set(read[read >= N_RESERVED] - N_RESERVED) <= set(data.sentences.places(batch.sentences))
 
 
 def test_the_loss_of_batches_and_its_gradients_are_those_of_the_classifier_over_all_sentences(training_data):
-    model, encoded, examples = training_data
-    tokens, targets = model.classifier.tokens, torch.from_numpy(examples.targets).long()
+    model, data, examples = training_data
+    encoded, tokens, targets = data.sentences, model.classifier.tokens, torch.from_numpy(examples.targets).long()
     model.classifier.zero_grad()
     vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1).tokens)
     expected = set_loss(model.classifier(torch.from_numpy(examples.features), vectors), targets)
     expected.backward()
     gradients = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
     model.classifier.zero_grad()
-    objective = objective_of(model, encoded, examples, 10_000)
+    objective = objective_of(model, data, examples, 10_000)
     _, (batch,) = objective.batches(torch.Generator().manual_seed(1))
     objective.losses(batch)[0].backward()
     for name, parameter in model.classifier.named_parameters():
@@ -80,29 +69,9 @@ def test_the_loss_of_batches_and_its_gradients_are_those_of_the_classifier_over_
     for batch_size in (40, 10_000):  # with a learning rate of zero, so that nothing changes on the way
         plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), batch_size)
         optimizer = TorchOptimizer(model.classifier, plan, max_grad_norm=5.0)
-        trainer = Trainer(objective_of(model, encoded, examples, batch_size), optimizer, plan)
+        trainer = Trainer(objective_of(model, data, examples, batch_size), optimizer, plan)
         found = trainer.fit_epoch(0, torch.Generator().manual_seed(1))
         assert found.loss == pytest.approx(expected.item(), rel=1e-4)
-
-
-def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
-    """Random trees cannot be guessed, so only a parser that has learned them gets them right."""
-    dropped = ["encoder.", "encoder.attribute_", "classifier.", "classifier.input_", "classifier.word_"]
-    eager = ["optimizer.batch_size=20", "optimizer.learning_rate=0.01", "first_pass.epochs=30", "second_pass.epochs=30"]
-    eager += ["encoder.hidden=32", "encoder.layers=2", "classifier.hidden=64", *(f"{part}dropout=0" for part in dropped)]
-    metrics = train(run(treebank, *FEW, *eager), tmp_path)
-    assert metrics["model"] == "bilstm"
-    assert metrics["test"]["las"] > 90
-
-
-@pytest.mark.parametrize("overrides", [["column=1", "treebank.dev=null"], ["column=4", "second_pass.examples=join"]])
-def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
-    train(run(treebank, *FEW, *overrides), tmp_path)
-    model = Model.load(tmp_path / "model")
-    with treebank.open("rb") as source, (tmp_path / "parsed").open("wb") as target:
-        parsed = parse_file(model, source, target)
-    assert parsed.sentences == 30
-    assert set(parsed.unknown) == set(model.vocabularies.attributes)
 
 
 NOTHING = np.zeros(0, np.float32)
@@ -112,29 +81,20 @@ def test_the_rate_of_word_dropout_falls_with_the_count_and_is_zero_for_reserved_
     np.testing.assert_allclose(unknown_rates(np.array([5, 0, 3, 1, 3, 0]), 0.25), [0, 0, 0, 0.2, 0.25 / 3.25, 1.0])
 
 
-def test_values_are_dropped_as_often_as_their_rates_say_and_other_slots_stay():
-    torch.manual_seed(0)
+def test_values_are_dropped_as_often_as_their_rates_say_and_others_stay():
     rates = np.array([0, 0, 0, 0.5, 0.0, 0.1], np.float32)
-    features = torch.tensor([[3, 3, 4, 5]] * 20_000, dtype=torch.int32)
-    dropped = WordDropout([rates, NOTHING, rates, rates], torch.device("cpu"))(features)
+    features = torch.tensor([[3, 3, 4, 5, ABSENT, ROOT]] * 20_000, dtype=torch.int32)
+    dropout = WordDropout([rates, NOTHING, rates, rates, rates, rates], torch.device("cpu"))
+    torch.manual_seed(0)
+    dropped = dropout(features)
     assert dropped.dtype == torch.int32
-    shares = [float((dropped[:, c] == UNKNOWN).double().mean()) for c in range(4)]
-    np.testing.assert_allclose(shares, [0.5, 0.0, 0.0, 0.1], atol=0.02)
-    assert (dropped[:, 1] == 3).all()
+    shares = (dropped == UNKNOWN).double().mean(dim=0)
+    np.testing.assert_allclose(shares, [0.5, 0.0, 0.0, 0.1, 0.0, 0.0], atol=0.02)
+    assert torch.equal(dropped[:, [1, 2, 4, 5]], features[:, [1, 2, 4, 5]])
     assert ((dropped == UNKNOWN) | (dropped == features)).all()
-    assert torch.equal(WordDropout([NOTHING] * 4, torch.device("cpu"))(features), features)
-
-
-def test_reserved_values_stay_and_the_same_seed_drops_the_same():
-    rates = unknown_rates(np.full(9, 1), 3.0)
-    features = torch.randint(0, 9, (50, 2), dtype=torch.int32)
-    dropout = WordDropout([rates, rates], torch.device("cpu"))
-    torch.manual_seed(3)
-    first = dropout(features)
-    torch.manual_seed(3)
-    assert torch.equal(first, dropout(features))
-    reserved = (features == ABSENT) | (features == ROOT)
-    assert torch.equal(first[reserved], features[reserved])
+    torch.manual_seed(0)
+    assert torch.equal(dropout(features), dropped)
+    assert torch.equal(WordDropout([NOTHING] * 6, torch.device("cpu"))(features), features)
 
 
 def test_the_rate_of_a_tuned_encoder_rises_and_is_its_own():
