@@ -12,6 +12,7 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model.loading import load
 from parser.settings.plan import Plan
 from parser.training import run_folder
+from parser.training.observers import Observer
 from parser.training.run import train
 from tests.toy import planned
 
@@ -20,6 +21,11 @@ SMALL = [
 ]  # fmt: skip
 
 BILSTM = ["recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=8", "classifier.hidden=8"]
+
+GLOBAL = [
+    "beam=global", "beam.size=4", "beam.training.epochs=3", "beam.training.batch_sentences=5",
+    "beam.training.learning_rate=0.05", "first_pass.epochs=1", "second_pass.epochs=1",
+]  # fmt: skip
 
 # For recipe=text.
 TEXT = [
@@ -38,6 +44,25 @@ def run(treebank: Path, *overrides: str) -> Plan:
 def run_alone(treebank: Path | str, *overrides: str) -> Plan:
     """On a file, or a list of files, without a dev or test part; of sizes by default."""
     return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
+
+
+class Heard(Observer):
+    """Keeps what it hears, and how often it was closed."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        self.closed = 0
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+for name in vars(Observer):
+    if name.startswith("on_"):
+        setattr(Heard, name, lambda self, event: self.events.append(event))
 
 
 class KilledError(Exception):

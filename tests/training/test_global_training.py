@@ -6,24 +6,11 @@ from parser.beam_settings import Beam, Scores
 from parser.linear.model import LinearModel
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.training.observers import Observer, SearchEnd
+from parser.training.observers import SearchEnd
 from parser.training.run import train
-from tests.training.small_runs import BILSTM, check_measured, check_resumes, files_of, run
+from tests.training.small_runs import BILSTM, GLOBAL, Heard, check_measured, check_resumes, files_of, run
 
-FEW = ["first_pass.epochs=1", "second_pass.epochs=1"]
-GLOBAL = ["beam=global", "beam.size=4", "beam.training.epochs=3", "beam.training.batch_sentences=5", *FEW]
-GLOBAL += ["beam.training.learning_rate=0.05"]
-LOCAL = ["beam=local", "beam.size=4", *FEW]
-
-
-class Searches(Observer):
-    """Keeps what is told of searches."""
-
-    def __init__(self) -> None:
-        self.seen: list[SearchEnd] = []
-
-    def on_search(self, search: SearchEnd) -> None:
-        self.seen.append(search)
+LOCAL = ["beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"]
 
 
 def test_a_local_beam_measures_and_is_remembered(treebank, finished):
@@ -55,14 +42,14 @@ def test_a_linear_model_has_a_local_beam_or_learns_from_whole_computations(treeb
 
 def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, finished, tmp_path):
     _, local = finished(*LOCAL)
-    searches = Searches()
+    heard = Heard()
     longer = "beam.training.epochs=8", "beam.training.learning_rate=0.01"
-    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path, [searches])
+    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path, [heard])
     assert metrics["beam"] == "global"
     assert metrics["after_first_pass"] == local["after_first_pass"]
     assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
-    assert [search.epoch for search in searches.seen] == [*range(8)]
-    assert all(0 < search.report.updated_percent <= 100 for search in searches.seen)
+    assert [search.epoch for search in heard.of(SearchEnd)] == [*range(8)]
+    assert all(0 < search.report.updated_percent <= 100 for search in heard.of(SearchEnd))
     assert Model.load(tmp_path).beam == Beam(4, scores=Scores.GLOBAL)
     check_measured(treebank, tmp_path, metrics["dev"], Beam(4, scores=Scores.GLOBAL))
 

@@ -17,6 +17,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
 
+from parser.data.treebank import Treebank
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings.plan import Plan
@@ -25,8 +26,8 @@ from parser.training.observers import EpochEnd, ExplorationEnd, Observer, Observ
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import COMPARED
 from parser.training.run import train
-from tests.toy import planned, sentence, write_conllu
-from tests.training.small_runs import TEXT
+from tests.toy import flat_sentences, planned, sentence, write_conllu
+from tests.training.small_runs import TEXT, Heard
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
 FEW = [
@@ -41,51 +42,35 @@ def toy(tmp_path) -> Path:
     return write_conllu(tmp_path / "toy.conllu", SENTENCES)
 
 
-class Everything(Observer):
-    """Notes what it hears."""
-
-    def __init__(self) -> None:
-        self.heard: list = []
-        self.closed = 0
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-for event in ("start", "pass_start", "exploration", "update", "epoch", "pass", "end"):
-    setattr(Everything, f"on_{event}", lambda self, heard: self.heard.append(heard))
-
-
 @pytest.mark.parametrize("dev", [True, False])
 def test_a_run_is_heard_from_beginning_to_end_and_updates_add_up_to_their_epoch(toy, tmp_path, dev):
-    everything = Everything()
+    heard = Heard()
     run = planned(f"treebank.train={toy}", f"treebank.dev={toy if dev else 'null'}", *FEW, *EVENTS)
-    metrics = train(run, tmp_path / "run", [everything])
-    heard = everything.heard
+    metrics = train(run, tmp_path / "run", [heard])
 
     # 6 sentences of 3 words have 6 steps each: 36 examples, 6 updates an epoch.
     one = [Update] * 6 + [EpochEnd]
     first = [PassStart, *one * 2, PassEnd]
     second = [PassStart, ExplorationEnd, *one * 2, ExplorationEnd, *one, PassEnd]
-    assert [type(event) for event in heard] == [RunStart, *first, *second, dict]
-    assert everything.closed == 1
+    assert [type(event) for event in heard.events] == [RunStart, *first, *second, dict]
+    assert heard.closed == 1
 
-    assert [event.examples for event in heard if isinstance(event, PassStart)] == [36, 36]
-    assert (heard[0].epochs, heard[0].epochs_done, heard[0].folder) == (5, 0, tmp_path / "run")
-    assert heard[-1] == metrics
-    ends = [event for event in heard if isinstance(event, PassEnd)]
-    assert [(end.name, end.dev, end.test) for end in ends] == [
+    assert [start.examples for start in heard.of(PassStart)] == [36, 36]
+    [start], [said] = heard.of(RunStart), heard.of(dict)
+    assert (start.epochs, start.epochs_done, start.folder) == (5, 0, tmp_path / "run")
+    assert said == metrics
+    assert [(end.name, end.dev, end.test) for end in heard.of(PassEnd)] == [
         ("first_pass", metrics["after_first_pass"]["dev"], None),
         ("second_pass", metrics["dev"], None),
     ]
-    explorations = [event for event in heard if isinstance(event, ExplorationEnd)]
+    explorations = heard.of(ExplorationEnd)
     assert [(e.pass_name, e.epoch) for e in explorations] == [("second_pass", 0), ("second_pass", 2)]
     assert all(e.seconds > 0 for e in explorations)
 
-    epochs = [event for event in heard if isinstance(event, EpochEnd)]
+    epochs = heard.of(EpochEnd)
     assert [(e.pass_name, e.epoch, e.epochs) for e in epochs[1:3]] == [("first_pass", 1, 2), ("second_pass", 0, 3)]
     for epoch in epochs:
-        its_own = [e for e in heard if isinstance(e, Update) and (e.pass_name, e.epoch) == (epoch.pass_name, epoch.epoch)]
+        its_own = [e for e in heard.of(Update) if (e.pass_name, e.epoch) == (epoch.pass_name, epoch.epoch)]
         assert [update.step for update in its_own] == list(range(6))
         assert [update.examples for update in its_own] == [7, 7, 7, 7, 7, 1]
         mean = math.fsum(float(update.loss) * update.examples for update in its_own) / 36
@@ -103,11 +88,11 @@ def test_all_are_closed_though_one_fails(toy, tmp_path):
         def close(self) -> None:
             raise OSError("full disk")
 
-    everything = [Everything(), Everything()]
+    both = [Heard(), Heard()]
     run = planned(f"treebank.train={toy}", "treebank.dev=null", *FEW)
     with pytest.raises(OSError, match="full disk"):
-        train(run, tmp_path / "run", [everything[0], Failing(), everything[1]])
-    assert [one.closed for one in everything] == [1, 1]
+        train(run, tmp_path / "run", [both[0], Failing(), both[1]])
+    assert [one.closed for one in both] == [1, 1]
 
 
 def test_observers_together_forward_every_event():
@@ -281,17 +266,12 @@ class Terminal(io.StringIO):
         return True
 
 
-class Treebank:
-    n_words = 500
-
-    def __len__(self) -> int:
-        return 40
-
-
 def begun(epochs: int, done: int) -> ProgressBar:
+    """A bar of a run on 40 sentences of 500 words."""
     anything: Any = None
+    corpus: Any = SimpleNamespace(train=Treebank("toy", flat_sentences([12, 13] * 20)))
     bar = ProgressBar()
-    bar.on_start(RunStart(anything, anything, Path(), SimpleNamespace(train=Treebank()), anything, epochs, done))  # type: ignore[arg-type]
+    bar.on_start(RunStart(anything, anything, Path(), corpus, anything, epochs, done))
     return bar
 
 

@@ -125,10 +125,6 @@ def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):
     train(run(treebank), tmp_path / "run")
 
 
-def flipped(data: bytes, place: int, bit: int) -> bytes:
-    return data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :]
-
-
 def test_damaged_checkpoints_are_told(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     generator = torch.Generator().manual_seed(0)
@@ -140,7 +136,7 @@ def test_damaged_checkpoints_are_told(tmp_path):
     assert torch.equal(tensors["weights"]["a"], groups["weights"]["a"])
 
     damaged = [b"", b"\0" * len(whole), whole + b"\0", *(whole[:size] for size in range(0, len(whole), 7))]
-    damaged += [flipped(whole, place, bit) for place in range(len(whole)) for bit in (0, 3, 7)]
+    damaged += [whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :] for at in range(len(whole)) for bit in (0, 3, 7)]
     for data in damaged:
         path.write_bytes(data)
         with pytest.raises(CheckpointError, match="resume=false"):

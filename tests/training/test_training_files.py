@@ -202,14 +202,11 @@ def fold(score: float, words: int, words_nopunct: int) -> dict[str, Any]:
     return {
         "treebank": "toy",
         "column": None,
-        "seed": 1,
         "train": {"sentences": 9},
         "dev": scores,
         "test": scores,
-        "after_first_pass": {"dev": scores, "test": scores},
         "test_part": dict.fromkeys(kinds, words) | dict.fromkeys([f"{kind}_nopunct" for kind in kinds], words_nopunct),
         "seconds": {"read": 1.5, "fit": 1.0},
-        "cpu_seconds": 3.0,
         "versions": {"python": "3"},
     }
 
@@ -262,7 +259,11 @@ def test_words_are_counted_as_scores_count_them(seed):
     parses.relations[words] = np.where(np.arange(len(gold.heads)) % 4, gold.relations, 0)
     counts = gold.counted_words()
     scores = gold.scores(parses) | gold.scores_by_treebank(parses)
-    assert scores.pop("known_heads") == counts["known"]
+    known, heads = gold.heads != UNKNOWN_HEAD, parses.heads[words] == gold.heads
+    assert gold.labelled.sum() < known.sum() == counts["known"] == scores.pop("known_heads")
+    right = heads & (parses.relations[words] == gold.relations)
+    assert scores["uas"] == pytest.approx(100 * heads[known].mean())
+    assert scores["las"] == pytest.approx(100 * right[gold.labelled].mean())
     assert len(scores) == 9
     for name, score in scores.items():
         right = score / 100 * counts[counted_by(name)]

@@ -41,16 +41,12 @@ def files(tmp_path_factory) -> tuple[Path, Path]:
     return folder / "left.conllu", folder / "right.conllu"
 
 
-def wanted(files: tuple[Path, Path], *overrides: str):
-    left, right = files
-    parts = [f"treebank.{part}={{right: {right}, left: [{left}]}}" for part in ("train", "dev")]
-    return planned("treebank.name=both", *parts, "treebank.test=null", *FEW, *overrides)
-
-
 @pytest.fixture(scope="module")
 def trained(files, tmp_path_factory) -> tuple[Path, dict]:
+    left, right = files
+    parts = [f"treebank.{part}={{right: {right}, left: [{left}]}}" for part in ("train", "dev")]
     folder = tmp_path_factory.mktemp("run")
-    return folder, train(wanted(files), folder)
+    return folder, train(planned("treebank.name=both", *parts, "treebank.test=null", *FEW), folder)
 
 
 def test_they_are_told_apart(trained):
