@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,13 +46,15 @@ def test_what_is_no_alphabet(symbols):
 
 
 def test_vocabularies_put_them_behind_the_attributes():
-    read = sentence([0, 1])
-    read.forms = ["aa", "b"]
-    without = Vocabularies({"form": Vocabulary(["b"])})
-    vocabularies = Vocabularies({"form": Vocabulary(["b"])}, [Characters(["a"], 3)], {"upos": Vocabulary([read.upos[0]])})
-    encoded = vocabularies.encode([read])
-    assert vocabularies.n_rows == len(encoded.values) == 4
-    np.testing.assert_array_equal(encoded.values[:1], without.encode([read]).values)
-    assert encoded.values[1:].T.tolist() == [[1, 0, 0], [3, 3, 0], [2, 0, 0]]
-    assert vocabularies.unknown_counts(encoded) == {"form": 1}
+    read, other = sentence([0, 1]), sentence([0])
+    read.forms, other.forms = ["aa", "B"], ["b"]
+    attributes = {"form": Vocabulary(["b"]), "lower": Vocabulary(["aa", "b"])}
+    vocabularies = Vocabularies(attributes, [Characters(["a"], 3)], {"upos": Vocabulary([read.upos[0]])})
+    encoded = vocabularies.encode([read, other])
+    assert (encoded.offsets.tolist(), encoded.lengths.tolist()) == ([0, 3, 5], [2, 1])
+    assert vocabularies.n_rows == len(encoded.values) == 5
+    assert encoded.values[0].tolist() == [ROOT, UNKNOWN, UNKNOWN, ROOT, N_RESERVED]
+    assert encoded.values[1].tolist() == [ROOT, N_RESERVED, N_RESERVED + 1, ROOT, N_RESERVED + 1]
+    assert encoded.values[2:].T.tolist() == [[1, 0, 0], [3, 3, 0], [2, 0, 0], [1, 0, 0], [2, 0, 0]]
+    assert vocabularies.unknown_counts(encoded) == {"form": 2, "lower": 0}
     assert vocabularies.encode_tags([read])[0, :2].tolist() == [ROOT, N_RESERVED]

@@ -155,28 +155,14 @@ def test_what_new_sentences_say_comes_before_what_was_known():
     }
 
 
-def test_a_rule_that_leads_to_a_known_lemma_is_better_by_a_constant():
-    lemmas = Lemmas([*KNOWN, "lower\t0\t\t1\t"], [], {(): {"x": "fá", "y": "Fák"}})  # fák, fa, Fák, fá
-    less, more = KNOWN_LEMMA - 0.1, KNOWN_LEMMA + 0.1
-    for scores, lemma in (
-        ([0, -9, -less, -9], "Fák"),
-        ([0, -9, -more, -9], "fák"),
-        ([0, -9, -2, -1], "fá"),
-        ([0, -9, 1, 0], "Fák"),
-    ):
-        assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([scores], np.float32)) == [lemma]
-
-
 def test_a_rule_leads_to_a_known_lemma_in_whatever_spelling():
     lemmas = Lemmas(KNOWN, [], {}, KnownLemmas({"NOUN": ["fak", "faá"], "VERB": ["Fak"]}, {"á": "a"}))
-    assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([[0, 3.9, -1]], np.float32)) == ["fak"]
-    assert lemmas.by_rules(["Fák"], ["NOUN"], np.array([[0, -9, 1]], np.float32)) == ["fak"]
-    assert lemmas.by_rules(["Fák"], ["VERB"], np.array([[0, -9, 1]], np.float32)) == ["Fak"]
     assert lemmas.rules_by_lemma("Fák", set()) == {"fak": [0], "fa": [1], "Fak": [2]}
     assert lemmas.rules_by_lemma("Fák", {("fak", ""), ("fak", "NOUN")}) == {"fák": [0], "fa": [1], "Fak": [2]}
 
 
 def test_what_is_known_through_a_form_alone_is_not_for_it():
+    assert Lemmas(KNOWN, [], {(): {"x": "fá", "y": "Fák"}}).known.by_upos == {"": ["fá", "Fák"]}
     known = KnownLemmas({"NOUN": ["fa", "szív"], "VERB": ["szív"], "": ["ég"]}, {})
     assert known.gain("szív", "VERB") == KNOWN_LEMMA + SAME_UPOS
     assert known.gain("szív", "VERB", {("szív", "VERB")}) == known.gain("szív", "ADJ") == KNOWN_LEMMA

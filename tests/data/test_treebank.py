@@ -250,10 +250,9 @@ def test_bad_files(tmp_path, content, message):
 
 
 def test_files_that_cannot_be_opened(tmp_path):
-    with pytest.raises(TreebankError, match=r"missing\.conllu: there is no such file"):
-        read_treebank(tmp_path / "missing.conllu")
-    with pytest.raises(TreebankError, match="this is a folder"):
-        read_treebank(tmp_path)
+    for path, message in ((tmp_path / "missing.conllu", r"missing\.conllu: there is no such file"), (tmp_path, "is a folder")):
+        with pytest.raises(TreebankError, match=message):
+            read_treebank(path)
     for name, content in (
         ("plain.conllu.gz", PLAIN.encode()),
         ("short.conllu.gz", gzip.compress(PLAIN.encode() * 100)[:-30]),

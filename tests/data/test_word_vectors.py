@@ -12,11 +12,9 @@ import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
-from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
 from tests.forked import new_python
-from tests.toy import sentence
 
 SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [
     ["hapax", "legomenon"]
@@ -55,9 +53,11 @@ def test_a_treebank_without_any_repetition_is_no_error(caplog):
     assert "vectors.min_count=1" in caplog.text
 
 
-def word2vec_file(path: Path, binary: bool) -> bytes:
+def word2vec_file(path: Path, binary: bool, words: str = "un deux") -> bytes:
+    """Writes a file of vectors of three numbers: 1, 2, 3 for the first word, and so on."""
+    names = words.split()
     keyed = KeyedVectors(vector_size=3)
-    keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
+    keyed.add_vectors(names, np.arange(1, 3 * len(names) + 1, dtype=np.float32).reshape(-1, 3))
     keyed.save_word2vec_format(str(path), binary=binary)
     return path.read_bytes()
 
@@ -72,15 +72,13 @@ def test_files_in_word2vec_formats_even_under_each_others_names(tmp_path, name, 
 
 
 def test_a_part_of_a_file(tmp_path):
-    keyed = KeyedVectors(vector_size=2)
-    keyed.add_vectors(["un", "deux", "trois"], np.array([[1, 2], [3, 4], [5, 9]], np.float32))
     path = tmp_path / "v.vec"
-    keyed.save_word2vec_format(str(path))
+    word2vec_file(path, False, "un deux trois")
     assert WordVectors.read(path, limit=2).vocabulary.symbols == ["un", "deux"]
     wanted = WordVectors.read(path, wanted={"trois", "un", "quatre"})
     assert wanted.vocabulary.symbols == ["un", "trois"]
-    np.testing.assert_array_equal(wanted.matrix[N_RESERVED:], [[1, 2], [5, 9]])
-    np.testing.assert_array_equal(wanted.matrix[UNKNOWN], [3, 5])  # that of all rare ones, wanted or not
+    np.testing.assert_array_equal(wanted.matrix[N_RESERVED:], [[1, 2, 3], [7, 8, 9]])
+    np.testing.assert_array_equal(wanted.matrix[UNKNOWN], [4, 5, 6])  # that of all rare ones, wanted or not
     with pytest.raises(ValueError, match="none of its forms"):
         WordVectors.read(path, wanted={"quatre"})
 
@@ -146,13 +144,11 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
 @pytest.mark.parametrize("binary", [False, True])
 def test_words_that_come_again_and_bytes_that_are_no_text_are_left_out_and_counted(tmp_path, binary, caplog):
     path = tmp_path / ("v.bin" if binary else "v.vec")
-    keyed = KeyedVectors(vector_size=3)
-    keyed.add_vectors(["un", "deux", "dex", "trois", "quatre"], np.arange(15, dtype=np.float32).reshape(5, 3))
-    keyed.save_word2vec_format(str(path), binary=binary)
-    path.write_bytes(path.read_bytes().replace(b"dex", b"d\xffx").replace(b"trois", b"un"))
+    content = word2vec_file(path, binary, "un deux dex trois quatre")
+    path.write_bytes(content.replace(b"dex", b"d\xffx").replace(b"trois", b"un"))
     vectors = WordVectors.read(path)
     assert vectors.vocabulary.symbols == ["un", "deux", "quatre"]
-    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[0, 1, 2], [3, 4, 5], [12, 13, 14]])
+    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6], [13, 14, 15]])
     assert "repeated words were left out" in caplog.text
     assert "left out (1" in caplog.text
 
@@ -203,15 +199,3 @@ def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():
     assert len(vocabulary) == N_RESERVED + 3
     with pytest.raises(ValueError, match="'a' twice"):
         Vocabulary(["a", "a"])
-
-
-def test_encoding_keeps_a_place_for_the_root_and_counts_the_unknown():
-    first, second = sentence([0, 1]), sentence([0])
-    first.forms, second.forms = ["Yes", "no"], ["YES"]
-    vocabularies = Vocabularies({"form": Vocabulary(["no"]), "lower": Vocabulary(["yes", "no"])})
-    encoded = vocabularies.encode([first, second])
-    assert encoded.offsets.tolist() == [0, 3, 5]
-    assert encoded.lengths.tolist() == [2, 1]
-    assert encoded.values[0].tolist() == [ROOT, UNKNOWN, N_RESERVED, ROOT, UNKNOWN]
-    assert encoded.values[1].tolist() == [ROOT, N_RESERVED, N_RESERVED + 1, ROOT, N_RESERVED]
-    assert vocabularies.unknown_counts(encoded) == {"form": 2, "lower": 0}

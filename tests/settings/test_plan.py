@@ -6,7 +6,7 @@ import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.settings.groups import TrainingTrees
-from parser.settings.plan import GlobalPlan, GoldPlan, NetworkPlan, Span, plan
+from parser.settings.plan import GlobalPlan, GoldPlan, Span, plan
 from tests.forked import new_python
 from tests.toy import settings
 
@@ -85,13 +85,6 @@ def test_searches_and_the_third_pass():
     assert isinstance(third, GlobalPlan)
     assert (third.optimizer.name, third.optimizer.rate_key) == ("adam", "beam.training.learning_rate")
     assert third.trees == TrainingTrees.original
-
-
-def test_vectors_that_nothing_reads_are_not_planned():
-    for overrides, there in ([], True), (["features.form=[]"], False), (["vectors.attribute=null"], False):
-        model = plan(settings(*overrides)).model
-        assert isinstance(model, NetworkPlan)
-        assert (model.vectors is not None) == there
 
 
 def test_a_plan_is_made_without_torch(tmp_path):
