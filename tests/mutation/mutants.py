@@ -7,15 +7,17 @@ stay as they are.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
-_COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "in": "not in"}
-_ARITHMETIC = {"+": "-", "-": "+", "*": "+", "//": "*", "/": "*", "%": "//", "&": "|", "|": "&", "<<": ">>", ">>": "<<"}
-_OPERATORS: dict[type[ast.AST], str] = {
-    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is", ast.In: "in"},
-    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&"},
-    **{ast.BitOr: "|", ast.LShift: "<<", ast.RShift: ">>", ast.And: "and", ast.Or: "or"},
+# How an operator is written, and the one that takes its place; those without another stay.
+_OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
+    **{ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")},
+    **{ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"), ast.In: ("in", "not in")},
+    **{ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.FloorDiv: ("//", "*"), ast.Div: ("/", "*")},
+    **{ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"), ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<")},
+    **{ast.And: ("and", "or"), ast.Or: ("or", "and")},
 }
 _NAMES = {"min": "max", "max": "min"}
 
@@ -50,19 +52,14 @@ def mutants_of(text: str) -> list[Mutant]:
 class _Source:
     def __init__(self, text: str) -> None:
         self._text = text
-        lines = text.splitlines(keepends=True)
-        self._lines = lines
-        self._starts = [0]
-        for line in lines:
-            self._starts.append(self._starts[-1] + len(line))
+        self._lines = text.splitlines(keepends=True)
+        self._starts = [0, *accumulate(map(len, self._lines))]
 
     def of_function(self, node: ast.AST) -> Iterator[Mutant]:
         """Those of the body of a function, if the node is one; functions inside it are met by themselves, too."""
-        if not isinstance(node, ast.FunctionDef):
-            return
-        body: Sequence[ast.stmt] = node.body
-        for statement in body:
-            yield from self._within(statement)
+        if isinstance(node, ast.FunctionDef):
+            for statement in node.body:
+                yield from self._within(statement)
 
     def _within(self, node: ast.AST) -> Iterator[Mutant]:
         if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr, ast.FunctionDef, ast.ClassDef)):
@@ -80,12 +77,12 @@ class _Source:
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
             for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
-                yield from self._operator(left, right, operator, _COMPARISONS)
+                yield from self._operator(left, right, operator)
         elif isinstance(node, ast.BinOp):
-            yield from self._operator(node.left, node.right, node.op, _ARITHMETIC)
+            yield from self._operator(node.left, node.right, node.op)
         elif isinstance(node, ast.BoolOp):
             for left, right in zip(node.values, node.values[1:], strict=False):
-                yield from self._operator(left, right, node.op, {"and": "or", "or": "and"})
+                yield from self._operator(left, right, node.op)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
             yield self._replaced(node, f"({self._shown(node.operand)})")
         elif isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -99,14 +96,14 @@ class _Source:
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):
             yield self._replaced(node.test, f"(not ({self._shown(node.test)}))")
 
-    def _operator(self, left: ast.expr, right: ast.expr, operator: ast.AST, others: dict[str, str]) -> Iterator[Mutant]:
+    def _operator(self, left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[Mutant]:
         """The operator between two expressions, as another one; of those without another, none."""
-        name = _OPERATORS.get(type(operator), "")
-        if name in others:
+        if type(operator) in _OPERATORS:
+            name, other = _OPERATORS[type(operator)]
             start = self._place(left)[1]
             match = re.search(re.escape(name), self._text[start : self._place(right)[0]])
             assert match is not None
-            yield self._mutant(start + match.start(), start + match.end(), others[name])
+            yield self._mutant(start + match.start(), start + match.end(), other)
 
     def _replaced(self, node: ast.expr | ast.stmt, new: str) -> Mutant:
         return self._mutant(*self._place(node), new)
