@@ -23,9 +23,7 @@ def test_rows_of_a_label_are_replaced_and_others_stay(tmp_path):
     assert read_measurements(path) == [measurement("a", "start-up", "3"), measurement("x", "start-up", "4")]
 
 
-@pytest.fixture
-def a_benchmark(monkeypatch):
-    """In the place of that of the oracles."""
+def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, monkeypatch, capsys):
     result = {"seconds": 1 / 3, "machine": {"processor": "a processor", "cores": 2}, "versions": {"python": "3"}}
     module = SimpleNamespace(
         __doc__="measures nothing",
@@ -35,10 +33,6 @@ def a_benchmark(monkeypatch):
         quantities=lambda result: {"start-up": (result["seconds"], "s")},
     )
     monkeypatch.setattr(benchmark, "import_module", lambda name: module)
-
-
-@pytest.mark.usefixtures("a_benchmark")
-def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, capsys):
     arguments = ["oracles", "--size", "3", "--label", "x y", "--rows", str(tmp_path / "rows.csv")]
     assert benchmark.main(arguments) == 0
     captured = capsys.readouterr()

@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 
 from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
 from parser.model.model import Model
-from parser.network_spec import ClassifierSpec, Embedding
-from parser.transitions.features import slots_of
 from scripts.benchmarks import parsing, ratios, spacy_parser
 from scripts.benchmarks.parsing import udpipe_parser
 from scripts.benchmarks.ratios import Time
+from tests.random_models import random_static_model
 from tests.toy import sentence, write_conllu
 
 
@@ -22,10 +19,7 @@ from tests.toy import sentence, write_conllu
 def model_and_file(tmp_path):
     rng = random.Random(0)
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
-    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
-    slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
-    spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, spec).save(tmp_path / "model")
+    random_static_model(sentences, {"form": 4}).save(tmp_path / "model")
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 
@@ -149,10 +143,9 @@ def test_spacy_is_measured_beside_it(model_and_file, tmp_path):
 
 
 @pytest.mark.extras
-def test_spacy_keeps_all_but_the_trees(tmp_path):
+def test_spacy_keeps_all_but_the_trees(model_and_file, tmp_path):
     pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
-    rng = random.Random(0)
-    text = write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]).read_text()
+    text = model_and_file[1].read_text()
     text = text.replace("\tNOUN\t", "\t_\t")  # a tag that spaCy does not know
     spacy_parser.train(text, tmp_path / "pipeline", 1)
     parsed = spacy_parser.Spacy(tmp_path / "pipeline").parse(f"# one\n{text}")

@@ -28,9 +28,6 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
     assert "none.conllu: there is no such file" in found
     assert "none.conllu: 0 sentences" not in found
-    (tmp_path / "empty.conllu").write_text("# nothing\n\n")
-    assert check.main([str(tmp_path / "empty.conllu")]) == 1
-    assert "empty.conllu: there is no sentence in this file" in capsys.readouterr().out
     assert re.search(r"\n +2  several roots\n +1  word \.\.\. where word", found)
 
 
@@ -94,6 +91,9 @@ def test_files_without_a_sentence_to_skip_and_without_a_fault(tmp_path, capsys):
     status, found = check_file(capsys, tmp_path / "a_2.conllu")
     assert (status, "--on-error" in found) == (1, False)
     assert re.search(r"\n +1  this is UTF-...\n$", found)
+    (tmp_path / "empty.conllu").write_text("# nothing\n\n")
+    status, found = check_file(capsys, tmp_path / "empty.conllu")
+    assert (status, "empty.conllu: there is no sentence in this file" in found) == (1, True)
     assert check_file(capsys, DEV) == (0, f"{DEV}: 150 sentences, no fault\n")
 
 

@@ -20,8 +20,6 @@ from tests import forked
 from tests.odd_paths import ODD
 from tests.toy import ROOT
 
-TRAIN = ROOT / "scripts" / "train.py"
-
 # Of the folder, and of what is in it.
 EVERY_TIME = (ODD[0], ODD[1])
 NAMES = [
@@ -53,12 +51,12 @@ class Place:
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
-    def train(self, *words: str, script: Path = TRAIN, first: Callable[[], object] | None = None, status: int = 0) -> str:
+    def train(self, *words: str, first: Callable[[], object] | None = None, status: int = 0) -> str:
         """Trains on the file, unless the words name another."""
         files = [f"treebank.{part}={self.data}" for part in ("train", "dev")]
         options = [word for word in words if word.startswith("-")]
         settings = [word for word in words if word not in options]
-        return self.start(str(script), *files, *TINY, *settings, *options, first=first, status=status)
+        return self.start("scripts/train.py", *files, *TINY, *settings, *options, first=first, status=status)
 
     def shell(self, line: str) -> None:
         """Runs a line as people do who paste it."""

@@ -7,14 +7,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hydra.core.config_store import ConfigStore
 from setuptools import find_namespace_packages
 
-import oracles
 from parser.commands import __main__
 from parser.commands.__main__ import COMMANDS
 from tests import forked
-from tests.toy import ROOT, settings
+from tests.toy import ROOT
 
 SAMPLE = ROOT / "data" / "sample" / "sample-ud-test.conllu"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -83,8 +81,3 @@ def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
     command = [sys.executable, str(tmp_path / "scripts" / "evaluate.py"), str(SAMPLE), str(SAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_oracles_are_a_group():
-    assert {name.removesuffix(".yaml") for name in ConfigStore.instance().list("oracle")} == {*oracles.all_names()}
-    assert settings("oracle=nederhof_cubic", "column=1").oracle == "nederhof_cubic"
