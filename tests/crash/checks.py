@@ -53,12 +53,10 @@ class Subject:
         """Kills a run at a random moment or file operation, perhaps several times; then it must come to the same end."""
         folder = self._fresh()
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
-            at_operation = rng.random() < 0.5
-            trap = (
-                killed_at_operation(rng.randint(1, self._operations))
-                if at_operation
-                else killed_after(rng.uniform(0.01, self._seconds))
-            )
+            if rng.random() < 0.5:
+                trap = killed_at_operation(rng.randint(1, self._operations))
+            else:
+                trap = killed_after(rng.uniform(0.01, self._seconds))
             self._stopped(folder, trap)
         self._resumed(folder)
 

@@ -103,10 +103,9 @@ def with_heads(*heads: object) -> str:
 
 
 def without_columns(identifier: str) -> str:
-    return f"{identifier}\tab{8 * COLUMN}\n"
+    return f"{identifier}\tab" + 8 * "\t_" + "\n"
 
 
-COLUMN = "\t_"
 LONG, SHOWN = "9" * 5000, "9" * 60  # Python converts no number of more than 4,300 digits.
 
 # Sentences behind two comments, the lines of their faults, and what is said of them.

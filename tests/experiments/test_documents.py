@@ -18,7 +18,6 @@ from experiments.tables import Row, chosen, numbers, read_rows
 from tests.toy import ROOT
 
 README = ROOT / "README.md"
-SYSTEMS = ROOT / "docs" / "oracles_and_systems.md"
 SPEED = ROOT / "docs" / "accuracy_and_speed.md"
 EXPERIMENTS = ROOT / "experiments"
 TABLE7 = ROOT / "experiments" / "table7"

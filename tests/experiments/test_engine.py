@@ -24,17 +24,17 @@ def written(folder) -> dict[str, str]:
     return {name: row["score"] for (name,), row in read_rows(folder / "results.csv", COLUMNS, 1).items()}
 
 
-def results(tmp_path, fresh: bool = False) -> Results:
+def results(tmp_path) -> Results:
     """Published are a and b; one's own are b, of other settings, and c."""
     published = [row("a", "1", "x=1"), row("b", "2", "x=1")]
     own = [row("b", "3", "x=2"), row("c", "4", "x=1")]
     for folder, rows in (("published", published), ("own", own)):
         write_rows(tmp_path / folder / "results.csv", COLUMNS, {(one["name"],): one for one in rows})
-    return again(tmp_path, fresh)
+    return again(tmp_path)
 
 
-def again(tmp_path, fresh: bool = False) -> Results:
-    return Results(COLUMNS, 1, tmp_path / "published", tmp_path / "own", fresh)
+def again(tmp_path) -> Results:
+    return Results(COLUMNS, 1, tmp_path / "published", tmp_path / "own", fresh=False)
 
 
 def cells(settings: dict[str, str]) -> list[Cell]:
@@ -48,7 +48,6 @@ def test_rows_of_the_same_settings_count_whosever_they_are(tmp_path, capsys):
     assert results(tmp_path).missing(ASKED) == ASKED[3:]
     assert "2 cells are published rows, 1 are rows of your own" in capsys.readouterr().out
     assert results(tmp_path).missing(cells({"b": "x=2", "a": "x=3"})) == cells({"a": "x=3"})
-    assert results(tmp_path, fresh=True).missing(ASKED) == ASKED
 
 
 def test_ones_own_are_shown_where_they_have_the_settings_that_were_asked_for_or_are_published(tmp_path):

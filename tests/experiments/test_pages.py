@@ -65,10 +65,6 @@ def same(written: Path, published: Path, near: bool = False) -> None:
         assert ours == theirs, file.name
 
 
-def rows_of(experiment: Any, settings: Any) -> list[dict[str, str]]:
-    return [*read_rows(ROOT / settings.published / "results.csv", experiment.columns, len(experiment.key)).values()]
-
-
 @pytest.mark.parametrize(("module", "overrides"), DRAWN)
 def test_pages_of_measurements_are_those_of_the_rows(module, overrides, tmp_path):
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
@@ -100,7 +96,7 @@ def test_pages_are_those_of_the_rows_and_whoever_asks_for_these_trains_nothing(
     monkeypatch.setattr("experiments.table7.has_parts", lambda *_: True)
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
     settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides])
-    rows = rows_of(experiment, settings)
+    rows = [*read_rows(ROOT / settings.published / "results.csv", experiment.columns, len(experiment.key)).values()]
     experiment.write(settings, rows, tmp_path)
     same(tmp_path, ROOT / settings.published)
     settings = settings_of(experiment.kind, config, ["paths.treebanks=data", *overrides, *EVERYTHING.get(module, [])])
