@@ -7,8 +7,10 @@ import oracles
 from oracles import Oracle, Strategy
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 
+NAMES = [name for name in oracles.names() if name not in ("static", "arc_standard_tabular")]
+
 EXACT: dict[str, Callable[..., Oracle]] = {
-    **{name: partial(oracles.create, name) for name in oracles.names() if name not in ("static", "arc_standard_tabular")},
+    **{name: partial(oracles.create, name) for name in NAMES},
     "cubic_from_nothing": partial(NederhofCubic, drop_non_critical=False, share_chart=False),
     "cubic_sharing": partial(NederhofCubic, drop_non_critical=False),
     "cubic_dropping": partial(NederhofCubic, share_chart=False),

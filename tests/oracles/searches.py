@@ -2,7 +2,7 @@
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -50,26 +50,26 @@ class Search(ABC, Generic[Configuration]):
     def _best(self, now: Configuration) -> int:
         return max(self.scores(now).values(), default=0)
 
-    def reachable(self) -> set[Configuration]:
-        """All configurations that some computation passes."""
+    def reachable(self, optimal: bool = False) -> set[Configuration]:
+        """All configurations that some computation passes; with ``optimal``, one of best transitions."""
         found, waiting = {self.initial}, [self.initial]
         while waiting:
-            new = {after for _, _, after in self.transitions(waiting.pop())} - found
+            now = waiting.pop()
+            scores, best = (self.scores(now), self.best(now)) if optimal else ({}, 0)
+            new = {after for name, _, after in self.transitions(now) if scores.get(name, best) == best} - found
             found |= new
             waiting += new
         return found
 
-    def walk(
-        self, rng: random.Random, optimal: float = 0.0, scores: Callable[[Configuration], dict[str, int]] | None = None
-    ) -> list[Configuration]:
+    def walk(self, rng: random.Random, optimal: float = 0.0, oracle: Oracle | None = None) -> list[Configuration]:
         """The configurations of a computation that takes a best transition with probability ``optimal``, else any.
 
-        Transitions are scored by ``scores``, or by the search.
+        The best are those of the oracle, or of the search.
         """
         now, passed = self.initial, [self.initial]
         while options := list(self.transitions(now)):
             if rng.random() < optimal:
-                known = (scores or self.scores)(now)
+                known = found_by(oracle, [self], [(0, now)])[0] if oracle else self.scores(now)
                 options = [option for option in options if known[option[0]] == max(known.values())]
             now = rng.choice(options)[2]
             passed.append(now)
@@ -82,7 +82,8 @@ class Search(ABC, Generic[Configuration]):
 
     def read(self, oracle: Oracle, now: Configuration, row: np.ndarray) -> dict[str, int]:
         """A row of an oracle's scores by the names of the transitions that are applicable."""
-        return {name: int(score) for name, score in zip(oracle.transition_names, row, strict=True) if score != NOT_APPLICABLE}
+        names = oracle.transition_names or ("sh", "rl", "rr")  # arc-standard's have no names
+        return {name: int(score) for name, score in zip(names, row, strict=True) if score != NOT_APPLICABLE}
 
 
 def found_by(
@@ -136,15 +137,8 @@ class ArcStandardSearch(Search[Plain]):
         for step in random_trees.applicable_steps(*now, self.n):
             yield ("sh", "rl", "rr")[step], None, random_trees.apply_step(*now, step)
 
-    def forget(self) -> None:
-        """Frees the memory of what has been searched."""
-        self._steps.best_of.clear()
-
     def scores(self, now: Plain) -> dict[str, int]:
         return {name: score for name, score in zip(("sh", "rl", "rr"), self._steps(*now), strict=True) if score is not None}
-
-    def read(self, oracle: Oracle, now: Plain, row: np.ndarray) -> dict[str, int]:
-        return {name: int(score) for name, score in zip(("sh", "rl", "rr"), row, strict=True) if score != NOT_APPLICABLE}
 
 
 class ArcHybridSearch(Search[Plain]):
@@ -365,14 +359,8 @@ class SwapWhereItMust(SwapSearch):
         self.order = list(self._inorder(0))
 
     def _inorder(self, node: int) -> Iterator[int]:
-        children = [child for child, head in enumerate(self.heads) if head == node]
-        for child in children:
-            if child < node:
-                yield from self._inorder(child)
-        yield node
-        for child in children:
-            if child > node:
-                yield from self._inorder(child)
+        for other in sorted([node, *(child for child, head in enumerate(self.heads) if head == node)]):
+            yield from [node] if other == node else self._inorder(other)
 
     def scores(self, now: WithBuffer) -> dict[str, int]:
         scores = super().scores(now)

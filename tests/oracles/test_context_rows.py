@@ -1,13 +1,12 @@
 """context_rows remembers: whatever was asked before, in whatever order, and however little room there is, the answers stay."""
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import oracles
-from oracles import Strategy, Trees
+from oracles import NOT_APPLICABLE, Strategy, Trees
 from oracles.arc_standard.context_rows import ContextRows, entries_of_sentence
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
@@ -22,6 +21,7 @@ def make_computations(seed: str) -> tuple[Trees, list[list[random_trees.Configur
     """Trees, and a random computation on each."""
     rng = random.Random(seed)
     heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(SENTENCES)]
+    heads += [random_trees.chain(LONGEST), random_trees.star(LONGEST)]
     return Trees.from_heads(heads), [list(random_trees.random_computation(rng, len(tree))) for tree in heads]
 
 
@@ -59,6 +59,9 @@ def test_computations_in_lockstep_one_by_one_and_shuffled(strategy, ties, room):
     batches += in_lockstep(computations)[::3]  # again from the start, with steps left out
     for batch in batches:
         np.testing.assert_array_equal(scores_of(bound, batch), expected_of(trees, strategy, batch, ties))
+    scores = scores_of(bound, mixed)
+    edges = np.where(scores == NOT_APPLICABLE, NOT_APPLICABLE, scores // bound.gold_weight)
+    np.testing.assert_array_equal(edges, expected_of(trees, strategy, mixed))
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -98,14 +101,3 @@ def test_rows_of_a_chart_lie_one_behind_the_other(n):
         assert row_start(i, width) + block_start(i) == end
         end = row_start(i, width) + width
     assert end <= triangle_size(n)
-
-
-@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
-def test_threads_may_ask_at_the_same_time():
-    trees, computations = make_computations("threads")
-    bound = ContextRows().bind(trees)
-    batches = in_lockstep(computations)
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda batch: scores_of(bound, batch), batches * 3))
-    for batch, scores in zip(batches * 3, answers, strict=True):
-        np.testing.assert_array_equal(scores, expected_of(trees, "left_before_right", batch))

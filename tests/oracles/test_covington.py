@@ -11,25 +11,22 @@ from tests import random_trees
 from tests.jit import COMPILED
 from tests.oracles.searches import CovingtonSearch, compare, compare_everywhere, walked
 
+LONG = pytest.mark.long
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4 if COMPILED else pytest.param(4, marks=pytest.mark.long)])
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4 if COMPILED else pytest.param(4, marks=LONG), pytest.param(6, marks=LONG)])
 def test_scores_equal_search_everywhere(n):
-    compare_everywhere(oracles.create("covington_loss"), [CovingtonSearch(tree) for tree in random_trees.all_trees(n)])
+    rng = random.Random(n)
+    trees = random_trees.all_trees(n) if n < 5 else [random_trees.random_tree(rng, n) for _ in range(3)]
+    compare_everywhere(oracles.create("covington_loss"), [*map(CovingtonSearch, trees)])
 
 
-@pytest.mark.parametrize(("n", "trees"), [(5, 20), (6, 2), pytest.param(5, 600, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("n", "trees"), [(5, 20), (6, 2), pytest.param(5, 600, marks=LONG)])
 def test_scores_equal_search_along_random_computations(n, trees):
     rng = random.Random(n)
     for tree in (random_trees.random_tree(rng, n) for _ in range(trees)):
         search = [CovingtonSearch(tree)]
         compare(oracles.create("covington_loss"), search, [*walked(search, rng), *walked(search, rng, 0.9)])
-
-
-@pytest.mark.long
-def test_scores_equal_search_everywhere_for_some_longer_trees():
-    rng = random.Random(6)
-    for tree in (random_trees.random_tree(rng, 6) for _ in range(3)):
-        compare_everywhere(oracles.create("covington_loss"), [CovingtonSearch(tree)])
 
 
 def test_every_tree_with_one_root_is_made_whole():

@@ -19,20 +19,7 @@ def touch(path: Path, time: int, text: str = "@njit\n") -> Path:
     return path
 
 
-def test_kernels_older_than_a_source_are_forgotten(tmp_path):
-    touch(tmp_path / "a.py", 100)
-    touch(tmp_path / "b.py", 200)
-    forget_stale_kernels(tmp_path)  # of a package that was never compiled
-    stale = touch(tmp_path / "__pycache__" / "a.kernel-1.py311.nbi", 150)
-    stale_inside = touch(tmp_path / "inside" / "__pycache__" / "c.kernel-1.py311.nbi", 150)
-    fresh = touch(tmp_path / "__pycache__" / "b.kernel-1.py311.nbi", 250)
-    forget_stale_kernels(tmp_path)
-    assert not stale.exists()
-    assert not stale_inside.exists()
-    assert fresh.exists()
-
-
-def test_sources_that_kernels_are_not_made_of_may_be_newer(tmp_path):
+def test_kernels_older_than_any_source_that_kernels_are_made_of_are_forgotten(tmp_path):
     package = tmp_path / "package"
     touch(package / "a.py", 100, "from package import b\nfrom package.inside.c import (\n    C,\n)\nkernel(C)\n")
     touch(package / "b.py", 100, "B = 1\n")
@@ -40,15 +27,18 @@ def test_sources_that_kernels_are_not_made_of_may_be_newer(tmp_path):
     touch(package / "d.py", 100, "def late():\n    from package import e\n")
     touch(package / "e.py", 300, "E = 1\n")
     touch(package / "f.py", 100, "class F(NamedTuple): ...\n")
-    index = package / "__pycache__" / "a.kernel-1.py311.nbi"
+    forget_stale_kernels(package)  # it was never compiled
+    fresh = touch(package / "__pycache__" / "b.kernel-1.py311.nbi", 400)
+    indices = [folder / "__pycache__" / "a.kernel-1.py311.nbi" for folder in (package, package / "inside")]
     for source, time in (("e", 310), ("b", 320), ("inside/c", 330), ("d", 340), ("f", 350), ("a", 360)):
-        touch(index, 200)
+        for index in indices:
+            touch(index, 200)
         path = package / f"{source}.py"
         os.utime(path, (time, time))
         forget_stale_kernels(package)
-        assert index.exists() == (source == "e")
+        assert [index.exists() for index in (*indices, fresh)] == [source == "e"] * 2 + [True]
         if source == "e":
-            assert index.stat().st_mtime == time
+            assert [index.stat().st_mtime for index in indices] == [time] * 2
         os.utime(path, (100, 100))
 
 

@@ -37,13 +37,9 @@ def test_chart_and_tabular_agree_on_longer_sentences():
     rng = random.Random(30)
     chart, tabular = oracles.create("lr_spine_chart"), oracles.create("lr_spine_tabular")
     heads = [random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8])) for n in [LONGEST] * 2 + [LONGEST // 2] * 4]
-    searches, cases = [*map(LrSpineSearch, heads)], []
-    for s, search in enumerate(searches):
-
-        def scores(now, tree=heads[s]):
-            return chart.step_scores(tree, now[0], range(now[1], len(tree) + 1))
-
-        cases += [(s, now) for now in search.walk(rng, rng.choice([0.5, 0.9, 1.0]), scores) if rng.random() < 0.5]
+    searches = [*map(LrSpineSearch, heads)]
+    walks = [search.walk(rng, rng.choice([0.5, 0.9, 1.0]), chart) for search in searches]
+    cases = [(s, now) for s, walk in enumerate(walks) for now in walk if rng.random() < 0.5]
     assert found_by(chart, searches, cases) == found_by(tabular, searches, cases)
 
 
@@ -81,20 +77,10 @@ def test_partial_finds_all_optimal_transitions_of_gold_paths(n):
     compared = 0
     for heads in brute_force.projective_trees(n):
         search = LrSpineSearch(heads)
-        agenda, seen = [search.initial], {search.initial}
-        while agenda:
-            now = agenda.pop()
-            scores = search.scores(now)
-            if not scores:
-                continue
-            best = {transition for transition, score in scores.items() if score == max(scores.values())}
-            answer = partial.step_scores(heads, now[0], range(now[1], n + 1))
-            assert answer == {transition: int(transition in best) for transition in scores}, (heads, now)
-            compared += 1
-            for transition, _, after in search.transitions(now):
-                if transition in best and after not in seen:
-                    seen.add(after)
-                    agenda.append(after)
+        for now in search.reachable(optimal=True):
+            expected = {transition: int(score == search.best(now)) for transition, score in search.scores(now).items()}
+            assert partial.step_scores(heads, now[0], range(now[1], n + 1)) == expected, (heads, now)
+            compared += len(expected)
     assert compared
 
 

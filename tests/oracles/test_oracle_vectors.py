@@ -4,9 +4,7 @@ They are looked for in ``vectors/`` of the folder that OPTIMAL_STEP_SHARED names
 """
 
 import json
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +14,12 @@ from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Strategy, Trees
 from oracles.attardi.system import UnparseableGoldError
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
+from tests.lattices.made import shared
+from tests.oracles.exact import NAMES
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-@pytest.mark.parametrize("name", [name for name in oracles.names() if name not in ("static", "arc_standard_tabular")])
+@pytest.mark.parametrize("name", NAMES)
 def test_optimal_steps(name, strategy):
     chosen = [case for case in cases("optimal_step.jsonl") if case["strategy"] == strategy]
     oracle = oracles.create(name, strategy)
@@ -73,14 +73,7 @@ def test_gains_and_losses(file, name, options):
     assert compared >= (150 if COMPILED else 5)
 
 
-SHARED = Path(os.environ.get("OPTIMAL_STEP_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-
-
 @cache
 def cases(name: str) -> list[dict]:
-    path = SHARED / "vectors" / name
-    if not path.exists():
-        pytest.skip(f"no {path}; set OPTIMAL_STEP_SHARED to the folder that holds vectors/")
-    with path.open(encoding="utf-8") as lines:
-        found = [json.loads(line) for line in lines]
+    found = [json.loads(line) for line in shared(f"vectors/{name}").read_text(encoding="utf-8").splitlines()]
     return found[::20] if not COMPILED else found
