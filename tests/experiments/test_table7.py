@@ -10,7 +10,7 @@ import pytest
 from experiments import engine, table7
 from experiments.columns import SentenceCounts, counted, difference, read_counts, write_counts
 from experiments.command import settings_of
-from experiments.table7 import CLAIMS, COLUMNS, EXPERIMENT, SECOND_PASS, claims_from, interval_of, read_claims
+from experiments.table7 import EXPERIMENT, claims_from, interval_of, read_claims
 from experiments.tables import Key, Row, read_rows, write_rows
 from tests.forked import works
 from tests.toy import ROOT, TINY
@@ -143,11 +143,6 @@ def test_counts_are_read_as_they_were_written(tmp_path):
         assert [again[key].words.tolist(), again[key].las.tolist()] == [of_one.words.tolist(), of_one.las.tolist()]
     with pytest.raises(ValueError, match=r"column 3, seed 1"):
         write_counts(tmp_path / "counts.csv", counts | {("a", 3, 1): counts_of([1], [4])})
-
-
-def test_columns_of_a_family_share_a_first_pass():
-    assert sorted(column for columns in table7.FAMILIES for column in columns) == list(COLUMNS)
-    assert {column for pair in (*CLAIMS, *SECOND_PASS) for column in pair} <= set(COLUMNS)
 
 
 def counts_of(las: list[int], words: list[int]) -> SentenceCounts:
