@@ -3,14 +3,12 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.profiles import EVERY_DAY
 from tests.random_models import random_text_model
-
-ROOT = Path(__file__).parents[2]
+from tests.toy import ROOT
 
 # Tests of all that is written in vector instructions (see parser/kernels/llvm.py) or made of what is.
 WITH_KERNELS = (

@@ -203,11 +203,3 @@ def test_training_says_in_one_line_what_to_install(folder, start):
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "needs hydra, which is not installed" in done.stderr
     assert "pip install" in done.stderr
-
-
-def test_a_package_that_is_needed_and_not_named_is_noticed(tmp_path):
-    few = tmp_path / "few.txt"
-    few.write_text("\n".join(str(one) for one in requirements(PARSE) if one.name != "conllu"), encoding="utf-8", newline="\n")
-    words, environment = process(tmp_path, few, "-m", "parser.commands", "evaluate", "a", "b")
-    done = subprocess.run(words, env=environment, capture_output=True, encoding="utf-8")
-    assert "needs conllu, which is not installed" in done.stderr
