@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -110,25 +109,16 @@ def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
     return parser
 
 
-class CompiledItem(NamedTuple):
-    """An item of the compiled search; see slow_merging.Item."""
-
-    prefix: float
-    inside: float
-    count: int
-
-
-def compiled_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> Iterator[list[CompiledItem]]:
-    """The items of the last step, for each sentence."""
+def compiled_items(parser: SignatureBeamParser, encoded: Sentences, single_root: bool) -> Iterator[list[tuple]]:
+    """Of the items of the last step what Item calls prefix, inside and count, for each sentence."""
     search = parser._search(encoded.offsets, parser.words_of(encoded), single_root)
     for length in search._each_sentence():
-        found, last, counts = search._merging.items, 2 * length, {}
+        found, last = search._merging.items, 2 * length
+        counts: dict[tuple[int, int], int] = {}
         for m in range(last + 1):
             for k in range(found.counts[m]):
                 counts[m, k] = sum(counts[above] * counts[below] for above, below, _, _ in ways_of(found, m, k)) or 1
-        yield [
-            CompiledItem(found.prefixes[last, k], found.insides[last, k], counts[last, k]) for k in range(found.counts[last])
-        ]
+        yield [(found.prefixes[last, k], found.insides[last, k], counts[last, k]) for k in range(found.counts[last])]
 
 
 K = 7  # the best trees that are asked for
@@ -156,9 +146,9 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
         inside = slice(start + 1, start + 1 + len(ours[0].heads))
         assert _as_lists(ours[0]) == (best.heads[inside].tolist(), best.relations[inside].tolist())
     for items, expected_items in zip(compiled_items(fast, encoded, single_root), slow, strict=True):
-        assert [item.count for item in items] == [item.count for item in expected_items]
-        for item, its_twin in zip(items, expected_items, strict=True):
-            assert (item.prefix, item.inside) == pytest.approx((its_twin.prefix, its_twin.inside), rel=1e-5, abs=1e-3)
+        for (prefix, inside, count), expected_item in zip(items, expected_items, strict=True):
+            assert count == expected_item.count
+            assert (prefix, inside) == pytest.approx((expected_item.prefix, expected_item.inside), rel=1e-5, abs=1e-3)
 
 
 @pytest.mark.parametrize("scores", [*Scores])
