@@ -184,3 +184,7 @@ def test_the_most_probable_tags(forms, form):
     assert set(guessed) == alike
     chances = [probability(tags, form, min(6, len(form)), forms) for tags in guessed]
     assert all(first >= second - Fraction(1, 10**9) for first, second in pairwise(chances))
+
+
+def test_only_so_many_and_of_equally_probable_ones_the_first_in_alphabetical_order():
+    assert SuffixGuesser({"a": [NOUN, VERB, NUM]}.items(), 2)("b") == [NOUN, NUM]
