@@ -14,7 +14,7 @@ from numba.core.errors import NumbaError
 from numba.core.options import DefaultOptions
 
 from parser import kernels
-from parser.kernels import Compilation, assign, kernel
+from parser.kernels import Compilation, assign, highest, kernel, lowest
 from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
@@ -124,13 +124,18 @@ def test_meanwhile_no_garbage_is_looked_for(monkeypatch, collects):
         gc.enable()
 
 
+def test_the_highest_and_the_lowest_value():
+    values = np.array([3.5, -2.0, 7.25, 7.25])
+    assert (highest(values), lowest(values), highest(values[1:2])) == (7.25, -2.0, -2.0)
+
+
 def test_arrays_are_held_by_those_who_have_them():
     array = np.zeros(4, np.float32)
     before = sys.getrefcount(array)
     for _ in range(3):
-        assign(array[1:], np.ones(3, np.float32))
+        assign(array[1:], np.arange(5))
     assert sys.getrefcount(array) == before
-    assert array.tolist() == [0, 1, 1, 1]
+    assert array.tolist() == [0, 0, 1, 2]
 
 
 @of_compilation
