@@ -52,8 +52,8 @@ first are dropped, and computed again when they return. So work on no more sente
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see
 vector_chart.py); for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1}, and their maxima over all
-depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row reads rows only where an edge
-with a weight joins a stack element to s_d: LS is constant between two of these, and larger below. The kernels are compiled
+depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row reads earlier rows only where
+a weighted edge joins a stack element to s_d: between two such edges LS is constant, below them larger. The kernels are compiled
 once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where ``edges`` are a table of
 weights (edge_weights.py). Arrays of kernels have the arena's type unless another is named.
 """
@@ -87,7 +87,7 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
-# For numba a literal True is another type than a bool: it would compile the kernels that take it once more.
+# For numba a literal True has another type than a bool: the kernels that take it would be compiled twice.
 _TAKES_LEFT = np.bool_(True)
 
 
@@ -214,7 +214,7 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
 def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
     """Compute the rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
-    The inner loops are written out, over both rows at once: slices and array arguments cost reference counting, more than such
+    The inner loops are written out, over both rows at once: reference counting of slices and array arguments is slower than
     short loops. Unsigned indices and 16-bit sums let LLVM vectorize them. A vector load soon after a write to its memory is
     slow, so B of the last column stays in a variable until the vector has been read. R and L of one token are 0, so nothing
     is added to it.

@@ -174,7 +174,7 @@ def _score_batch(
 
 @array_kernel()
 def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
-    """Return the value of a configuration by a chart over the stack and the buffer, with ``drop`` without non-critical nodes.
+    """Return the value of a configuration by a chart over the stack and the buffer; ``drop``: only the critical nodes.
 
     ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart during the
     call.

@@ -2,8 +2,8 @@
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, the default. HEAD and DEPREL are
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and all other columns pass through byte for byte. A model of
-recipe=text reads only forms; --tags=fill or --tags=overwrite writes the tags and lemmas that it predicts. Lemmas of the file
-that --lexicon names take precedence.
+recipe=text reads only forms; --tags=fill or --tags=overwrite writes the tags and lemmas that it predicts. The lemmas of
+--lexicon FILE take precedence.
 
 A file named .conllul, or any file with --lattice, holds word lattices (CoNLL-UL): the parser finds the words together with the
 tree, and writes CoNLL-U, with a line for each token of several words. A beam helps here: a model trained on lattices has one

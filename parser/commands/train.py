@@ -39,7 +39,7 @@ from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)
-results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
+results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log; the results are also printed
 
 # Printed after a run of the default recipe, which is not the most accurate.
 _REPRODUCTION = (
@@ -93,7 +93,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
     """Removes the folders that hydra has made for a run or a sweep that never began; older folders stay.
 
-    ``not_ours``: names of files that do not keep a folder from being removed.
+    ``not_ours``: names of files that may be removed with a folder.
     """
     written = {path.name for path in folder.rglob("*") if not path.is_dir()} - not_ours
     if written or folder not in JobFolders.new or _is_held(folder / ".lock"):

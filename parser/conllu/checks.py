@@ -48,7 +48,7 @@ class LineError(ValueError):
 
 @dataclass(slots=True)
 class Rows:
-    """The kinds of the lines of a sentence, which are counted from 0, without comments.
+    """The lines of a sentence by kind, counted from 0, without comments.
 
     Attributes:
         words: the lines of the words 1..n, in order.
@@ -134,12 +134,12 @@ def sort_rows(ids: Sequence[str]) -> Rows:
 
 
 def _number(digits: str) -> int:
-    """Return the number of some digits; of more than _MAX_DIGITS, only the first ones, which are still too large."""
+    """Convert digits to int; a number of more than _MAX_DIGITS digits is cut, and still too large for any sentence."""
     return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 
 
 def id_faults(ids: Sequence[str]) -> list[LineError]:
-    """Return faults of all invalid ids; without any, of the first id out of order, because later ones may follow from it."""
+    """Return the faults of all invalid ids; if all are valid, of the first one out of order, which may cause the others."""
     faults = [_not_an_id(row, identifier) for row, identifier in enumerate(ids) if _ID.fullmatch(identifier) is None]
     if not faults:
         try:

@@ -86,7 +86,7 @@ def read_chunks(
         elif len(held) > LONGEST_SENTENCE:
             raise ConlluError(
                 f"{describe_file(name)}: from byte {read - len(held):,} on, there is no blank line in {len(held):,} bytes; put "
-                "one after each sentence; text that is not in columns can only be parsed, with --text"
+                "one after each sentence; plain text can only be parsed: optimal-step parse --text"
             )
     if held:
         yield _chunk(held, first, name)
@@ -123,7 +123,7 @@ def _size_for(threads: int, size: int, read: int, total: int | None) -> int:
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:
-    """Return the place after a blank line in the unsearched bytes, the last one if all are alike; 0 if there is none."""
+    """Return the place after a blank line in the unsearched bytes, the last if their line ends agree; 0 if there is none."""
     for blank in (b"\n\n", b"\n\r\n"):
         found = held.rfind(blank, max(0, searched - len(blank) + 1))
         if found >= 0:

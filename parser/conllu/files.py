@@ -86,7 +86,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
 
     A file is written under a temporary name beside its own, and renamed when it is complete: after an error, the old file is
     unchanged. Anything but a plain file (a terminal, a pipe, /dev/null), or what the shell has opened (/dev/stdout), is written
-    directly. To read and write the same file, open it for reading after this: then it is closed before, as Windows needs it.
+    directly. To read and write the same file, open it for reading after this: Windows renames only over a closed file.
 
     Raises:
         ConlluError: the file cannot be written (also while it is written).

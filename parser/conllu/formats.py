@@ -79,12 +79,12 @@ def _not_ten(columns: Sequence[str]) -> str:
         if len(words) == N_COLUMNS and words[ID][:1].isdigit():
             return f"{given}: they are separated by blanks; separate them by tabs"
         if columns[0].startswith(BYTE_ORDER_MARK):
-            return "a byte order mark (U+FEFF) within the file, as two files put together have; remove it"
-        return f"{given}, separated by tabs; text that is not in columns can only be parsed, with --text"
+            return "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
+        return f"{given}, separated by tabs; plain text can only be parsed: optimal-step parse --text"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
         return f"{given}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has
         return f"{given}: this may be CoNLL-2009; convert it to CoNLL-U"
     if len(columns) > N_COLUMNS:
-        return f"{given}; of CoNLL-U Plus, such as .cupt, keep the columns of CoNLL-U alone: cut -f1-10"
+        return f"{given}; if this is CoNLL-U Plus, such as .cupt, keep the first {N_COLUMNS}: cut -f1-10"
     return f"{given}; separate the columns by tabs and write _ in an empty one"

@@ -97,7 +97,7 @@ class RawSentence:
         return heads
 
     def faults(self, partial: bool = False) -> list[tuple[str, bool]]:
-        """Return the faults of the lines as gold data, in their order, and whether parsing refuses each.
+        """Return, in order, the faults that the lines have as gold data, and for each whether parsing refuses it.
 
         A fault that only follows from another one is left out. ``partial``: see heads().
         """
@@ -238,7 +238,7 @@ def rewrite(
         heads: [h_1, ..., h_n], 0 = the root; ``_`` if unknown.
         deprels: the relations of the words 1..n.
         comments: keys and values of further comments, added after the sentence's own.
-        others: by number of another column to rewrite, except MISC, its values for the words 1..n.
+        others: the values of other columns, except MISC, for the words 1..n, by column number.
         misc: MISC of the words 1..n.
 
     Raises:

@@ -3,7 +3,7 @@
 An exact oracle takes the given arcs as a gold tree that is known in part (oracles/trees.py). Only transitions that the oracle
 calls optimal are allowed: they lose none of the given arcs, or the fewest. The classifier chooses among these, greedily or with
 a beam. So a system that can make any tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the
-order of the steps is left to choose: replay() uses this to make the computation of a whole tree again.
+order of the steps is left to choose: replay() uses this to recover the computation of a tree.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class GivenArcs(NamedTuple):
 
     Attributes:
         heads: the heads of each sentence's words; UNKNOWN_HEAD where none is given.
-        deprels: the relations of each sentence's words, read where a head is given; ``_``: not given. None: no relation is.
+        deprels: the relations of each sentence's words, read where a head is given; ``_``: not given. None: no relations.
     """
 
     heads: Sequence[Sequence[int]]
@@ -70,7 +70,7 @@ def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
 
 
 def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
-    """Return a function from a span of sentences to the ``Restriction`` to transitions that lose the fewest given arcs."""
+    """Return a function that, for a span of sentences, allows only transitions that lose the fewest given arcs."""
     # Strategy.ANY: the parser may take transitions later than an eager or lazy computation would.
     kind = oracles.oracle_class(system.oracles[0])
     knows_roots = "single_root" in signature(kind).parameters
@@ -143,10 +143,10 @@ def replay(
     probabilities: StepProbabilities,
     single_root: bool = True,
 ) -> None:
-    """Make the computations of trees again, and record the probabilities of their steps.
+    """Recover computations of trees, and record the probabilities of their steps.
 
-    A beam does not record steps, and it merges computations. So each tree is made again: of the steps that still lead to the
-    tree, the one with the highest score is taken. An exact oracle finds these steps: they lose none of its arcs (Nederhof
+    A beam does not record steps, and it merges computations. So each tree is built once more: of the steps that still lead to
+    it, the one with the highest score is taken. An exact oracle finds these steps: they lose none of its arcs (Nederhof
     2019, Section 4). For a tree that was parsed greedily, these are the parser's own steps.
 
     Args:

@@ -2,8 +2,8 @@
 
 Each field names the commands that have its flag, its help text, the kinds of input it applies to, and what it needs of a model.
 The options of argparse are built from these fields (commands/parsing_options.py). ``ParseOptions`` refuses options that exclude
-each other; refuse() refuses options that a model cannot follow. predictor.py carries the options out; files/file_parsing.py
-carries out those about files alone.
+each other; refuse() refuses options that a model cannot follow. predictor.py applies the options; files/file_parsing.py
+applies those that concern only files.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class ParseOptions:
     )
     lexicon: Path | LemmaLexicon | None = option(
         None,
-        "lemmas to prefer to predicted ones: lines of form, UPOS or _, lemma and, if they matter, FEATS, separated by tabs",
+        "lemmas to use instead of predicted ones: tab-separated lines: form, UPOS (or _), lemma and, if they matter, FEATS",
         _WORDS,
         _EVERYWHERE,
         _predicts_lemmas,

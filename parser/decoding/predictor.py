@@ -110,7 +110,7 @@ class _Parts(NamedTuple):
 
 
 class Predictor:
-    """Predicts trees, tags and probabilities, with the model's weights at the first prediction. Threads may share it.
+    """Predicts trees, tags and probabilities, with the weights as of the first prediction. Threads may share it.
 
     Args:
         model: the model.
@@ -155,7 +155,7 @@ class Predictor:
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
     def prepare(self) -> _Parts:
-        """Lay the weights out now rather than at the first prediction; only the first call does this.
+        """Freeze the weights and make the parser now, not at the first prediction; only the first call does this.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.

@@ -111,7 +111,7 @@ class Parser:
                 single precision; None: as the folder says.
             rerank: rank the trees of the beam also by the heads that the encoder predicts (recipe=text).
             treebank: for a model of several treebanks: the one that the input resembles; None: the first one.
-            lexicon: a file of lemmas that take precedence over predicted lemmas: lines of form, UPOS or ``_``, lemma and, if
+            lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form, UPOS or ``_``, lemma and, if
                 they matter, FEATS, separated by tabs.
 
         Raises:

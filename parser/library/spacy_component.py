@@ -8,8 +8,8 @@ It parses the words that spaCy's tokenizer finds. Sentences are set by an earlie
 Each gets one root, called ROOT as everywhere in spaCy. Tokens of whitespace are not parsed: they are attached to the word
 before them, at the start of a sentence to the word after them, and begin no sentence except the first.
 
-nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. A pickled pipeline, which nlp.pipe(n_process=2) sends
-to processes, names the model folder, from which they load the model; after from_bytes() it holds the files.
+nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. nlp.pipe(n_process=2) sends
+pickled pipelines to processes. A pickle names the model folder to load from; after from_bytes() it holds the files.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ def _is_from_saved_pipeline() -> bool:
 
 
 def _move_starts_off_whitespace(doc: Doc) -> None:
-    """Moves a sentence start from whitespace to the next word, if any; else a line break at the end would be a sentence."""
+    """Moves a sentence start from whitespace to the next word, if any: a line break at the end is no sentence."""
     begins = False
     for token in doc[1:]:
         begins = begins or bool(token.is_sent_start)

@@ -1,6 +1,6 @@
 """Parses many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
 
-RAY_ADDRESS names the cluster, or it runs on this machine; if there is none, one is started here, and ends with the work. Model,
+RAY_ADDRESS names the cluster, else one that runs on this machine is used, else one is started, and ends with the work. Model,
 input and output must have the same paths on all machines, such as on a shared file system. Each worker loads the model once and
 takes one file at a time. Ray replaces a lost worker and tries its file again; a file that loses workers again and again is
 given up, and named.
@@ -57,7 +57,7 @@ def _anywhere(options: ParseOptions) -> ParseOptions:
 
 
 def _tries(shard: Shard) -> Path:
-    """Return the file that counts, by its length, the workers that have begun to parse a file."""
+    """Return the file whose length is the number of workers that have begun to parse the shard."""
     target = Path(shard.target)
     return target.with_name(f".{target.name}.tries")
 

@@ -133,7 +133,7 @@ class Segmenter:
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
-        """Write it into a model's folder, in 16 bits, to which training has rounded it; ``notes`` are for people."""
+        """Write it into a model's folder, in 16 bits; training has rounded the weights to fit. ``notes`` are for people."""
         with replacing(folder / TENSORS) as temporary:
             temporary.write_bytes(save({name: tensor.astype(np.float16) for name, tensor in self.tensors.items()}))
         vocabularies = {name: vocabulary.symbols for name, vocabulary in self.vocabularies.items()}

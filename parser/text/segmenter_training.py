@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 Paragraph = list[list[Token]]
 
-# The attribute that has the most values, and the most that training never saw.
+# The attribute with the most values, and the most values that training never saw.
 _FORM = list(ATTRIBUTES).index("lower")
 
 # UDPipe's sentences are used if they are better on dev by more points of F1 than this: the epoch of its tokenizer was chosen on

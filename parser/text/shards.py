@@ -1,7 +1,7 @@
 """Many files to parse: where their trees go, how they are parsed, and which are done.
 
 An output file is written whole or not at all, so an existing file is done: a later run skips it, unless its input has changed.
-A note in the output folder records the model, the tokenizer and the options; a run with others is refused. Another note counts
+A note in the output folder records the model, the tokenizer and the options; a run that differs is refused. Another note counts
 the refused sentences, for the exit status of later runs.
 """
 

@@ -2,7 +2,7 @@
 
 Sentences end at the ends of lines if the user says so; otherwise the segmenter decides, if there is one (segmenter.py). A blank
 line always ends a sentence, so that a few paragraphs are tokenized at a time, which bounds memory. A very long paragraph is cut
-(see blocks_of()), and a sentence ends there. UDPipe gets very long runs of characters without a space in pieces (see pieces());
+(see blocks_of()), and a sentence ends there. Very long runs of non-space characters go to UDPipe in pieces (see pieces());
 sentences end at the ends of pieces, unless the text is presegmented or there is a segmenter.
 """
 
@@ -96,7 +96,7 @@ class TextSplitter(ABC):
             yield "".join(f"{line}\n" for line in written).encode()
 
     def _with_misc(self, source: BinaryIO, name: str, presegmented: bool, ranges: bool) -> Iterator[list[TokenizedSentence]]:
-        """Yields the sentences of each block, with MISC, once the next block is read: it may begin with spaces after them."""
+        """Yields the sentences of each block, with MISC, once the next block is read: its leading spaces belong to them."""
         read: list[str] = []
         text, offset = "", 0  # the text read, from the first waiting token on; its place in the whole text
         waiting: list[TokenizedSentence] = []
@@ -301,8 +301,8 @@ def blocks_of(source: BinaryIO, name: str, presegmented: bool = False, read: lis
     """Yields the text in blocks, cut after blank lines, or within a very long paragraph after a sentence or a line.
 
     If each line is a sentence (``presegmented``), no line is cut. A line ends with LF, CR LF, CR, a vertical tab, U+0085 or
-    U+2028, a paragraph with a line of white space, a form feed or U+2029. Byte order marks are left out. The original text read
-    so far is appended to ``read``.
+    U+2028; a paragraph ends with a line of white space, a form feed or U+2029. Byte order marks are left out. The original text
+    read so far is appended to ``read``.
 
     Raises:
         TokenizerError: the text is not UTF-8; the message calls it ``name``.

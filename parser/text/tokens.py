@@ -96,8 +96,8 @@ def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> I
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
     """Return the places of the tokens of a text, each as (start, end), like UDPipe's option ``ranges``.
 
-    Between tokens, and for a space within a token, the text has only separators, and no token begins with a separator. So each
-    part of a form between spaces is found at its next occurrence.
+    Between tokens, and where a form has a space, the text has only separators. No token begins with one. So each part of a
+    form between spaces is found at its next occurrence.
 
     Args:
         text: as given to tokenize().

@@ -31,7 +31,7 @@ Options = Mapping[str, object]
 
 
 # Its authors' options for treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
-# But the dimension is 24 there: with 16, tokens are found as well in two thirds of the time (experiments/from_text.md).
+# But they use dimension 24: with 16, tokens are just as good, in two thirds of the time (experiments/from_text.md).
 OPTIONS: dict[str, int | float] = {
     "tokenize_url": 1,
     "dimension": 16,
@@ -76,7 +76,7 @@ def load(path: Path) -> Any:
     if not path.is_file():  # UDPipe's error does not tell a missing file from a damaged one
         raise UdpipeError(f"{path}: there is no file of this name; name a model of UDPipe 1")
     with path.open("rb") as file:
-        length = file.read(1)  # of the name of the model's kind; UDPipe would crash Python on one that it reads as negative
+        length = file.read(1)  # of the name of the model's kind; UDPipe reads 128 or more as negative and would crash Python
     model = None if length >= b"\x80" else udpipe.Model.load(str(path))
     if model is None:
         raise UdpipeError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")

@@ -19,7 +19,7 @@ def read(text: str, **options):
     [
         ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\t*\n", "11 columns .*CoNLL-U Plus.*: cut -f1-10"),
         ("1\ta" + "\t_" * 12 + "\n", "14 columns .*CoNLL-2009"),
-        ("A dog.\n", "text that is not in columns can only be parsed, with --text"),
+        ("A dog.\n", "plain text can only be parsed: optimal-step parse --text"),
         ("1\ta" + "\t_" * 8 + "\n\n\ufeff# x\n1\ta" + "\t_" * 8 + "\n", "line 3, .*byte order mark"),
         ("# a\r1\ta\r\r", "file, line 1: lines end with CR"),
         ("1\ta" + "\t_" * 8 + "\n1\ta" + "\t_" * 8 + "\n", "line 2, .*word 1 where word 2 is expected.*put an empty line"),
