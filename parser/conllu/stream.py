@@ -147,12 +147,7 @@ def read_sentences(path: str | Path, *, strict: bool = True) -> Iterator[RawSent
 
 
 def read_raw_sentences(
-    stream: Iterable[bytes],
-    path: str = "-",
-    lines_before: int = 0,
-    sentences_before: int = 0,
-    *,
-    strict: bool = True,
+    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0, *, strict: bool = True
 ) -> Iterator[RawSentence]:
     """Read a stream of bytes, as from open_input(), and yield each sentence before the next one is read.
 

@@ -104,11 +104,7 @@ class Segmenter:
     """
 
     def __init__(
-        self,
-        tensors: Mapping[str, np.ndarray],
-        spec: SegmenterSpec,
-        vocabularies: dict[str, Vocabulary],
-        threshold: float,
+        self, tensors: Mapping[str, np.ndarray], spec: SegmenterSpec, vocabularies: dict[str, Vocabulary], threshold: float
     ) -> None:
         self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
         weights = under("encoder.", tensors)

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -28,7 +28,6 @@ from parser.text.tokens import conllu_lines, tokens_of
 log = logging.getLogger(__name__)
 
 Options = Mapping[str, object]
-
 
 # Its authors' options for treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
 # But they use dimension 24: with 16, tokens are just as good, in two thirds of the time (experiments/from_text.md).
@@ -44,6 +43,9 @@ OPTIONS: dict[str, int | float] = {
 }
 
 _REFUSED = 2
+
+# What UDPipe says of sentences if they do not count.
+_NO_SENTENCES = ", sentences: 0.00%P/0.00%R/0.00%"
 
 # The comments that UDPipe reads: beginnings of paragraphs and documents.
 _BEGINNING = re.compile(rf"{BYTE_ORDER_MARK}?#[ \t]*(newpar|newdoc)")
@@ -132,7 +134,7 @@ def trained_model(
 
 
 def train_tokenizer(
-    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
+    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: Options = OPTIONS, sentences: bool = True
 ) -> None:
     """Trains a tokenizer.
 
@@ -141,6 +143,7 @@ def train_tokenizer(
         dev: CoNLL-U to choose the epoch on, if there is any.
         target: the file that it is written to, whole or not at all.
         options: of UDPipe.
+        sentences: choose the epoch by the sum of the F1 of tokens and of sentences; otherwise by tokens alone.
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
@@ -148,15 +151,15 @@ def train_tokenizer(
     """
     name = ", ".join(map(str, train))
     learned = read_conllu("".join(map(_text, train)), name)
-    held_out = package().Sentences() if dev is None else read_conllu(_text(dev), str(dev))
-    model = trained_model(learned, held_out, name, tokenizer=options | {"early_stopping": int(dev is not None)})
+    held_out = package().Sentences() if dev is None else read_conllu(_text(dev, sentences), str(dev))
+    model = trained_model(learned, held_out, name, tokenizer={**options, "early_stopping": int(dev is not None)})
     with replacing(target) as temporary:
         temporary.write_bytes(model)
 
 
 @contextmanager
 def tokenizer_in_training(
-    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
+    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: Options = OPTIONS, sentences: bool = True
 ) -> Iterator[Callable[[], None]]:
     """Train a tokenizer in the background; see train_tokenizer(). UDPipe's lines about epochs are logged.
 
@@ -168,12 +171,13 @@ def tokenizer_in_training(
         ChildProcessError: the process failed; the message has its output.
     """
     log.info("training UDPipe's tokenizer in another process; its first epoch shows whether it can learn from these files")
-    request = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target), "options": options}
+    files = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target)}
+    request = {**files, "options": {**options}, "sentences": sentences}
     # -P: do not import a file parser.py in the user's working folder.
     command = [sys.executable, "-P", "-m", "parser.text.udpipe", json.dumps(request)]
     said: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        epochs = _epochs(process.stderr or (), int(options["epochs"]), said)
+        epochs = _epochs(process.stderr or (), options["epochs"], said)
         listener = Thread(target=deque, args=(epochs, 0), daemon=True)  # or the process would block once the pipe is full
 
         def finish() -> None:
@@ -196,22 +200,26 @@ def tokenizer_in_training(
                 listener.join()
 
 
-def _epochs(stream: Iterable[bytes], epochs: int, said: list[str]) -> Iterator[str]:
+def _epochs(stream: Iterable[bytes], epochs: object, said: list[str]) -> Iterator[str]:
     """Log and yield the lines about epochs; append all other lines to ``said``."""
     for raw in stream:
         line = raw.decode(errors="replace").strip()
         if line.startswith("Epoch "):
-            log.info("tokenizer, e%s", line.removeprefix("E").replace(",", f" of {epochs},", 1))
+            told = line.removeprefix("E").removesuffix(_NO_SENTENCES).replace(",", f" of {epochs},", 1)
+            log.info("tokenizer, e%s", told)
             yield line
         elif line:
             said.append(line)
 
 
-def _text(path: str | Path) -> str:
+def _text(path: str | Path, sentences: bool = True) -> str:
     """Return the CoNLL-U that UDPipe learns from: ID, FORM and SpaceAfter=No of each token, and the beginnings of paragraphs.
 
-    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword token.
+    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword token. Without ``sentences``,
+    all tokens are one sentence, so that UDPipe's F1 of sentences is 0 after every epoch.
     """
+    if not sentences:
+        return "\n".join([*conllu_lines([*chain.from_iterable(map(tokens_of, read_sentences(path)))]), "", ""])
     lines = []
     for sentence in read_sentences(path):
         before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)
@@ -224,7 +232,7 @@ def _train(request: str) -> None:
     end_with_parent()
     wanted = json.loads(request)
     try:
-        train_tokenizer(wanted["train"], wanted["dev"], Path(wanted["target"]), wanted["options"])
+        train_tokenizer(**wanted | {"target": Path(wanted["target"])})
     except (UdpipeError, ConlluError) as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         sys.exit(_REFUSED)

@@ -171,7 +171,8 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
         made = Path(place) / TOKENIZER
-        with tokenizer_in_training(train, dev, made, OPTIONS | {"epochs": wanted.epochs}) as finish:
+        options = OPTIONS | {"epochs": wanted.epochs}
+        with tokenizer_in_training(train, dev, made, options, sentences=not plan.segmenter) as finish:
 
             def finish_into(target: Path) -> None:
                 log.info("waiting for the tokenizer: %s", target)

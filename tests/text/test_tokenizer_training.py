@@ -35,6 +35,16 @@ def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):
     assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
 
 
+@pytest.mark.parametrize("sentences", [True, False])
+def test_its_epoch_is_chosen_by_tokens_and_by_sentences_where_they_count(tmp_path, caplog, sentences):
+    train_tiny_tokenizer(tmp_path / "here.udpipe")
+    dev = tmp_path / "here.conllu"
+    with caplog.at_level(logging.INFO):
+        train_tokenizer_apart([dev], dev, tmp_path / "apart.udpipe", TINY, sentences)
+    assert "heldout tokens: " in caplog.messages[-1]
+    assert ("sentences: " in caplog.messages[-1]) == sentences
+
+
 def test_files_need_no_blank_line_at_their_end(tmp_path):
     train_tiny_tokenizer(tmp_path / "once.udpipe")
     text = (tmp_path / "once.conllu").read_text()
@@ -184,8 +194,8 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     asked, happened = [], []
 
     @contextmanager
-    def beside(train: list[str], dev: str, made: Path, options: dict[str, float]) -> Iterator[Callable[[], int]]:
-        asked.append((train, dev, options["epochs"]))
+    def beside(train: list[str], dev: str, made: Path, options: dict[str, int], sentences: bool) -> Iterator[Callable[[], int]]:
+        asked.append((train, dev, options["epochs"], sentences))
         happened.append("begun")
         yield lambda: happened.append("waited") or made.write_bytes(b"tokenizer")
         happened.append("ended")
@@ -199,7 +209,8 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
     options = f"treebank.dev={path}", "tokenizer.epochs=7", f"segmenter={segmenter}"
     training_run.train(run_alone(path, *LINEAR, *options), tmp_path / "run")
     target = tmp_path / "run/model/tokenizer.udpipe"
-    assert asked == [([path], path, 7), *([([path], path, target, 1)] if segmenter == "bilstm" else [])]
+    asked_of_segmenter = [([path], path, target, 1)] if segmenter == "bilstm" else []
+    assert asked == [([path], path, 7, not asked_of_segmenter), *asked_of_segmenter]
     assert happened == ["begun", "parser", "waited", "ended"]
     assert target.read_bytes() == b"tokenizer"
     assert "tokenizer=udpipe: this model reads UPOS, which text lacks; recipe=text needs none" in caplog.messages
@@ -221,7 +232,7 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
         read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
 
     @contextmanager
-    def beside(train: list[str], dev: str, made: Path, options: object) -> Iterator[Callable[[], None]]:
+    def beside(train: list[str], dev: str, made: Path, options: object, sentences: bool) -> Iterator[Callable[[], None]]:
         trained(train, dev)
         yield made.touch
 

@@ -70,11 +70,7 @@ def refuse_missing_columns(
 
 
 def check_columns(
-    empty: Collection[int],
-    n_words: int,
-    vocabularies: Mapping[str, Vocabulary],
-    name: str,
-    option: str | None = _OPTION,
+    empty: Collection[int], n_words: int, vocabularies: Mapping[str, Vocabulary], name: str, option: str | None = _OPTION
 ) -> None:
     """Refuse input without a column that a model reads; with too few words to decide, warn, once for each model.
 
