@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from parser import transitions
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from tests.forgery import KINDS, RULES, change, set_at, small_model
@@ -104,9 +103,11 @@ BAD_LEMMA_VOCABULARIES: Fields = {
     "lemmas casings": [{"X": ["keep"]}, {"X": ["keep", "upper"]}, ["keep", "keep"]],
 }
 
+BEAMS = [{"size": True}, {"size": 0}, {"size": 2, "merge": "all"}, {"width": 3}, 5]
+
 # By kind of model: what its settings and its vocabularies cannot be.
 BAD: dict[str, tuple[Fields, Fields]] = {
-    "static": (BAD_SETTINGS, BAD_VOCABULARIES),
+    "static": (BAD_SETTINGS | {"beam": BEAMS, "lattice_beam": BEAMS}, BAD_VOCABULARIES),
     "contextual": (BAD_SETTINGS, BAD_VOCABULARIES),
     "attardi": ({}, BAD_VOCABULARIES),
     "text": (BAD_TEXT_SETTINGS | BAD_SETTINGS, BAD_TEXT_VOCABULARIES | BAD_VOCABULARIES),
@@ -131,17 +132,18 @@ def test_a_field_that_cannot_be_is_refused(models, tmp_path, kind, part, place, 
     refused(tmp_path / "model", "")
 
 
-def test_rules_that_nothing_scores(tmp_path):
-    small_model("text").save(tmp_path / "model")
-    change(tmp_path / "model" / VOCABULARIES, set_at("lemmas", {"rules": RULES, "columns": [], "seen": {}}))
-    assert "nothing to score them" in refused(tmp_path / "model", VOCABULARIES)
-
-
-@pytest.mark.parametrize("kind", ["static", "contextual"])
-def test_tags_without_a_tagger(tmp_path, kind):
-    small_model(kind).save(tmp_path / "model")
-    change(tmp_path / "model" / VOCABULARIES, set_at("tags", {"upos": ["X"]}))
-    assert "there is no tagger" in refused(tmp_path / "model", VOCABULARIES)
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "message"),
+    [
+        ("text", "lemmas", {"rules": RULES, "columns": [], "seen": {}}, "nothing to score them"),
+        ("static", "tags", {"upos": ["X"]}, "there is no tagger"),
+        ("contextual", "tags", {"upos": ["X"]}, "there is no tagger"),
+    ],
+)
+def test_what_nothing_predicts(models, tmp_path, kind, place, value, message):
+    shutil.copytree(models / kind, tmp_path / "model")
+    change(tmp_path / "model" / VOCABULARIES, set_at(place, value))
+    assert message in refused(tmp_path / "model", VOCABULARIES)
 
 
 def refused(folder: Path, part: str) -> str:
@@ -171,13 +173,6 @@ def test_relations_with_tensors_to_match(forged, relations):
         assert (parses.relations >= 0).sum() == sum(map(len, SENTENCES))
     else:
         assert "there is no relation for words" in refused(forged, SETTINGS)
-
-
-def test_there_is_no_system_without_a_relation():
-    for name in ("arc_standard", "attardi", "arc_hybrid", "swap"):
-        for relations in ((0, None), (1, 0)):
-            with pytest.raises(ValueError, match="add one, such as dep"):
-                transitions.create(name, *relations)
 
 
 @pytest.mark.parametrize(
