@@ -18,19 +18,20 @@ def write_model(folder: Path, text: str) -> None:
         (temporary / "part").write_text(text)
 
 
-def half_and_fail(path: Path) -> None:
+def half_and_fail(path: Path, error: BaseException) -> None:
     path.write_text("half")
-    (path / "below").write_text("a file has nothing below it")
+    raise error
 
 
-def test_what_fails_leaves_the_older_file_or_folder(tmp_path):
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
+def test_what_fails_leaves_the_older_file_or_folder(tmp_path, error):
     write_json(tmp_path / "a.json", 1)
-    with pytest.raises(NotADirectoryError), replacing(tmp_path / "a.json") as temporary:
-        half_and_fail(temporary)
     for text in ("old", "new"):
         write_model(tmp_path, text)
-    with pytest.raises(NotADirectoryError), replacing_folder(tmp_path / "model") as temporary:
-        half_and_fail(temporary / "part")
+    with pytest.raises(type(error)), replacing(tmp_path / "a.json") as temporary:
+        half_and_fail(temporary, error)
+    with pytest.raises(type(error)), replacing_folder(tmp_path / "model") as temporary:
+        half_and_fail(temporary / "part", error)
     assert ((tmp_path / "a.json").read_text(), (tmp_path / "model" / "part").read_text()) == ("1\n", "new")
     assert names(tmp_path) == {"a.json", "model"}
 

@@ -61,8 +61,8 @@ def test_names_that_cannot_be(tmp_path):
     for path in (tmp_path / "loop", tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
         with pytest.raises(ConlluError, match="it cannot be opened"):
             read(path)
-    for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
-        with pytest.raises(ConlluError, match="cannot be written"), open_output(path):
+    for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000), tmp_path / "none" / "f", tmp_path):
+        with pytest.raises(ConlluError, match="it cannot be written"), open_output(path):
             pass
     with pytest.raises(ConlluError, match=r"are \.gz and \.xz"), open_output(tmp_path / "f.bz2"):
         pass
