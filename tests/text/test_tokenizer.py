@@ -20,8 +20,8 @@ from parser.serving.service import Request, Service
 from parser.text import tokenizer as tokenizer_module
 from parser.text import udpipe
 from parser.text.shards import Shard
-from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
-from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
+from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
+from parser.text.tokens import Token, TokenizerError, spans
 from parser.text.worker import ShardParser
 from tests.random_models import random_text_model
 from tests.text import fake_udpipe
@@ -92,34 +92,6 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
     assert as_one_of_many(folder, tmp_path) == found
     assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / TOKENIZER
-
-
-def test_the_library_parses_text_too(folder):
-    parser = Parser.load(folder)
-    assert parser.parse_text(TEXT)[0].tokens[-2:] == [Token("ugat", ("ugat",), False), Token(".", (".",), True)]
-    assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
-    lines = parser.parse_text("A kutya. Ugat a\nMa\n", sentences="line", allow_missing_columns=True)
-    assert [sentence.tokens[0].form for sentence in lines] == ["A", "Ma"]
-
-
-@pytest.mark.parametrize(
-    "text", [TEXT, f"\ufeff{TEXT}", f"\ufeff{TEXT}{TEXT}".replace("\n", "\r\n"), "A du lány\r\n\r\nMa\rjön"]
-)
-def test_the_library_reads_text_as_the_command_does(folder, by_command, text):
-    found = by_command(folder, text, "--allow-missing-columns")
-    expected = [line for line in found.splitlines() if not line.startswith(("# newdoc", "# newpar", "# sent_id"))]
-    sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
-    assert "".join(sentence.conllu() for sentence in sentences).splitlines() == expected
-
-
-def test_each_token_is_found_in_the_text(folder):
-    text = f"\ufeffA  du\r\n\r\nlány. {'a' * (2 * LONGEST_RUN + 5)}\0Ma \U0001f600."
-    sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
-    written = [pair for one in sentences for pair in zip([token.form for token in one.tokens], one.spans, strict=True)]
-    assert [form for form, _ in written] == [text[start:end] for _, (start, end) in written]
-    places = [place for _, (start, end) in written for place in range(start, end)]
-    assert "".join(text[place] for place in places) == "".join(text.removeprefix("\ufeff").replace("\0", " ").split())
-    assert places == sorted(places)
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
@@ -196,16 +168,23 @@ def test_misc_is_that_of_udpipe(real_folder):
     assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")  # runs of spaces are one
 
 
-def test_ranges_are_those_of_the_library(folder, tmp_path, by_command):
-    text = f"\ufeff  A du \U0001f600.\r\n\r\n{TEXT}"
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\ufeff  A du \U0001f600.\r\n\r\n{TEXT}",
+        f"{TEXT}{TEXT}".replace("\n", "\r\n"),
+        f"A du\nlány.  {'a' * (2 * LONGEST_RUN + 5)}\0Ma\rjön \U0001f600.",
+        " \n\n ",
+    ],
+)
+def test_the_library_reads_text_as_the_commands_do(folder, tmp_path, by_command, text):
     found = by_command(folder, text, "--allow-missing-columns", "--ranges", "--threads", "2")
     assert as_one_of_many(folder, tmp_path, allow_missing_columns=True, ranges=True) == found
     sentences = Parser.load(folder)(text, allow_missing_columns=True)
     tokens = [(text[start:end], (start, end)) for sentence in sentences for start, end in sentence.spans]
-    assert rebuilt(found) == (text, tokens)
-    assert "".join(sentence.conllu() for sentence in sentences) == re.sub(
-        "# (newdoc|newpar|sent_id).*\n", "", without_ranges(found)
-    )
+    assert rebuilt(found) == (text.replace("\0", " ") if tokens else "", tokens)
+    plain = by_command(folder, text, "--allow-missing-columns")
+    assert "".join(sentence.conllu() for sentence in sentences) == re.sub("# (newdoc|newpar|sent_id).*\n", "", plain)
     for sentence in sentences:
         words = [span for token, span in zip(sentence.tokens, sentence.spans, strict=True) for _ in token.words]
         assert [(word.start, word.end) for word in sentence.words] == words
@@ -217,10 +196,6 @@ def test_ranges_are_those_of_text(folder, tmp_path, monkeypatch, command):
     monkeypatch.setattr(sys, "argv", ["parse.py", str(folder), str(tmp_path / "a"), "-o", str(tmp_path), "--ranges"])
     with pytest.raises(ValueError, match="--ranges is "):
         command.main()
-
-
-def without_ranges(conllu: str) -> str:
-    return re.sub(r"\|?TokenRange=\d+:\d+$", "", conllu, flags=re.MULTILINE).replace("\t\n", "\t_\n")
 
 
 def test_a_space_within_a_token_may_be_many():
@@ -254,18 +229,20 @@ IDEOGRAPHS = "\u6587" * 900 + "\u3002" + "\u5b57" * 3_000 + "\u3002"
     ("letters", "around"), [("a" * 10_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
 )
 def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(folder, letters, around):
-    tokenizer = model_tokenizer(folder)
     text = f"{around}{letters}{around}"
-    assert written(tokenizer.tokenize(text)).split() == text.split()
-    assert in_conllu(folder, text).count("# newpar") == 1
+    conllu = in_conllu(folder, text, ranges=True)
+    assert rebuilt(conllu)[0] == text
+    assert conllu.count("# newpar") == 1
 
 
 @pytest.mark.parametrize("tokens", [None, "space"])
 def test_a_presegmented_line_is_never_cut(folder, tokens):
-    """Also one that is longer than what is tokenized at a time, whose sentences end where a text may be cut."""
-    lines = ["Ma. " * 40_000 + "jön", "A kutya", "ugat"]
-    conllu = in_conllu(folder, "\n".join([*lines, "", "Ma"]), tokens, presegmented=True)
-    assert texts(conllu) == [*lines, "Ma"]
+    """Also one longer than what is tokenized at a time, whose sentences end where a text may be cut, and one without spaces."""
+    long = ["a" * (2 * LONGEST_RUN + 5) + " end", "b" * (3 * LONGEST_RUN)]
+    lines = ["Ma. " * 40_000 + "jön", *long, "A kutya", "ugat", "", "Ma"]
+    conllu = in_conllu(folder, "\n".join(lines), tokens, presegmented=True, ranges=True)
+    assert rebuilt(conllu)[0] == "\n".join(lines)
+    assert texts(conllu) == [line for line in lines if line]
     assert conllu.count("# newpar") == 2
 
 
@@ -294,17 +271,6 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, by_command):
             parser.parse_text("a b", **wrong)
 
 
-def written(sentences: list[list[Token]]) -> str:
-    return "".join(token.form + " " * token.space_after for sentence in sentences for token in sentence)
-
-
-def test_a_presegmented_line_without_spaces_stays_one_sentence(folder):
-    lines = ["one line", "a" * (2 * LONGEST_RUN + 5) + " end", "b" * (LONGEST_RUN + 1), "c"]
-    assert texts(in_conllu(folder, "\n".join(lines), presegmented=True)) == lines
-    (sentence,) = model_tokenizer(folder)._sentences(Block("d" * (3 * LONGEST_RUN)), True)
-    assert written([sentence.tokens]).strip() == sentence.text == "d" * (3 * LONGEST_RUN)
-
-
 def test_pieces_of_text_without_spaces():
     run = LONGEST_RUN
     assert list(pieces("")) == [""]
@@ -318,14 +284,6 @@ def test_pieces_of_text_without_spaces():
     assert [len(piece) for piece in pieces(quoted)] == [run - 8, 20]  # what closes stays with what it closes
     assert [len(piece) for piece in pieces("\u0301" * (2 * run + 1))] == [run, run, 1]  # accents alone are cut, too
     assert [len(piece) for piece in pieces("a" * run + "\u0301b")] == [run - 1, 3]  # a letter and its accent stay together
-
-
-def test_multiword_tokens_have_lines_of_their_own():
-    tokens = [Token("du", ("de", "le"), True), Token("pain", ("pain",), False)]
-    lines = [line.split("\t") for line in conllu_lines(tokens)]
-    found = [(line[0], line[1], line[9]) for line in lines]
-    assert found == [("1-2", "du", "_"), ("1", "de", "_"), ("2", "le", "_"), ("3", "pain", "SpaceAfter=No")]
-    assert {len(line) for line in lines} == {10}
 
 
 @pytest.fixture

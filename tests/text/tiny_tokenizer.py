@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from parser.text.tokens import Token, conllu_lines
 from parser.text.udpipe import OPTIONS, train_tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
@@ -15,18 +16,10 @@ def train_tiny_tokenizer(target: Path) -> None:
     Raises:
         UdpipeError: UDPipe is not installed.
     """
+    text = ""
+    for words in SENTENCES * 20:
+        tokens = [Token(form, (form,), space_after=form != words[-2]) for form in words]
+        text += "\n".join([*conllu_lines(tokens), "", ""])
     learned = target.with_suffix(".conllu")
-    learned.write_text(_conllu())
+    learned.write_text(text)
     train_tokenizer([learned], None, target, TINY)
-
-
-def _conllu() -> str:
-    """Sentences in which words are separated by spaces, and the full stops are not."""
-    lines = []
-    for i in range(60):
-        words = SENTENCES[i % 3]
-        for number, form in enumerate(words, 1):
-            misc = "SpaceAfter=No" if number == len(words) - 1 else "_"
-            lines.append("\t".join([str(number), form, "_", "X", "_", "_", str(min(number - 1, 1)), "dep", "_", misc]))
-        lines.append("")
-    return "\n".join(lines) + "\n"
