@@ -1,13 +1,12 @@
 """A model with arbitrary weights, documents, and what parse.py makes of them."""
 
-import io
 import random
 
 from parser.decoding.parse_options import TagUse
 from parser.model.model import Model
 from parser.serving.service import Request
+from tests import parsed_files
 from tests.forgery import small_model
-from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
 WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
@@ -38,9 +37,7 @@ def document(seed: int, sentences: int = 3) -> str:
 
 def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
     """What parse.py writes."""
-    target = io.BytesIO()
-    parse_file(model, io.BytesIO(text.encode()), target, allow_missing_columns=True, tags=tags)
-    return target.getvalue().decode()
+    return parsed_files.parsed(model, text.encode(), allow_missing_columns=True, tags=tags).decode()
 
 
 def job(**fields: str) -> Request:
