@@ -68,15 +68,14 @@ def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[i
     return parent.returncode, said
 
 
-def press_ctrl_c(parent: int) -> None:
-    os.killpg(parent, signal.SIGINT)  # as a terminal does
-
-
-def terminate(parent: int) -> None:
-    os.kill(parent, signal.SIGTERM)
-
-
-@pytest.mark.parametrize(("kill", "status"), [(press_ctrl_c, 130), (terminate, 143)])
+@pytest.mark.parametrize(
+    ("kill", "status"),
+    [
+        (lambda parent: os.killpg(parent, signal.SIGINT), 130),  # as a terminal does
+        (lambda parent: os.kill(parent, signal.SIGTERM), 143),
+    ],
+    ids=["Ctrl-C", "terminated"],
+)
 def test_an_interrupted_command_ends_its_processes_in_order(tmp_path, kill, status):
     found, said = interrupted(tmp_path, "STAYING_AT_ONCE", kill)
     assert found == status
