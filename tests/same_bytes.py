@@ -24,8 +24,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -174,26 +174,6 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-@contextmanager
-def _work_folder(kept: Path | None) -> Iterator[Path]:
-    """An empty folder, which stays if it is given."""
-    if kept is None:
-        with tempfile.TemporaryDirectory() as folder:
-            yield Path(folder)
-    else:
-        kept.mkdir(parents=True)
-        yield kept.resolve()
-
-
-def _write_encoders(folder: Path) -> None:
-    from tests import pretrained
-
-    folder.mkdir()
-    pretrained.write_transformer(folder / "pretrained")
-    pretrained.SIZE = 128  # more numbers than the vectors of subwords have
-    pretrained.write_encoder(folder / "subwords")
-
-
 def main() -> int:
     """Compares the checkouts of the command line; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -212,26 +192,33 @@ def main() -> int:
     elif unknown := sorted({*only} - {*CASES}):
         arguments.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(CASES)}")
     else:
-        count = _compare_cases(only or [*CASES], old, new, given.keep)
+        if given.keep:
+            given.keep.mkdir(parents=True)
+        with nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory() as folder:
+            count = _compare_cases(only or [*CASES], old, new, Path(folder).resolve())
     print("all equal" if count == 0 else f"{count} differ")
     return int(count > 0)
 
 
-def _compare_cases(cases: list[str], old: Path, new: Path, kept: Path | None) -> int:
+def _compare_cases(cases: list[str], old: Path, new: Path, work: Path) -> int:
+    for side in ("old", "new"):
+        (work / side).mkdir()
+        for part, file in _FILES.items():
+            shutil.copyfile(old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file)
+    if {"subwords", "pretrained"} & {*cases}:
+        from tests import pretrained
+
+        (work / "encoders").mkdir()
+        pretrained.write_transformer(work / "encoders" / "pretrained")
+        pretrained.SIZE = 128  # more numbers than the vectors of subwords have
+        pretrained.write_encoder(work / "encoders" / "subwords")
     count = 0
-    with _work_folder(kept) as work:
-        for side in ("old", "new"):
-            (work / side).mkdir()
-            for part, file in _FILES.items():
-                shutil.copyfile(old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file)
-        if {"subwords", "pretrained"} & {*cases}:
-            _write_encoders(work / "encoders")
-        for case in cases:
-            try:
-                count += compare(case, old, new, work)
-            except CommandError as error:
-                print(f"{case}: {error}", flush=True)
-                count += 1
+    for case in cases:
+        try:
+            count += compare(case, old, new, work)
+        except CommandError as error:
+            print(f"{case}: {error}", flush=True)
+            count += 1
     return count
 
 

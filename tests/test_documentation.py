@@ -4,10 +4,8 @@ Trainings but for a few, measurements and what needs a network are understood an
 they would be. Commands run in a folder with all the files that the pages speak of.
 """
 
-import ast
 import importlib
 import importlib.metadata
-import inspect
 import lzma
 import os
 import re
@@ -350,18 +348,3 @@ def headings(page: Path) -> list[str]:
     """As GitHub and mkdocs name the places of headings."""
     found = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in found]
-
-
-def test_public_methods_say_what_they_do_or_a_base_class_does():
-    """As ruff's D102, which does not know what is inherited."""
-    for path in (
-        path for package in ("parser", "oracles", "scripts", "experiments") for path in (ROOT / package).rglob("*.py")
-    ):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
-                continue
-            methods = [inside for inside in node.body if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef)]
-            bare = [one.name for one in methods if not one.name.startswith("_") and ast.get_docstring(one) is None]
-            if bare:
-                found = getattr(importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)), node.name)
-                assert [name for name in bare if not inspect.getdoc(getattr(found, name))] == [], (path, node.name)

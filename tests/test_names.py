@@ -1,6 +1,8 @@
 """One name, one class; a docstring says what is done, rather than where that is said; and the glossary names what there is."""
 
 import ast
+import importlib
+import inspect
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -54,3 +56,16 @@ def test_the_glossary_names_classes_that_are_there():
     assert 40 <= len(lines) <= 60
     classes = {name for path in files() for name in classes_of(path.read_text(encoding="utf-8"))}
     assert {*re.findall(r"`([A-Z][a-z]\w+)`", text)} - classes == set()
+
+
+def test_public_methods_say_what_they_do_or_a_base_class_does():
+    """As ruff's D102, which does not know what is inherited."""
+    for path in files():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            methods = [inside for inside in node.body if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef)]
+            bare = [one.name for one in methods if not one.name.startswith("_") and ast.get_docstring(one) is None]
+            if bare:
+                found = getattr(importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)), node.name)
+                assert [name for name in bare if not inspect.getdoc(getattr(found, name))] == [], (path, node.name)
