@@ -30,7 +30,8 @@ def fuzz_output(rng: Random, folder: Path) -> None:
     model = hostile_model(rng.choice(MODELS))
     make_hostile(model, rng)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 12))]
-    encoded, single_root, beam = model.vocabularies.encode(sentences), rng.random() < 0.7, _beam(model, rng)
+    encoded, single_root = model.vocabularies.encode(sentences), rng.random() < 0.7
+    beam = None if rng.random() < 0.5 else Beam(rng.randint(1, 6), rng.choice(_merges(model)))
     parser = parser_of(model, rng.choice([1, 2])) if beam is None else beam_parser_of(model, beam)
     parses = parser.parse(encoded, single_root=single_root)
     for s, (start, end) in enumerate(zip(parses.offsets[:-1] + 1, parses.offsets[1:], strict=True)):
@@ -63,13 +64,6 @@ def make_hostile(model: Model, rng: Random) -> None:
             parameter.normal_(std=rng.choice([1.0, 100.0, 1e20, 1e38]), generator=generator)
             if kind == 1:
                 parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
-
-
-def _beam(model: Model, rng: Random) -> Beam | None:
-    """None: greedy."""
-    if rng.random() < 0.5:
-        return None
-    return Beam(rng.randint(1, 6), rng.choice(_merges(model)))
 
 
 def _merges(model: Model) -> list[Merge]:

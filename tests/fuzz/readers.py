@@ -14,7 +14,6 @@ from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.lattices import Lattice, stream_lattices, text_of
-from parser.model.model import Model
 from parser.text import tokenizer as tokenizer_module
 from parser.text import udpipe
 from parser.text.tokenizer import Tokenizer, as_stream
@@ -26,6 +25,8 @@ from tests.lattices.made import drawn_lattice
 from tests.parsed_files import parse_file
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import train_tiny_tokenizer
+
+whole_model = cache(small_model)
 
 TEXTS = [
     "A kutya ugat. Jön a lány!\n\nMa is jön.\n",
@@ -50,7 +51,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
     content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
     kind = rng.choice(["fake", "real"])
     tokenizer = _tokenizer(kind, folder)
-    model = _model(rng.choice(["static", "attardi", "text", "lemmas"]))
+    model = whole_model(rng.choice(["static", "attardi", "text", "lemmas"]))
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
@@ -67,7 +68,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
         found.append(target.getvalue().decode())
     assert kind == "real" or found[0] == found[1]  # UDPipe reads windows of 50 letters, from the beginning of a block on
     if _is_utf8(content):
-        sentences = _check_trees(found[0].encode())
+        sentences = check_trees(found[0].encode())
         assert _letters("".join(map(_written, sentences))) == _letters(content.decode())
 
 
@@ -95,14 +96,14 @@ def fuzz_lattice(rng: Random, folder: Path) -> None:
     told: list[ConlluError] = []
     expected = [*stream_lattices(io.BytesIO(content), "file", most, told.append)]
     assert parsed.refused == len(told)
-    for lattice, sentence in zip(expected, _check_trees(target.getvalue()), strict=True):
+    for lattice, sentence in zip(expected, check_trees(target.getvalue()), strict=True):
         assert list(takewhile(lambda line: line.startswith("#"), sentence.lines)) == [f"{line}\n" for line in lattice.comments]
         assert _is_path(lattice, sentence.column(FORM))
 
 
-def _check_trees(content: bytes) -> list[RawSentence]:
-    """The sentences of output, which must be CoNLL-U and trees."""
-    sentences = [s for s in read_raw_sentences(io.BytesIO(content), "output") if len(s)]
+def check_trees(content: bytes, strict: bool = True) -> list[RawSentence]:
+    """The sentences of output, which must be trees, and, if ``strict``, CoNLL-U throughout."""
+    sentences = [s for s in read_raw_sentences(io.BytesIO(content), "output", strict=strict) if len(s)]
     for s in sentences:
         heads = s.heads()
         assert [head == 0 for head in heads] == [relation == "root" for relation in s.column(DEPREL)]
@@ -157,14 +158,9 @@ def _tokenizer(kind: str, folder: Path) -> Tokenizer:
         return Tokenizer(path)
 
 
-@cache
-def _model(kind: str) -> Model:
-    return small_model(kind)
-
-
 def compile_kernels() -> None:
     """Lets no case wait for kernels to be compiled."""
     lattice = text_of(drawn_lattice(Random(0), 3, 1)).encode()
     for kind in ("static", "attardi"):
         for beam in (None, *(Beam(2, merge, scores) for merge in (Merge.NONE, Merge.CONFIGURATION) for scores in Scores)):
-            parse_lattice_file(_model(kind), ParseOptions(beam=beam), io.BytesIO(lattice), io.BytesIO(), "file")
+            parse_lattice_file(whole_model(kind), ParseOptions(beam=beam), io.BytesIO(lattice), io.BytesIO(), "file")

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 
 from parser.settings import Settings, SettingsError
 from parser.settings.plan import plan
@@ -24,7 +23,11 @@ _RECIPES = (["recipe=paper"], ["recipe=accurate"], ["recipe=accurate", "model=bi
 def fuzz_checkpoint(rng: Random, folder: Path) -> None:
     """Damage is told; or what is read is what was written."""
     path = folder / "checkpoint.safetensors"
-    progress, groups = _state(rng)
+    origin = {"settings": {"seed": 1}, "files": {}}
+    progress = Progress(origin, rng.randrange(2), rng.randrange(9), None, {}, {"read": 0.5}, 2.0)
+    torch.manual_seed(rng.randrange(1000))
+    weights = {"a": torch.rand(3, 2), "b": torch.rand(0)}
+    groups = {"weights": weights, "optimizer": {"step": torch.tensor(3.0)}}
     save_checkpoint(path, progress, groups)
     if rng.random() < 0.5:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
@@ -41,14 +44,6 @@ def fuzz_checkpoint(rng: Random, folder: Path) -> None:
     for group, named in groups.items():
         assert tensors[group].keys() == named.keys()
         assert all(torch.equal(tensors[group][name], tensor) for name, tensor in named.items())
-
-
-def _state(rng: Random) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
-    progress = Progress(
-        {"settings": {"seed": 1}, "files": {}}, rng.randrange(2), rng.randrange(9), None, {}, {"read": 0.5}, 2.0
-    )
-    torch.manual_seed(rng.randrange(1000))
-    return progress, {"weights": {"a": torch.rand(3, 2), "b": torch.rand(0)}, "optimizer": {"step": torch.tensor(3.0)}}
 
 
 def fuzz_settings(rng: Random, folder: Path) -> None:

@@ -22,7 +22,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import OnError
 from parser.decoding.parsers import parse
 from parser.model.model import Model, ModelError
-from tests.forgery import KINDS, small_model
+from tests.forgery import KINDS
 from tests.fuzz import outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
 from tests.parsed_files import parse_file
@@ -45,7 +45,7 @@ def fuzz_parse(rng: Random, folder: Path) -> None:
     errors: list[ConlluError] = []
     try:
         parsed = parse_file(
-            _model(rng.choice(KINDS)),
+            readers.whole_model(rng.choice(KINDS)),
             io.BytesIO(content),
             target,
             "file",
@@ -81,10 +81,7 @@ def fuzz_parse(rng: Random, folder: Path) -> None:
             assert others[DEPS] == "_"
         else:
             assert old == new
-    for s in read_raw_sentences(io.BytesIO(target.getvalue()), strict=False):
-        if len(s):
-            heads = s.heads()
-            assert [head == 0 for head in heads] == [relation == "root" for relation in s.column(DEPREL)]
+    readers.check_trees(target.getvalue(), strict=False)
 
 
 def fuzz_gold(rng: Random, folder: Path) -> None:
@@ -130,8 +127,7 @@ def fuzz_model(rng: Random, folder: Path) -> None:
     """Model folders: refused as models, or what they parse are trees."""
     model_folder = folder / "model"
     shutil.rmtree(model_folder, ignore_errors=True)
-    _model(kind := rng.choice(KINDS))
-    shutil.copytree(_saved(kind, folder), model_folder)
+    shutil.copytree(_saved(rng.choice(KINDS), folder), model_folder)
     mutate_model(model_folder, rng)
     try:
         model = Model.load(model_folder)
@@ -166,8 +162,8 @@ TARGETS: dict[str, Callable[[Random, Path], None]] = {
 def compile_kernels() -> None:
     """Lets no case wait for kernels to be compiled."""
     for kind in KINDS:
-        parse(_model(kind), [sentence([0, 1])])
-        parse_file(_model(kind), io.BytesIO(SEEDS[0]), io.BytesIO(), allow_missing_columns=True)
+        parse(readers.whole_model(kind), [sentence([0, 1])])
+        parse_file(readers.whole_model(kind), io.BytesIO(SEEDS[0]), io.BytesIO(), allow_missing_columns=True)
     outputs.compile_kernels()
     readers.compile_kernels()
 
@@ -183,11 +179,6 @@ def _changed_text(rng: Random) -> bytes:
 
 
 @cache
-def _model(kind: str) -> Model:
-    return small_model(kind)
-
-
-@cache
 def _saved(kind: str, folder: Path) -> Path:
-    _model(kind).save(folder / kind)
+    readers.whole_model(kind).save(folder / kind)
     return folder / kind
