@@ -26,4 +26,5 @@ def run_tests(root: str, arguments: Sequence[str], output: str) -> None:
 
     import pytest  # see LOADED
 
-    sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments]))
+    imported = "ignore::pytest.PytestAssertRewriteWarning"  # hypothesis is in LOADED
+    sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-W", imported, *arguments]))
