@@ -93,7 +93,7 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
             if nonmonotonic and waits:
                 value += from_below if not linked[i] else head >= front
             if not linked[i]:
-                change += from_below - (head >= front)
+                change += int(from_below) - (head >= front)  # bools of NumPy have no difference, if this runs as plain Python
             if waits and not nonmonotonic:
                 best_change = max(best_change, change)
         waiting = 0 if closed and node == 0 else _in_buffer(children, start, node, front)
