@@ -41,6 +41,7 @@ def test_a_folder_of_treebanks(tmp_path, capsys):
     assert (tmp_path / "runs" / "UD_A-a é (v2)" / "model").is_dir()
 
 
+@pytest.mark.long
 def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
     for name, parts in {"UD_A-a": ["train", "dev", "test"], "UD_B": ["train", "test"]}.items():
         (folder := tmp_path / "u d, é" / name).mkdir(parents=True)

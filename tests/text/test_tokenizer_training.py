@@ -15,7 +15,7 @@ import pytest
 from parser.text import udpipe
 from parser.text.udpipe import UdpipeError, tokenizer_in_training, train_tokenizer
 from parser.training import run as training_run
-from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
+from tests.text.tiny_tokenizer import TINY, tiny_text, train_tiny_tokenizer
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import run_alone
 
@@ -35,25 +35,23 @@ def test_it_is_the_same_as_that_of_this_process(tmp_path, caplog):
     assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
 
 
-@pytest.mark.parametrize("sentences", [True, False])
-def test_its_epoch_is_chosen_by_tokens_and_by_sentences_where_they_count(tmp_path, caplog, sentences):
-    train_tiny_tokenizer(tmp_path / "here.udpipe")
-    dev = tmp_path / "here.conllu"
+def test_its_epoch_is_chosen_by_tokens_alone_where_sentences_do_not_count(tmp_path, caplog):
+    (tmp_path / "a.conllu").write_text(tiny_text())
     with caplog.at_level(logging.INFO):
-        train_tokenizer_apart([dev], dev, tmp_path / "apart.udpipe", TINY, sentences)
+        train_tokenizer_apart([tmp_path / "a.conllu"], tmp_path / "a.conllu", tmp_path / "made.udpipe", TINY, False)
     assert "heldout tokens: " in caplog.messages[-1]
-    assert ("sentences: " in caplog.messages[-1]) == sentences
+    assert "sentences: " not in caplog.messages[-1]
 
 
 def test_files_need_no_blank_line_at_their_end(tmp_path):
-    train_tiny_tokenizer(tmp_path / "once.udpipe")
-    text = (tmp_path / "once.conllu").read_text()
-    (tmp_path / "twice.conllu").write_text(text * 2)
-    train_tokenizer([tmp_path / "twice.conllu"], None, tmp_path / "one.udpipe", TINY)
-    for ending in ("", "\n", "\r\n"):
-        (tmp_path / "short.conllu").write_bytes((text.rstrip("\n") + ending).encode())
-        train_tokenizer([tmp_path / "short.conllu", tmp_path / "once.conllu"], None, tmp_path / "two.udpipe", TINY)
-        assert (tmp_path / "two.udpipe").read_bytes() == (tmp_path / "one.udpipe").read_bytes()
+    text = tiny_text()
+    files = [tmp_path / name for name in ("a.conllu", "b.conllu", "c.conllu")]
+    for file, ending in zip(files, ("", "\n", "\r\n"), strict=True):
+        file.write_bytes((text.rstrip("\n") + ending).encode())
+    (tmp_path / "all.conllu").write_text(text * 3)
+    train_tokenizer(files, None, tmp_path / "three.udpipe", TINY)
+    train_tokenizer([tmp_path / "all.conllu"], None, tmp_path / "one.udpipe", TINY)
+    assert (tmp_path / "three.udpipe").read_bytes() == (tmp_path / "one.udpipe").read_bytes()
 
 
 def test_what_is_refused_there_is_refused_here(tmp_path):
