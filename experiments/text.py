@@ -102,7 +102,7 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         settings = training.settings()
-        train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path)
+        train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path, sentences=False)
         train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, path, seed=1)
     return path
 

@@ -99,7 +99,7 @@ def attardi_trees(n: int, degree: int) -> tuple[tuple[int, ...], ...]:
 
 
 def projective_trees(n: int) -> tuple[tuple[int, ...], ...]:
-    """All projective trees, which are those of arc-standard computations."""
+    """All projective trees; arc-standard can make exactly these."""
     return attardi_trees(n, 1)
 
 

@@ -172,7 +172,7 @@ def tokenizer_in_training(
     """
     log.info("training UDPipe's tokenizer in another process; its first epoch shows whether it can learn from these files")
     files = {"train": [*map(str, train)], "dev": None if dev is None else str(dev), "target": str(target)}
-    request = {**files, "options": {**options}, "sentences": sentences}
+    request = files | {"options": dict(options), "sentences": sentences}
     # -P: do not import a file parser.py in the user's working folder.
     command = [sys.executable, "-P", "-m", "parser.text.udpipe", json.dumps(request)]
     said: list[str] = []

@@ -118,7 +118,7 @@ class MergingSearch:
         ]
 
     def steps(self, n: int) -> Iterator[list[Item]]:
-        """Yields the items of each step for a sentence of n tokens, best first; the last are those of whole trees."""
+        """Yields the items of each step for a sentence of n tokens, best first; the items of the last step are whole trees."""
         items = [Item(0.0, 0.0, 0, State.initial(n), [])]
         yield items
         for _ in range(2 * n):

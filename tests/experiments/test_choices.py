@@ -115,7 +115,7 @@ def test_systems_that_share_a_training_are_one_job():
 
 
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target: target.write_text(f"{target.exists()}"))
+    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target, sentences: target.write_text(f"{target.exists()}"))
     segmenters = []
     monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, seed: segmenters.append(tokenizer))
     training = settings_of(text.Text, "text").training("text", "hu", 1)

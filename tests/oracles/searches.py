@@ -64,7 +64,7 @@ class Search(ABC, Generic[Configuration]):
     def walk(self, rng: random.Random, optimal: float = 0.0, oracle: Oracle | None = None) -> list[Configuration]:
         """The configurations of a computation that takes a best transition with probability ``optimal``, else any.
 
-        The best are those of the oracle, or of the search.
+        The oracle says which transitions are best, or else the search.
         """
         now, passed = self.initial, [self.initial]
         while options := list(self.transitions(now)):

@@ -49,7 +49,7 @@ def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.
 
 
 def check_compiled(compiled: CompiledGradients, classifier: Classifier, features, targets, groups=None, soft=None) -> float:
-    """Compiled gradients and losses of a batch are those of autograd; returns the loss."""
+    """Compares compiled gradients and losses of a batch with autograd; returns the loss."""
     found = compiled.loss(features, targets, groups, taught=soft)
     exact = deepcopy(classifier).double()  # of scores as high as 60, autograd's own losses are off by 1e-6 in single precision
     scores = exact(features)
