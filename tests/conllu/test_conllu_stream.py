@@ -58,6 +58,14 @@ def test_rewriting_changes_head_deprel_and_deps_of_words_and_nothing_else():
     assert encoded("".join(sentence.lines)) == SENTENCE.replace(b"\n", b"\r\n"), "the sentence itself stays as it was"
 
 
+def test_new_heads_on_odd_bytes_a_last_line_without_end_and_a_first_one_with_a_bom():
+    (sentence,) = read(b"\xef\xbb\xbf" + line(1, "a", end=""))
+    assert rewrite(sentence, [0], ["root"]) == "\ufeff1\ta\t_\t_\t_\t_\t0\troot\t_\t_"
+    content = line(1, "a").replace(b"a", b"\xff\xfe\xe9") + b"\n"  # no UTF-8
+    (sentence,) = read(content)
+    assert encoded(rewrite(sentence, [0], ["root"])) == content.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n")
+
+
 def test_as_many_heads_and_relations_as_words():
     (sentence,) = read(SENTENCE)
     for heads, deprels in (([0], ["root", "dep"]), ([0, 1], ["root"]), ([0, 1, 1], ["root", "dep", "dep"])):
