@@ -39,11 +39,8 @@ SIGNATURES_PER_BATCH = 512
 # Tokens whose pretrained vectors are in memory together: with 13 layers of 1,024 numbers, 27 MB.
 TOKENS_PER_PRETRAINED_READ = 1_000
 
-# Scores of heads that a biaffine scorer holds, of which a sentence has as many as its tokens squared.
-HEAD_SCORES_PER_BATCH = 1_000_000
-
-# Arcs whose relations a biaffine scorer scores together, at some 14 kilobytes each.
-ARCS_PER_BATCH = 1_000
+# Tokens whose arcs a biaffine scorer scores together, at 7 to 13 kilobytes each: they stay in a processor's cache.
+TOKENS_PER_SCORING = 256
 
 # Tokens whose windows a segmenter reads together, unless a single one has more: with 150 units, 25 MB.
 TOKENS_PER_SEGMENTING = 5_120

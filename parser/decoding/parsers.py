@@ -166,11 +166,14 @@ class RerankingParser:
         sentences = replace(sentences, vectors=self._encoder.encode(sentences))
         found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
-        for start, end, trees in zip(sentences.offsets, sentences.offsets[1:], found, strict=False):
-            heads, relations = np.stack([tree.heads for tree in trees]), np.stack([tree.relations for tree in trees])
-            by_heads = self._heads.log_probabilities(vectors[start:end], heads, relations)
-            totals = np.nan_to_num(by_heads + np.array([tree.score for tree in trees]), nan=-np.inf)
-            yield [replace(trees[i], score=float(totals[i])) for i in np.argsort(-totals, kind="stable")]
+        every = [(start, tree) for start, trees in zip(sentences.offsets.tolist(), found, strict=False) for tree in trees]
+        words = [np.arange(start + 1, start + 1 + len(tree.heads)) for start, tree in every]
+        heads, relations = [start + tree.heads for start, tree in every], [tree.relations for _, tree in every]
+        by_arc = self._heads.log_probabilities(vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations)))
+        by_tree = np.add.reduceat(by_arc, np.cumsum([0, *map(len, words[:-1])]), dtype=np.float64)
+        totals = np.nan_to_num(by_tree + [tree.score for _, tree in every], nan=-np.inf)
+        for trees, own in zip(found, np.split(totals, np.cumsum([len(trees) for trees in found])), strict=False):
+            yield [replace(trees[i], score=float(own[i])) for i in np.argsort(-own, kind="stable")]
 
 
 def parse(model: AnyModel, sentences: Sequence[AttributeColumns], *, single_root: bool = True, threads: int = 1) -> Parses:

@@ -1,4 +1,4 @@
-"""A frozen biaffine scorer of heads: log probabilities of arcs and whole trees, without torch.
+"""A frozen biaffine scorer of heads: log probabilities of arcs, without torch.
 
 BiaffineScorer (networks/tasks.py) is its version for training, and the reference implementation.
 """
@@ -6,7 +6,7 @@ BiaffineScorer (networks/tasks.py) is its version for training, and the referenc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,23 @@ from parser.kernels import kernel
 SLOPE = 0.1
 
 
+class _Tokens(NamedTuple):
+    """What the scores of arcs are computed from, for each token.
+
+    Attributes:
+        arc_dependent, arc_head: float32[tokens, size], whose products, plus ``arc_bias`` of the head, are the scores of heads.
+        arc_bias, log_sums: float32[tokens]; the latter are the logarithms of the summed exponentials of all heads' scores.
+        relation_dependent, relation_head: float32[tokens, relation size].
+    """
+
+    arc_dependent: np.ndarray
+    arc_head: np.ndarray
+    arc_bias: np.ndarray
+    log_sums: np.ndarray
+    relation_dependent: np.ndarray
+    relation_head: np.ndarray
+
+
 class FrozenBiaffineScorer:
     """Computes log probabilities of arcs, each independent of the others; thread-safe.
 
@@ -27,94 +44,87 @@ class FrozenBiaffineScorer:
 
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
         layers = "arc_dependent", "arc_head", "relation_dependent", "relation_head"
-        self._weights = np.concatenate([tensors[f"{layer}.weight"] for layer in layers]).T.copy()
-        self._biases = np.concatenate([tensors[f"{layer}.bias"] for layer in layers])
-        self._ends = np.cumsum([len(tensors[f"{layer}.bias"]) for layer in layers])[:-1]
-        self._arc_product, self._arc_bias = tensors["arc_product"], tensors["arc_bias"]
+        matrix = SinglePrecision().matrix
+        weights, biases = ([tensors[f"{layer}.{name}"] for layer in layers] for name in ("weight", "bias"))
+        self._layers = matrix(np.concatenate(weights), np.concatenate(biases))
+        self._ends = np.cumsum([*map(len, biases)])[:-1]
+        self._arc_product, self._arc_bias = matrix(tensors["arc_product"].T), tensors["arc_bias"]
         product = tensors["relation_product.weight"]  # [relations, of dependents, of heads]
-        self._relation_product = np.ascontiguousarray(product.transpose(1, 0, 2)).reshape(product.shape[1], -1)
+        by_output = product.transpose(0, 2, 1).reshape(-1, product.shape[1])
+        self._relation_product = matrix(by_output[:, :-1], by_output[:, -1])
         self._relation_bias = tensors["relation_product.bias"]
 
     @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
-    def log_probabilities(self, vectors: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
-        """Return float64[trees], the log probabilities (nats) of trees of one sentence: sums over words, of head and relation.
+    def log_probabilities(
+        self, vectors: np.ndarray, offsets: np.ndarray, words: np.ndarray, heads: np.ndarray, relations: np.ndarray
+    ) -> np.ndarray:
+        """Return float32[arcs], the log probabilities (nats) of arcs and their relations.
 
         Args:
-            vectors: float32[n + 1, width], the vectors of the tokens; the artificial root is the first.
-            heads: int32[trees, n], the heads of tokens 1..n.
-            relations: int32[trees, n].
+            vectors, offsets: see arc_scores().
+            words, heads, relations: int[arcs]; an arc may occur more than once.
         """
-        read = vectors @ self._weights + self._biases
-        read = np.where(read > 0, read, SLOPE * read)
-        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
-        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
-        log_sums = _log_sums(arc_dependent, arc_head, bias)
-
-        n = len(vectors)
-        all_arcs = heads.astype(np.int64) * n + np.arange(1, n)
-        arcs, places = np.unique(all_arcs, return_inverse=True)  # most arcs are in several trees
-        head, word = arcs // n, arcs % n
-        by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
-        size = batch_sizes.ARCS_PER_BATCH
-        blocks = [slice(start, start + size) for start in range(0, max(1, len(arcs)), size)]
-        by_relation = [self._by_relation(relation_dependent[word[block]], relation_head[head[block]]) for block in blocks]
-        places = places.reshape(heads.shape)
-        found = by_arc[places] + np.concatenate(by_relation)[places, relations]
-        return np.asarray(found.sum(axis=1, dtype=np.float64))
+        tokens, n = self._read(vectors, offsets), len(vectors)
+        arcs, places = np.unique(words.astype(np.int64) * n + heads, return_inverse=True)  # most arcs are in several trees
+        word, head = arcs // n, arcs % n
+        scores, size = np.empty((len(arcs), len(self._relation_bias)), np.float32), batch_sizes.TOKENS_PER_SCORING
+        for first in range(0, n, size):
+            block = slice(*np.searchsorted(word, (first, first + size)))
+            products = self._relation_product(tokens.relation_dependent[first : first + size])
+            _score_arcs(word[block], head[block], tokens, products, first, self._relation_bias, scores[block])
+        return np.asarray(scores[places, relations])
 
     @np.errstate(over="ignore", invalid="ignore")
     def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Return a function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
 
-        A score is the log probability of the head among all tokens of the sentence, and of the relation given the head. The
-        scores of a sentence do not depend on other sentences.
+        A score is the log probability of the head among all tokens of the sentence, and of the relation given the head.
 
         Args:
             vectors: float32[tokens, width]; the artificial root is the first token of each sentence.
             offsets: int64[sentences + 1], where the sentences begin; at least one sentence.
         """
-        matrix = SinglePrecision().matrix
-        read = matrix(self._weights.T, self._biases)(vectors)
-        parts = np.split(np.where(read > 0, read, SLOPE * read), self._ends, axis=1)
-        arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
-        arc_dependent, bias = matrix(self._arc_product.T)(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
-        sentences = [slice(*ends) for ends in pairwise(offsets.tolist())]
-        log_sums = np.concatenate([_log_sums(arc_dependent[s], arc_head[s], bias[s]) for s in sentences])
-        products = matrix(self._relation_product[:-1].T, self._relation_product[-1])(relation_dependent)
-        tokens = arc_dependent, arc_head, bias, log_sums, products, relation_head
+        tokens = self._read(vectors, offsets)
+        products = self._relation_product(tokens.relation_dependent)
 
         def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
             found = np.empty((len(words), len(self._relation_bias)), np.float32)
-            _score_arcs(words, heads, tokens, self._relation_bias, found)
+            _score_arcs(words, heads, tokens, products, 0, self._relation_bias, found)
             return found
 
         return score
 
-    def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
-        """Return float32[arcs, relations], the log probabilities of the relations."""
-        ones = np.ones((len(heads), 1), np.float32)
-        products = np.concatenate([dependents, ones], axis=1) @ self._relation_product
-        products = products.reshape(len(heads), len(self._relation_bias), heads.shape[1] + 1)
-        scores = np.einsum("arj,aj->ar", products, np.concatenate([heads, ones], axis=1)) + self._relation_bias
-        scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)
-        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
-
-
-def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """Return float32[tokens], for each token the logarithm of the summed exponentials of the scores of all heads."""
-    found = np.empty(len(heads), np.float32)
-    step = max(1, batch_sizes.HEAD_SCORES_PER_BATCH // len(heads))
-    for start in range(0, len(heads), step):
-        scores = dependents[start : start + step] @ heads.T + bias
-        highest = scores.max(axis=1)
-        found[start : start + step] = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
-    return found
+    def _read(self, vectors: np.ndarray, offsets: np.ndarray) -> _Tokens:
+        read = self._layers(vectors)
+        parts = np.split(np.maximum(read, SLOPE * read), self._ends, axis=1)
+        arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
+        arc_dependent, bias = self._arc_product(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
+        log_sums = np.empty(len(vectors), np.float32)
+        _log_sums(offsets, arc_dependent, arc_head, bias, log_sums)
+        return _Tokens(arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head)
 
 
 @kernel(fastmath={"contract", "reassoc"})
-def _score_arcs(words, heads, tokens, relation_bias, found):
-    """Fill in ``found``, float32[arcs, relations]; ``tokens``: the arrays that arc_scores() computes for each token."""
-    arc_dependent, arc_head, arc_bias, log_sums, products, relation_head = tokens
+def _log_sums(offsets, dependents, heads, bias, found):
+    """Fill in ``found``, float32[tokens]: the logarithms of the summed exponentials of the scores of all heads."""
+    for s in range(len(offsets) - 1):
+        for word in range(offsets[s], offsets[s + 1]):
+            highest, total = np.float32(-np.inf), np.float32(0)
+            for head in range(offsets[s], offsets[s + 1]):
+                score = bias[head]
+                for i in range(dependents.shape[1]):
+                    score += dependents[word, i] * heads[head, i]
+                if score > highest:
+                    highest, total = score, total * np.exp(highest - score) + np.float32(1)
+                else:
+                    total += np.exp(score - highest)
+            found[word] = highest + np.log(total)
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def _score_arcs(words, heads, tokens, products, first, relation_bias, found):
+    """Fill in ``found``, float32[arcs, relations]; ``tokens``: a _Tokens; ``products``: of the words from ``first`` on."""
+    arc_dependent, arc_head, arc_bias, log_sums, _, relation_head = tokens
     size = relation_head.shape[1]
     for a in range(len(words)):
         word, head = words[a], heads[a]
@@ -123,10 +133,10 @@ def _score_arcs(words, heads, tokens, relation_bias, found):
             by_arc += arc_dependent[word, i] * arc_head[head, i]
         highest = np.float32(-np.inf)
         for relation in range(len(relation_bias)):
-            first = relation * (size + 1)
-            by_relation = products[word, first + size] + relation_bias[relation]
+            column = relation * (size + 1)
+            by_relation = products[word - first, column + size] + relation_bias[relation]
             for i in range(size):
-                by_relation += products[word, first + i] * relation_head[head, i]
+                by_relation += products[word - first, column + i] * relation_head[head, i]
             found[a, relation] = by_relation
             highest = max(highest, by_relation)
         total = np.float32(0)

@@ -43,10 +43,10 @@ def encoded(model) -> Sentences:
 
 
 def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
-    """The classifier's scores, and the log probabilities of trees in which all words but one hang from the root."""
-    encoder, of_trees, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
+    """The classifier's scores, and the log probabilities of arcs, one by one."""
+    encoder, of_arcs, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
     assert encoder is not None
-    assert of_trees is not None
+    assert of_arcs is not None
     vectors, starts = encoder.arithmetic.floats(encoder.encode(encoded)), encoded.offsets[:-1]
     ends = [model.slots.index(slot) for slot in slots_of({"token": ["c1", "c2"]})]
 
@@ -55,10 +55,10 @@ def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaff
         for row, (word, head) in enumerate(features[:, ends] - N_RESERVED):
             s = int(np.searchsorted(starts, word, side="right")) - 1
             start, end = encoded.offsets[s : s + 2]
+            alone = vectors[start:end], np.array([0, end - start])
             for relation in range(model.system.n_relations):
-                heads, relations = np.zeros((2, 1, end - start - 1), np.int32)
-                heads[0, word - start - 1], relations[0, word - start - 1] = head - start, relation
-                found[row, relation] += biaffine * of_trees.log_probabilities(vectors[start:end], heads, relations)[0]
+                arc = np.array([[word - start], [head - start], [relation]])
+                found[row, relation] += biaffine * of_arcs.log_probabilities(*alone, *arc)[0]
         return found
 
     return score
@@ -87,16 +87,15 @@ def test_neither_points_alone(model, encoded):
     assert (both != slow_parse(model, encoded, biaffine=False)).any()
 
 
-def test_the_scores_of_arcs_add_up_to_those_of_trees(model):
+def test_arcs_are_scored_for_all_relations_or_for_one(model):
     scorer = model.biaffine_scorer()
     rng = np.random.default_rng(0)
     vectors, offsets = rng.normal(size=(21, 6)).astype(np.float32), np.array([0, 12, 21])
-    score = scorer.arc_scores(vectors, offsets)
-    for start, end in pairwise(offsets.tolist()):
-        n = end - start - 1
-        heads, relations = np.array([random_tree(random.Random(n), n)]), rng.integers(3, size=(1, n))
-        of_arcs = score(start + np.arange(1, n + 1), start + heads[0])[np.arange(n), relations[0]]
-        assert of_arcs.sum() == pytest.approx(scorer.log_probabilities(vectors[start:end], heads, relations)[0], rel=1e-5)
+    words = rng.permutation(np.repeat(np.delete(np.arange(21), offsets[:-1]), 2))
+    heads = np.array([rng.integers(12) if word < 12 else rng.integers(12, 21) for word in words])
+    relations = rng.integers(3, size=len(words))
+    expected = scorer.arc_scores(vectors, offsets)(words, heads)[np.arange(len(words)), relations]
+    np.testing.assert_array_equal(scorer.log_probabilities(vectors, offsets, words, heads, relations), expected)
 
 
 def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):

@@ -102,22 +102,21 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
 def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch):
     heads = model.biaffine_scorer()
     n = 46_342  # whose square 32 bits do not hold
-    monkeypatch.setattr(frozen_biaffine, "_log_sums", lambda dependents, *others: np.zeros(len(dependents), np.float32))
-    vectors = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32)
-    trees = np.arange(n - 1, -1, -1, np.int32)[None]
-    found, expected = (heads.log_probabilities(vectors, one, np.zeros_like(trees)) for one in (trees, trees.astype(np.int64)))
-    assert found == expected
+    monkeypatch.setattr(frozen_biaffine, "_log_sums", lambda *arguments: arguments[-1].fill(0))
+    vectors, offsets = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32), np.array([0, n + 1])
+    words, relations = np.arange(1, n + 1, dtype=np.int32), np.zeros(n, np.int32)
+    arcs = [(one, n - one, relations) for one in (words, words.astype(np.int64))]
+    np.testing.assert_array_equal(*(heads.log_probabilities(vectors, offsets, *one) for one in arcs))
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
     heads = model.biaffine_scorer()
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(31, 6)).astype(np.float32)
-    trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])
-    expected = heads.log_probabilities(vectors, trees, relations := rng.integers(3, size=trees.shape))
-    monkeypatch.setattr(batch_sizes, "HEAD_SCORES_PER_BATCH", 100)
-    monkeypatch.setattr(batch_sizes, "ARCS_PER_BATCH", 7)
-    assert heads.log_probabilities(vectors, trees, relations) == pytest.approx(expected, rel=1e-5)
+    vectors, offsets = rng.normal(size=(31, 6)).astype(np.float32), np.array([0, 31])
+    arcs = np.tile(np.arange(1, 31), 4), rng.integers(31, size=120), rng.integers(3, size=120)
+    expected = heads.log_probabilities(vectors, offsets, *arcs)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SCORING", 7)
+    assert heads.log_probabilities(vectors, offsets, *arcs) == pytest.approx(expected, rel=1e-5)
 
 
 def test_sentences_are_encoded_once(model, encoded, monkeypatch):

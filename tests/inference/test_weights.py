@@ -59,8 +59,8 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
     heads, expected_heads = loaded.biaffine_scorer(), model.biaffine_scorer()
     assert (heads is None) == (expected_heads is None) == (model.spec.encoder is None or model.spec.encoder.heads is None)
     if heads is not None:
-        tree = read[0][:3], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [1, 1]])
-        np.testing.assert_array_equal(heads.log_probabilities(*tree), expected_heads.log_probabilities(*tree))
+        arcs = read[0][:3], np.array([0, 3]), np.array([1, 2, 1]), np.array([0, 1, 2]), np.array([0, 1, 1])
+        np.testing.assert_array_equal(heads.log_probabilities(*arcs), expected_heads.log_probabilities(*arcs))
     np.testing.assert_array_equal(loaded.classifier.weights().output, expected.output)  # made of the same tensors
 
 
