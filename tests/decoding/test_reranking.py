@@ -99,6 +99,16 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
         assert_same_trees(beam_parser_of(model, BEAM, threads).parse(encoded), expected)
 
 
+def test_scores_of_heads_are_summed_wherever_the_highest_is():
+    rng = np.random.default_rng(0)
+    dependents, heads, bias = (rng.normal(scale=2, size=shape).astype(np.float32) for shape in ((21, 5), (21, 5), 21))
+    offsets, found = np.array([0, 12, 21]), np.empty(21, np.float32)
+    frozen_biaffine._log_sums(offsets, dependents, heads, bias, found)
+    for own in (slice(0, 12), slice(12, 21)):
+        scores = dependents[own] @ heads[own].T + bias[own]
+        assert found[own] == pytest.approx(np.logaddexp.reduce(scores, axis=1), rel=1e-5)
+
+
 def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch):
     heads = model.biaffine_scorer()
     n = 46_342  # whose square 32 bits do not hold
