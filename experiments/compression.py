@@ -210,7 +210,8 @@ _FAMILIES = {
     "text, subwords": ("with subwords", SKY),
     "pretrained": ("with the pretrained encoder", ORANGE),
 }
-_TAUGHT, _RERANKED = "taught", "reranked"
+_TAUGHT = "taught"
+_MARKERS = {"": "o", ", beam 4": "^", ", reranked": "s"}  # by the end of a system's name
 
 
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
@@ -224,9 +225,11 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
         _draw_treebank(plot, _points(ours, "system"), _points(others, "peer"))
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
+    names = "greedy", "beam of 4", "beam of 8 (recipe=fast: 4), reranked"
     handles = {
-        "greedy": Line2D([], [], marker="o", color=GREY, markerfacecolor="white"),
-        "beam of 8 (recipe=fast: 4), reranked": Line2D([], [], marker="s", color=GREY, markerfacecolor="white"),
+        name: Line2D([], [], marker=marker, color=GREY, markerfacecolor="white")
+        for name, (ending, marker) in zip(names, _MARKERS.items(), strict=True)
+        if any(row["system"].endswith(ending) for row in rows)
     }
     if any(_TAUGHT in row["system"] for row in rows):
         handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)
@@ -248,19 +251,19 @@ def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
 def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
     for family, (label, colour) in _FAMILIES.items():
         for taught in ("", f", {_TAUGHT}"):
-            line = [ours.get(family + taught + ending) for ending in ("", f", {_RERANKED}")]
+            line = [ours.get(family + taught + ending) for ending in _MARKERS]
             points = [point for point in line if point is not None]
             fill = colour if taught else "white"
             if points:
                 plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
-            for point, marker in zip(line, "os", strict=True):
+            for point, marker in zip(line, _MARKERS.values(), strict=True):
                 if point is not None:
                     plot.plot(*point, marker, color=colour, markerfacecolor=fill, markersize=6)
         begin, end = ours.get(family), ours.get(f"{family}, {_TAUGHT}")
         if begin is not None and end is not None:
             plot.annotate("", end, begin, arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 5, "shrinkB": 5})
         if begin is not None:
-            _label(plot, label, begin, colour, left=family == "text, subwords")
+            _label(plot, label, begin, colour, left=family == "text, subwords" or (family == "text" and "fast" in ours))
     for name, point in others.items():
         plot.plot(*point, "x", color=BLACK, markersize=6)
         _label(plot, name, point, left=True)
