@@ -170,7 +170,7 @@ class RerankingParser:
         words = [np.arange(start + 1, start + 1 + len(tree.heads)) for start, tree in every]
         heads, relations = [start + tree.heads for start, tree in every], [tree.relations for _, tree in every]
         by_arc = self._heads.log_probabilities(vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations)))
-        by_tree = np.add.reduceat(by_arc, np.cumsum([0, *map(len, words[:-1])]), dtype=np.float64)
+        by_tree = np.bincount(np.repeat(np.arange(len(every)), [*map(len, words)]), by_arc, len(every))
         totals = np.nan_to_num(by_tree + [tree.score for _, tree in every], nan=-np.inf)
         for trees, own in zip(found, np.split(totals, np.cumsum([len(trees) for trees in found])), strict=False):
             yield [replace(trees[i], score=float(own[i])) for i in np.argsort(-own, kind="stable")]

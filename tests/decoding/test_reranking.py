@@ -92,6 +92,15 @@ def test_items_that_stand_for_many_trees_give_more_than_there_are_items(model, e
     assert max(map(len, beam_parser_of(model, beam).k_best(encoded, 5))) == 5
 
 
+def test_sentences_without_words_change_no_other(model):
+    sentences = [sentence(random_tree(random.Random(n), n) if n else []) for n in (0, 5, 0, 7, 0)]
+    together = beam_parser_of(model, BEAM).k_best(model.vocabularies.encode(sentences), 1)
+    alone = [beam_parser_of(model, BEAM).k_best(model.vocabularies.encode([one]), 1)[0] for one in sentences]
+    assert [[(key_of(tree), tree.score) for tree in trees] for trees in together] == [
+        [(key_of(tree), pytest.approx(tree.score)) for tree in trees] for trees in alone
+    ]
+
+
 def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
     expected = beam_parser_of(model, BEAM).parse(encoded)
     monkeypatch.setattr(batch_sizes, "TOKENS_PER_SEARCH", 30)
