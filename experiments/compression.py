@@ -211,7 +211,8 @@ _FAMILIES = {
     "pretrained": ("with the pretrained encoder", ORANGE),
 }
 _TAUGHT = "taught"
-_MARKERS = {"": "o", ", beam 4": "^", ", reranked": "s"}  # by the end of a system's name
+# What the end of a system's name means, and its marker.
+_SEARCHES = {"": ("greedy", "o"), ", beam 4": ("beam of 4", "^"), ", reranked": ("beam of 8 (recipe=fast: 4), reranked", "s")}
 
 
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
@@ -225,10 +226,9 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
         _draw_treebank(plot, _points(ours, "system"), _points(others, "peer"))
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
-    names = "greedy", "beam of 4", "beam of 8 (recipe=fast: 4), reranked"
     handles = {
         name: Line2D([], [], marker=marker, color=GREY, markerfacecolor="white")
-        for name, (ending, marker) in zip(names, _MARKERS.items(), strict=True)
+        for ending, (name, marker) in _SEARCHES.items()
         if any(row["system"].endswith(ending) for row in rows)
     }
     if any(_TAUGHT in row["system"] for row in rows):
@@ -251,12 +251,12 @@ def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
 def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
     for family, (label, colour) in _FAMILIES.items():
         for taught in ("", f", {_TAUGHT}"):
-            line = [ours.get(family + taught + ending) for ending in _MARKERS]
+            line = [ours.get(family + taught + ending) for ending in _SEARCHES]
             points = [point for point in line if point is not None]
             fill = colour if taught else "white"
             if points:
                 plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
-            for point, marker in zip(line, _MARKERS.values(), strict=True):
+            for point, (_, marker) in zip(line, _SEARCHES.values(), strict=True):
                 if point is not None:
                     plot.plot(*point, marker, color=colour, markerfacecolor=fill, markersize=6)
         begin, end = ours.get(family), ours.get(f"{family}, {_TAUGHT}")

@@ -58,9 +58,11 @@ class FrozenBiaffineScorer:
     def log_probabilities(
         self, vectors: np.ndarray, offsets: np.ndarray, words: np.ndarray, heads: np.ndarray, relations: np.ndarray
     ) -> np.ndarray:
-        """Return float32[arcs], log probabilities as of arc_scores(); words, heads, relations: int[arcs], arcs may be repeated.
+        """Return float32[arcs], the log probabilities (nats) of arcs and their relations; arcs may be repeated.
 
-        ``vectors`` and ``offsets``: see arc_scores().
+        Args:
+            vectors, offsets: see arc_scores().
+            words, heads, relations: int[arcs].
         """
         tokens, n = self._read(vectors, offsets), len(vectors)
         arcs, places = np.unique(words.astype(np.int64) * n + heads, return_inverse=True)  # most arcs are in several trees
