@@ -27,6 +27,7 @@ from experiments.command import ROOT, Trainings
 from experiments.engine import Found
 from experiments.tables import Interval, Key, Row, chosen, read_rows, write_rows
 from experiments.trainings import Training, run_training
+from oracles.errors import OptimalStepError
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
@@ -135,7 +136,7 @@ def write_counts(path: Path, counts: AllCounts) -> None:
     """Writes counts, sorted, atomically.
 
     Raises:
-        ValueError: the sentences of a treebank differ between trainings.
+        OptimalStepError: the sentences of a treebank differ between trainings.
     """
     rows: dict[Key, Row] = {}
     for (treebank, column, seed), own in sorted(counts.items()):
@@ -143,7 +144,7 @@ def write_counts(path: Path, counts: AllCounts) -> None:
         for key, numbers in lines.items():
             row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
             if rows.setdefault((treebank, *key), row) != row:
-                raise ValueError(
+                raise OptimalStepError(
                     f"{path}: the test part of {treebank} has other sentences in column {column}, seed {seed}; give another "
                     "results=FOLDER for trainings on other files"
                 )

@@ -13,6 +13,7 @@ from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from oracles.errors import OptimalStepError
 from parser.commands import command_line
 from parser.settings.files import CONFIGS
 from parser.settings.groups import PathKind, Paths, PathSetting, keys_of
@@ -98,7 +99,7 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
         except BrokenPipeError:
             raise
         except (HydraException, OmegaConfBaseException, OSError) as error:  # of a training's settings, of a file
-            raise ValueError(in_one_line(error)) from error
+            raise OptimalStepError(in_one_line(error)) from error
 
     command_line.run(do)
 
@@ -107,26 +108,26 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     """Return the settings of a file of configs/experiments with overrides, as the dataclass ``kind``.
 
     Raises:
-        ValueError: there is no such file or key, the file is for another experiment, or a value has the wrong type.
+        OptimalStepError: there is no such file or key, the file is for another experiment, or a value has the wrong type.
     """
     given = list(overrides)
     if wrong := [override for override in given if "=" not in override]:
-        raise ValueError(f"{wrong[0]!r} is not KEY=VALUE")
+        raise OptimalStepError(f"{wrong[0]!r} is not KEY=VALUE")
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
     for key, _, value in (override.partition("=") for override in given):
         if key in lists and not value.startswith("[") and value != "null":
-            raise ValueError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
+            raise OptimalStepError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
-        raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; the files are {known}")
+        raise OptimalStepError(f"--config-name={config}: there is no such file in {FOLDER}; the files are {known}")
     try:
         paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
         found = composed(config, for_hydra(map(with_quotes, given), paths, sweep=None), FOLDER)
         if not set(found) <= {declared.name for declared in fields(cast(Any, kind))}:
-            raise ValueError(f"--config-name={config}: this file is not for {kind.__name__}")
+            raise OptimalStepError(f"--config-name={config}: this file is not for {kind.__name__}")
         return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
     except (HydraException, OmegaConfBaseException) as error:
-        raise ValueError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
+        raise OptimalStepError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
 
 
 def in_one_line(error: BaseException) -> str:
@@ -164,17 +165,17 @@ def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None
     """Refuse unknown values.
 
     Raises:
-        ValueError: the message lists the unknown and the known values, quoted, as names may have commas.
+        OptimalStepError: the message lists the unknown and the known values, quoted, as names may have commas.
     """
     if unknown := [value for value in values if value not in known]:
-        raise ValueError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
+        raise OptimalStepError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
 
 
 def check_at_least(key: str, value: int, least: int) -> None:
     """Refuse a number below ``least``.
 
     Raises:
-        ValueError: the number is too small.
+        OptimalStepError: the number is too small.
     """
     if value < least:
-        raise ValueError(f"{key}={value} is too small; it must be at least {least}")
+        raise OptimalStepError(f"{key}={value} is too small; it must be at least {least}")

@@ -32,6 +32,7 @@ from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, pane
 from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
+from oracles.errors import OptimalStepError
 from parser.commands import recombine
 from parser.evaluation import evaluate_files
 from parser.model_folder import TENSORS
@@ -153,7 +154,7 @@ def output(command: list[str], content: bytes) -> bytes:
     """Return the output of a command for an input."""
     done = subprocess.run(command, input=content, stdout=subprocess.PIPE)
     if done.returncode:
-        raise ValueError(f"{shlex.join(command)} ended with {done.returncode}; its message is above")
+        raise OptimalStepError(f"{shlex.join(command)} ended with {done.returncode}; its message is above")
     return done.stdout
 
 

@@ -30,6 +30,7 @@ from experiments import command
 from experiments.command import ROOT, Trainings, check_at_least
 from experiments.tables import Key, Row, read_rows, write_page, write_rows
 from experiments.treebanks import paths
+from oracles.errors import OptimalStepError
 from parser.storage import locked
 
 FILE = "results.csv"
@@ -140,7 +141,7 @@ class Experiment(Generic[S]):
         kind: the dataclass of the settings.
         key: the columns that identify a row.
         measured: the other columns of results.csv, except ``settings`` and ``commit``.
-        cells: returns the cells that the settings ask for; raises ValueError if the settings are wrong.
+        cells: returns the cells that the settings ask for; raises OptimalStepError if the settings are wrong.
         measure: trains and measures the missing cells of a group, in its own process.
         page: returns Markdown of the rows.
         page_name: the file of the page; {recipe} is filled in.
@@ -178,11 +179,11 @@ class Experiment(Generic[S]):
         """Return the existing rows.
 
         Raises:
-            ValueError: settings exclude one another, or a file has other columns.
+            OptimalStepError: settings exclude one another, or a file has other columns.
         """
         folder = None if wanted.published is None else ROOT / wanted.published
         if wanted.publish and folder is None:
-            raise ValueError("publish=true needs a folder to publish to, but published=null; leave out one of them")
+            raise OptimalStepError("publish=true needs a folder to publish to, but published=null; leave out one of them")
         return Results(self.columns, len(self.key), folder, Path(wanted.results), wanted.fresh)
 
     def main(self, wanted: S) -> None:
@@ -259,17 +260,17 @@ def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | 
     """Refuse numbers that are too small, unknown treebanks, and treebanks that lack one of the parts.
 
     Raises:
-        ValueError: the message names the fault.
+        OptimalStepError: the message names the fault.
     """
     check_at_least("seeds", wanted.seeds, 1)
     check_at_least("workers", wanted.workers, 1)
     if not wanted.languages:
-        raise ValueError("languages=[] names no treebank; give names of configs/treebank")
+        raise OptimalStepError("languages=[] names no treebank; give names of configs/treebank")
     for language in wanted.languages if languages is None else languages:
         where = paths(language, wanted.paths.treebanks)
         for part in parts:
             if not where[part].is_file():
-                raise ValueError(
+                raise OptimalStepError(
                     f"treebank {language!r} has no {part} part: {where[part]} is not there; set paths.treebanks=DIR, or leave "
                     "it out of languages="
                 )

@@ -23,6 +23,7 @@ from experiments import treebanks
 from experiments.command import MODELS, Pictures
 from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
+from oracles.errors import OptimalStepError
 from scripts.benchmarks import oracles as benchmark
 from scripts.benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
 
@@ -76,7 +77,7 @@ def measure(settings: Figure9) -> Measured:
         models=[Path(settings.models[one.name]) for one in chosen for _ in one.parts] if settings.models else [],
     )
     if unknown := {name for kind in KINDS for name in result[kind]} - set(LINES):
-        raise ValueError(f"this figure has no line for the oracles {', '.join(sorted(unknown))}; add them to LINES")
+        raise OptimalStepError(f"this figure has no line for the oracles {', '.join(sorted(unknown))}; add them to LINES")
     found = [(kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]]
     lines = [(kind, name, *timed) for kind, name, entry in found for timed in entry["by_size"].items()]
     whole = [

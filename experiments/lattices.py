@@ -26,6 +26,7 @@ from experiments.figures import BLUE, GREEN, ORANGE, PINK, RED, label_beam_sizes
 from experiments.tables import Key, Row, chosen, grid, names_of, numbers, plain_table, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam
 from parser.conllu.files import open_input, open_output
 from parser.decoding.files.file_parsing import parse_file
@@ -97,7 +98,7 @@ def cells(wanted: LatticeExperiment) -> list[Cell]:
     """Return the cells asked for; a pipeline has no lookahead and no lemmas. Cells of one training share a job."""
     check_known("systems", wanted.systems, SYSTEMS)
     if SUFFIXES in wanted.systems and (own := [language for language in wanted.languages if language in wanted.files]):
-        raise ValueError(f"{', '.join(own)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'")
+        raise OptimalStepError(f"{', '.join(own)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'")
     check(wanted, PARTS, [] if all(language in wanted.trees for language in wanted.languages) else None)
     found = []
     asked = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or SYSTEMS, wanted.sizes)

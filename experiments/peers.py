@@ -34,6 +34,7 @@ from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, names_of, plain_table
 from experiments.text import raw_text
 from experiments.treebanks import paths
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import FORM, ID
 from parser.conllu.stream import read_sentences
 from parser.evaluation import evaluate_files
@@ -93,7 +94,7 @@ def cells(wanted: Peers) -> list[Cell]:
     check_known("peers", wanted.peers, wanted.all_peers)
     check(wanted, ("train", "dev", "test"))
     if wanted.seeds != 1:
-        raise ValueError(f"seeds={wanted.seeds}: peers are trained once, with their default seeds; give seeds=1")
+        raise OptimalStepError(f"seeds={wanted.seeds}: peers are trained once, with their default seeds; give seeds=1")
     return [
         Cell((name, language, "1"), " && ".join(wanted.all_peers[name].train), f"{language} {name}")
         for language, name in product(wanted.languages, wanted.peers or wanted.all_peers)
@@ -212,7 +213,7 @@ class PeerRun:
             ).returncode
         stopped = limit is not None and code in _STOPPED
         if code and not stopped:
-            raise ValueError(f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why")
+            raise OptimalStepError(f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why")
         return cpu_seconds_of_children() - begun, stopped
 
 

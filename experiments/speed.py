@@ -45,6 +45,7 @@ from experiments import comparison
 from experiments.command import ROOT, check_known, run
 from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, read_csv, save
 from experiments.tables import Row, chosen, numbers, plain_table, read_rows
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Merge
 from scripts.benchmarks.measurements import Measurement, read_measurements
 from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, decoding_over, job_name
@@ -87,7 +88,7 @@ def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]
     """Return the cells of the table of speed, the head first, with a line for each measured label.
 
     Raises:
-        ValueError: a quantity of a label is missing; the message says how to measure it.
+        OptimalStepError: a quantity of a label is missing; the message says how to measure it.
     """
     values = {(row.label, row.quantity): float(row.value) for row in measured}
     lines = [["", *settings.columns]]
@@ -97,7 +98,7 @@ def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]
         lines.append([f"`{label}`"])
         for column in settings.columns.values():
             if missing := [quantity for quantity in column.quantities if (label, quantity) not in values]:
-                raise ValueError(f"{label}: {missing[0]!r} was not measured; {_AS_HELP_SAYS}")
+                raise OptimalStepError(f"{label}: {missing[0]!r} was not measured; {_AS_HELP_SAYS}")
             lines[-1].append(column.form.format(*(values[label, quantity] for quantity in column.quantities)))
     return lines
 
@@ -120,12 +121,12 @@ def speeds(measured: Sequence[Measurement], label: str) -> dict[str, float]:
     """Return the words per second of CPU time under a label, by job.
 
     Raises:
-        ValueError: there is no greedy decoding, with which all jobs are compared.
+        OptimalStepError: there is no greedy decoding, with which all jobs are compared.
     """
     end, own = ", CPU time", [row for row in measured if row.label == label]
     found = {row.quantity.removesuffix(end): float(row.value) for row in own if row.quantity.endswith(end)}
     if job_name("decoding", 1) not in found:
-        raise ValueError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
+        raise OptimalStepError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
     return found
 
 
@@ -139,11 +140,11 @@ def draw(measured: Sequence[Measurement], path: Path) -> None:
     """Draws a panel for each label.
 
     Raises:
-        ValueError: see speeds(), or there are no rows.
+        OptimalStepError: see speeds(), or there are no rows.
     """
     labels = list(dict.fromkeys(row.label for row in measured))
     if not labels:
-        raise ValueError(f"there are no rows to draw; {_AS_HELP_SAYS}")
+        raise OptimalStepError(f"there are no rows to draw; {_AS_HELP_SAYS}")
     figure, plots = panels(len(labels), width=4.2)
     for label, plot in zip(labels, plots, strict=True):
         _draw_model(plot, speeds(measured, label))

@@ -30,6 +30,7 @@ from experiments.engine import Cell, Experiment, Results, check
 from experiments.tables import Interval, Key, Row, chosen, markdown, names_of, plain_table, read_rows, score, write_rows
 from experiments.trainings import Training
 from experiments.treebanks import has_parts, paths
+from oracles.errors import OptimalStepError
 
 # The treebanks of the paper's table; first hu, el, cu and got, whose training parts were available.
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
@@ -87,16 +88,20 @@ def cells(wanted: Table7) -> list[Cell]:
     """Return the cells of the available treebanks.
 
     Raises:
-        ValueError: the settings are wrong, or no treebank is available.
+        OptimalStepError: the settings are wrong, or no treebank is available.
     """
     check(wanted, (), [])
     check_known("columns", wanted.columns, COLUMNS)
     if wanted.publish and wanted.overrides:
-        raise ValueError("publish=true with overrides=: published rows have only the recipe's settings; leave out one of them")
+        raise OptimalStepError(
+            "publish=true with overrides=: published rows have only the recipe's settings; leave out one of them"
+        )
     there = [name for name in wanted.treebanks if has_parts(name, wanted.paths.treebanks, ("train", "test"))]
     absent = [str(paths(name, wanted.paths.treebanks)["train"]) for name in wanted.treebanks if name not in there]
     if not there:
-        raise ValueError(f"nothing to train on: {', '.join(absent)} not there, or no test part beside; set paths.treebanks=DIR")
+        raise OptimalStepError(
+            f"nothing to train on: {', '.join(absent)} not there, or no test part beside; set paths.treebanks=DIR"
+        )
     for path in absent:
         print(f"{path} does not exist, or has no test part beside it: its cells stay unchanged", file=sys.stderr)
     asked = product(range(1, wanted.seeds + 1), there, wanted.columns)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.storage import replacing
 
 Row = dict[str, str]
@@ -25,7 +26,7 @@ def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
     """Return the rows of a file by their first ``key`` columns; none if there is no such file.
 
     Raises:
-        ValueError: the file has other columns.
+        OptimalStepError: the file has other columns.
     """
     if not path.exists():
         return {}
@@ -33,7 +34,7 @@ def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
         reader = csv.DictReader(file)
         found = list(reader.fieldnames or columns)
         if found != list(columns):
-            raise ValueError(f"{path} has the columns {','.join(found)}, not {','.join(columns)}; move it away")
+            raise OptimalStepError(f"{path} has the columns {','.join(found)}, not {','.join(columns)}; move it away")
         return {tuple(row[name] for name in columns[:key]): row for row in reader}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from oracles import Trees
+from oracles.errors import OptimalStepError
 from parser.data.treebank import read_treebank
 from parser.settings.files import CONFIGS
 from parser.settings.paths import escaped
@@ -50,12 +51,12 @@ def paths(name: str, folder: str) -> dict[str, Path]:
     """Return the paths of the parts of a treebank in configs/treebank/, whether they exist or not.
 
     Raises:
-        ValueError: there is no such name.
+        OptimalStepError: there is no such name.
     """
     config = FOLDER / f"{name}.yaml"
     if not config.is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
-        raise ValueError(f"unknown treebank {name!r}; known: {known}")
+        raise OptimalStepError(f"unknown treebank {name!r}; known: {known}")
     wanted = OmegaConf.create({"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}).treebank
     return {part: Path(wanted[part]) for part in PARTS}
 
@@ -70,12 +71,14 @@ def files(name: str, folder: str) -> dict[str, Path]:
     """Return the paths of the parts that exist.
 
     Raises:
-        ValueError: there is no such name, or no part exists.
+        OptimalStepError: there is no such name, or no part exists.
     """
     where = paths(name, folder)
     found = {part: path for part, path in where.items() if path.is_file()}
     if not found:
-        raise ValueError(f"treebank {name!r} has no part: {where['train']} and so on do not exist; set paths.treebanks=DIR")
+        raise OptimalStepError(
+            f"treebank {name!r} has no part: {where['train']} and so on do not exist; set paths.treebanks=DIR"
+        )
     return found
 
 
@@ -83,11 +86,11 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
     """Read those of the given parts that exist.
 
     Raises:
-        ValueError: the name is unknown, or none of these parts exists.
+        OptimalStepError: the name is unknown, or none of these parts exists.
     """
     found = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
     if not found:
-        raise ValueError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
+        raise OptimalStepError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
     return GoldHeads(name, tuple(found), [s.heads for file in found.values() for s in read_treebank(file)])
 
 

@@ -15,6 +15,7 @@ from oracles.kernel_cache import forget_stale_kernels  # before numba is importe
 # isort: split
 
 from oracles.edge_weights import TIES
+from oracles.errors import OptimalStepError
 from oracles.interface import (
     N_TRANSITIONS,
     NO_NODE,
@@ -47,6 +48,7 @@ __all__ = [
     "UNKNOWN_HEAD",
     "BoundOracle",
     "NonProjectiveGoldError",
+    "OptimalStepError",
     "Oracle",
     "PartialGoldError",
     "Query",

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.kernel_cache import array_kernel, kernel
 
 TIES = ("none", "nearest_ancestor")
@@ -36,10 +37,10 @@ def levels_of(ties: str | None) -> tuple[int, ...]:
     """Return () without ties, else (LEVELS,): a tuple, because numba knows its length when it compiles a kernel.
 
     Raises:
-        ValueError: ``ties`` is neither None nor one of TIES.
+        OptimalStepError: ``ties`` is neither None nor one of TIES.
     """
     if ties not in (None, *TIES):
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+        raise OptimalStepError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
     return () if ties in (None, "none") else (LEVELS,)
 
 

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.trees import Trees
 
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
@@ -56,11 +57,11 @@ class Strategy(StrEnum):
     ANY = "any"
 
 
-class NonProjectiveGoldError(ValueError):
+class NonProjectiveGoldError(OptimalStepError):
     """A gold tree is not projective, and the oracle is exact only for projective trees."""
 
 
-class PartialGoldError(ValueError):
+class PartialGoldError(OptimalStepError):
     """Some heads of a gold tree are unknown, and the oracle needs all of them."""
 
 
@@ -125,10 +126,10 @@ class Query:
         """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there is none.
 
         Raises:
-            ValueError: the query was made without them.
+            OptimalStepError: the query was made without them.
         """
         if self._children is None:
-            raise ValueError("this oracle needs the arcs made so far; give the query the outermost children=")
+            raise OptimalStepError("this oracle needs the arcs made so far; give the query the outermost children=")
         return self._children() if callable(self._children) else self._children
 
     @cached_property
@@ -142,10 +143,10 @@ class Query:
         """int32[batch, >= n + 1], the head that each token has been given so far, NO_NODE where it has none.
 
         Raises:
-            ValueError: the query was made without them.
+            OptimalStepError: the query was made without them.
         """
         if self._made is None:
-            raise ValueError("this oracle needs the arcs made so far; give the query the heads made=")
+            raise OptimalStepError("this oracle needs the arcs made so far; give the query the heads made=")
         return self._made() if callable(self._made) else self._made
 
 
@@ -192,7 +193,7 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise ValueError(f"oracle {self.name} has no strategy {str(strategy)!r}; it knows: {known}")
+            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}; it knows: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
@@ -235,13 +236,13 @@ class Oracle(ABC):
             systems: {transition: score} of the applicable transitions.
 
         Raises:
-            ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
         stack, buffer = [*map(int, stack)], [*map(int, buffer)]
         front = front_of(len(heads), buffer)
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
-            raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
+            raise OptimalStepError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
         scores = self._scores_of(heads, Query.single(stack, front))
         if self.transition_names:
             return by_name(self.transition_names, scores)
@@ -257,11 +258,11 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
     """Return the first token b of the buffer of a sentence of n tokens, n + 1 if it is empty.
 
     Raises:
-        ValueError: the buffer is not b..n.
+        OptimalStepError: the buffer is not b..n.
     """
     front = n + 1 - len(buffer)
     if list(buffer) != list(range(front, n + 1)):
-        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+        raise OptimalStepError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
     return front
 
 
@@ -269,10 +270,10 @@ def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
     """Return ``made`` of a Query, int32[1, n + 1], from the heads of the first tokens of a sentence; None: no head.
 
     Raises:
-        ValueError: there are more heads than tokens, or one is not a node.
+        OptimalStepError: there are more heads than tokens, or one is not a node.
     """
     if len(made) > n or any(head is not None and not 0 <= head <= n for head in made):
-        raise ValueError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
+        raise OptimalStepError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
     heads = np.full((1, n + 1), NO_NODE, np.int32)
     for token, head in enumerate(made, 1):
         if head is not None:

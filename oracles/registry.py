@@ -6,6 +6,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from oracles.interface import Oracle, Strategy
 
 # By system and name. A module is imported only when its oracle is requested: loading the kernels of all would take seconds.
@@ -58,11 +59,11 @@ def register(oracle: type[Oracle]) -> None:
     """Register an oracle class under its ``name`` and its ``system``.
 
     Raises:
-        ValueError: the name is taken.
+        OptimalStepError: the name is taken.
     """
     known = _places()
     if known.get(oracle.name, oracle) is not oracle:
-        raise ValueError(f"an oracle {oracle.name!r} already exists; give yours another name")
+        raise OptimalStepError(f"an oracle {oracle.name!r} already exists; give yours another name")
     _ORACLES.setdefault(oracle.system, {})[oracle.name] = oracle
 
 
@@ -70,11 +71,11 @@ def oracle_class(name: str) -> type[Oracle]:
     """Return the oracle class of that name.
 
     Raises:
-        ValueError: unknown name; the message lists the known ones.
+        OptimalStepError: unknown name; the message lists the known ones.
     """
     known = _places()
     if name not in known:
-        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(known)}")
+        raise OptimalStepError(f"unknown oracle {name!r}; known: {', '.join(known)}")
     place = known[name]
     return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
@@ -83,10 +84,10 @@ def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
     """Return the names of the oracles of a transition system; with ``any_gold``, only those that take any gold tree.
 
     Raises:
-        ValueError: unknown system; the message lists the known ones.
+        OptimalStepError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
-        raise ValueError(f"unknown transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
+        raise OptimalStepError(f"unknown transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
     if not any_gold:
         return list(_ORACLES[system])
     classes = {name: oracle_class(name) for name in _ORACLES[system]}
@@ -107,13 +108,13 @@ def create(name: str, strategy: Strategy | str | None = None, **options: Any) ->
         options: further keyword arguments of the oracle's class.
 
     Raises:
-        ValueError: unknown name, strategy or option; the message lists the known ones.
+        OptimalStepError: unknown name, strategy or option; the message lists the known ones.
     """
     oracle = oracle_class(name)
     known = [option for option in signature(oracle).parameters if option != "strategy"]
     for option in options:
         if option not in known:
-            raise ValueError(f"oracle {name} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+            raise OptimalStepError(f"oracle {name} has no option {option!r}; it has: {', '.join(known) or 'none'}")
     return oracle(strategy, **options)
 
 

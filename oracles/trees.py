@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.kernel_cache import array_kernel
 
 ROOT_HEAD = -1
@@ -42,7 +43,7 @@ class Trees:
         """Pack trees given as lists of heads [h_1, ..., h_n]; ``partial``: heads may be UNKNOWN_HEAD.
 
         Raises:
-            ValueError: a sentence is not a tree, or is longer than MAX_TOKENS; the message has its number, counted from 0.
+            OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS; the message has its number from 0.
         """
         trees = [np.asarray(heads, dtype=np.int32) for heads in sentences]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)
@@ -108,18 +109,18 @@ def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
     Several children of the root are allowed: the oracles and the projectivization are defined for them.
 
     Raises:
-        ValueError: names ``where`` and the first token at fault.
+        OptimalStepError: names ``where`` and the first token at fault.
     """
     n = len(heads)
     if n > MAX_TOKENS:
-        raise ValueError(f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)")
+        raise OptimalStepError(f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)")
     least = UNKNOWN_HEAD if partial else 0
     if n and (heads.min() < least or heads.max() > n):
         token = int(np.flatnonzero((heads < least) | (heads > n))[0]) + 1
-        raise ValueError(f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}")
+        raise OptimalStepError(f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}")
     token = _first_on_cycle(heads.astype(np.int32))
     if token:
-        raise ValueError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
+        raise OptimalStepError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
 
 
 @array_kernel()

@@ -7,11 +7,13 @@ from enum import StrEnum
 from numbers import Integral
 from typing import Any
 
+from oracles.errors import OptimalStepError
+
 # More items are never useful, and a step compares all pairs of items.
 MAX_SIZE = 1024
 
 
-class BeamError(ValueError):
+class BeamError(OptimalStepError):
     """An invalid or unsupported search; the message says what to do."""
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from oracles.errors import OptimalStepError
 from parser.network_spec import ClassifierSpec, check_type
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
@@ -63,7 +64,7 @@ _LAST_COMMIT = "f3f2ff4a"
 MAX_LOOKAHEAD = 10
 
 
-class ModelError(ValueError):
+class ModelError(OptimalStepError):
     """A folder is not a model that this version can load; the message names the part and the fix."""
 
 
@@ -129,10 +130,10 @@ def plain_name(name: str) -> str:
     """Return the name of a file or a model, which cannot lead to another folder.
 
     Raises:
-        ValueError: it is not a plain name.
+        OptimalStepError: it is not a plain name.
     """
     if not is_plain_name(name):
-        raise ValueError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
+        raise OptimalStepError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
     return name
 
 
@@ -146,7 +147,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     with errors_named(path):
         value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
         if not isinstance(value, dict):
-            raise ValueError("not an object")
+            raise OptimalStepError("not an object")
         return value
 
 
@@ -197,7 +198,7 @@ def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
         tensors = load_file(path)
         for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
-                raise ValueError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
+                raise OptimalStepError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
             if tensor.dtype == np.float16:
                 tensors[key] = tensor.astype(np.float32)
         return tensors
@@ -207,17 +208,17 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
     """Compare the tensors in the header with the classifier that the settings describe.
 
     Raises:
-        ValueError: names, types or shapes differ.
+        OptimalStepError: names, types or shapes differ.
     """
     for name in [*expected, *found]:
         if name not in found:
-            raise ValueError(f"{name} is missing, so the parts do not belong to the same model")
+            raise OptimalStepError(f"{name} is missing, so the parts do not belong to the same model")
         if name not in expected:
-            raise ValueError(f"{name} belongs to another model")
+            raise OptimalStepError(f"{name} belongs to another model")
         here, there = found[name], TensorInfo(_FLOAT32, expected[name])
         if here.shape != there.shape or here.type not in (_FLOAT32, _FLOAT16):
             is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
-            raise ValueError(f"{is_there}, so the parts do not belong to the same model")
+            raise OptimalStepError(f"{is_there}, so the parts do not belong to the same model")
 
 
 def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> ClassifierSpec:
@@ -234,11 +235,11 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
     check_type(settings.get("int8", False), bool, "int8")
     check_type(settings.get("int8_lost_las", 0.0), float, "int8_lost_las")
     if settings.get("int8") and spec.encoder is None:
-        raise ValueError("int8 is for a model with an encoder")
+        raise OptimalStepError("int8 is for a model with an encoder")
     if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:
         check_type(lookahead, int, "lookahead")
         if not 1 <= lookahead <= MAX_LOOKAHEAD:
-            raise ValueError(f"lookahead must be from 1 to {MAX_LOOKAHEAD}")
+            raise OptimalStepError(f"lookahead must be from 1 to {MAX_LOOKAHEAD}")
     check_system(settings)
     return spec
 
@@ -318,7 +319,7 @@ def strings(found: Any, called: str) -> list[str]:
 def check_written(kind: str, value: str) -> None:
     """Refuse a value that cannot be written in a column."""
     if "\t" in value or "\n" in value:
-        raise ValueError(f"the {kind} {value!r} would break the lines of the output")
+        raise OptimalStepError(f"the {kind} {value!r} would break the lines of the output")
     value.encode("utf-8")  # UnicodeEncodeError is a ValueError
 
 
@@ -376,4 +377,4 @@ def _part(folder: Path, name: str) -> Path:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+    raise OptimalStepError(f"{name} is not a number")

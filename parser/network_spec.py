@@ -17,6 +17,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+from oracles.errors import OptimalStepError
+
 
 @dataclass(frozen=True)
 class Range:
@@ -123,9 +125,9 @@ class Spec:
             else:
                 check_type(value, types[name], called)
                 if (bounds := range_of(known)) is not None and (said := bounds.violation(value)) is not None:
-                    raise ValueError(f"{called}: {said}")
+                    raise OptimalStepError(f"{called}: {said}")
                 if type(value) is int and value > largest:
-                    raise ValueError(f"{called} is larger than the {largest:,} numbers in the tensors")
+                    raise OptimalStepError(f"{called} is larger than the {largest:,} numbers in the tensors")
             values[name] = value
         return cls(**values)
 
@@ -324,7 +326,9 @@ class BiLSTMSpec(Spec):
     def __post_init__(self) -> None:
         if self.tagger is not None and self.tagger.layer >= self.layers:
             fix = f"choose a layer below {self.layers}" if self.layers > 1 else "choose more layers"
-            raise ValueError(f"tagger.layer={self.tagger.layer}: it must be below layers={self.layers}; {fix}, or tagger=null")
+            raise OptimalStepError(
+                f"tagger.layer={self.tagger.layer}: it must be below layers={self.layers}; {fix}, or tagger=null"
+            )
 
     @property
     def size(self) -> int:

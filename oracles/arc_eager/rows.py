@@ -20,6 +20,7 @@ from oracles.arc_eager import TIES
 from oracles.arc_eager.local import ArcEagerSums
 from oracles.arc_eager.system import ArcEagerOracle
 from oracles.charts.stack_rows import ARC_EAGER, MAX_BYTES, NONMONOTONIC, BoundStackRows
+from oracles.errors import OptimalStepError
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
@@ -49,7 +50,7 @@ class ArcEagerRows(ArcEagerOracle):
     ) -> None:
         super().__init__(strategy, single_root, nonmonotonic)
         if ties not in (None, *TIES):
-            raise ValueError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
+            raise OptimalStepError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
         self.ties = ties
         self.max_bytes = max_bytes
 

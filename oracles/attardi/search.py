@@ -50,6 +50,7 @@ import numpy as np
 from oracles.attardi.best_first import least_loss, new_space
 from oracles.attardi.states import count_alive_children, flip, is_present, words_of
 from oracles.attardi.system import AttardiOracle
+from oracles.errors import OptimalStepError
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
@@ -73,7 +74,7 @@ class AttardiSearch(AttardiOracle):
         max_bytes: the most memory for the memo of all bound sentences; 0: no memo.
 
     Raises:
-        ValueError: an unknown strategy or degree, max_states below 1 or max_bytes below 0.
+        OptimalStepError: an unknown strategy or degree, max_states below 1 or max_bytes below 0.
     """
 
     name: ClassVar[str] = "attardi_search"
@@ -90,7 +91,7 @@ class AttardiSearch(AttardiOracle):
     ) -> None:
         super().__init__(strategy, degree)
         if max_states < 1 or max_bytes < 0:
-            raise ValueError(
+            raise OptimalStepError(
                 f"oracle {self.name}: max_states must be at least 1 and max_bytes at least 0, not {max_states} and {max_bytes}"
             )
         self.max_states = max_states
@@ -129,7 +130,7 @@ class BoundSearch(BoundOracle):
         """Score a batch; see BoundOracle.score_batch().
 
         Raises:
-            ValueError: a search found more than ``max_states``; the message names the sentence.
+            OptimalStepError: a search found more than ``max_states``; the message names the sentence.
         """
         trees = self.trees
         with self.lock:
@@ -146,7 +147,7 @@ class BoundSearch(BoundOracle):
             self.expanded += expanded
         if refused >= 0:
             s = int(query.sentences[refused])
-            raise ValueError(
+            raise OptimalStepError(
                 f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot score a configuration within "
                 f"{self.max_states} states at degree {self.degree}; use another degree, leave the sentence out, or raise "
                 "max_states"

@@ -58,7 +58,7 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
     """Return the trees; replace those that the system cannot parse by parseable trees with as many of their edges as possible.
 
     Raises:
-        ValueError: attardi_search needs more than ``max_states`` for such a tree; the message names the sentence.
+        OptimalStepError: attardi_search needs more than ``max_states`` for such a tree; the message names the sentence.
     """
     beyond = np.flatnonzero(~parseable(trees, degree))
     if not len(beyond):

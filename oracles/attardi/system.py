@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.attardi.states import flip, normalise, words_of
+from oracles.errors import OptimalStepError
 from oracles.interface import Oracle, Strategy
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
@@ -36,7 +37,7 @@ class AttardiOracle(Oracle):
         degree: D, how deep a transition reaches, 1 to MAX_DEGREE.
 
     Raises:
-        ValueError: another strategy or degree.
+        OptimalStepError: another strategy or degree.
     """
 
     system: ClassVar[str] = "attardi"
@@ -47,13 +48,13 @@ class AttardiOracle(Oracle):
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy)
         if degree not in range(1, MAX_DEGREE + 1):
-            raise ValueError(f"oracle {self.name} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
+            raise OptimalStepError(f"oracle {self.name} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
         self.degree = degree
         depths = ["", *map(str, range(2, degree + 1))]
         self.transition_names = ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
 
 
-class UnparseableGoldError(ValueError):
+class UnparseableGoldError(OptimalStepError):
     """Attardi's system cannot parse a gold tree, and the oracle is exact only for trees that it can parse."""
 
 

@@ -29,6 +29,7 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.attardi.system import AttardiOracle, UnparseableGoldError, parseable
+from oracles.errors import OptimalStepError
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
@@ -48,7 +49,7 @@ class AttardiTabular(AttardiOracle):
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy, degree)
         if degree != 2:
-            raise ValueError(f"oracle {self.name} supports only degree 2, not {degree}; attardi_search supports all")
+            raise OptimalStepError(f"oracle {self.name} supports only degree 2, not {degree}; attardi_search supports all")
 
     def _bind(self, trees: Trees) -> BoundOracle:
         able = parseable(trees, self.degree)

@@ -17,6 +17,7 @@ import numpy as np
 
 from oracles.charts.sentence_chart import best_sum
 from oracles.edge_weights import negative_infinity, weight
+from oracles.errors import OptimalStepError
 from oracles.kernel_cache import kernel
 from oracles.trees import Trees
 
@@ -119,12 +120,12 @@ class Arena(NamedTuple):
         """Reserve memory for sentences that take ``sizes`` entries each (int64[sentences]).
 
         Raises:
-            ValueError: a sentence does not fit alone; ``advice`` is what to do, besides raising ``max_bytes``.
+            OptimalStepError: a sentence does not fit alone; ``advice`` is what to do, besides raising ``max_bytes``.
         """
         most = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > most:
             s = int(sizes.argmax())
-            raise ValueError(
+            raise OptimalStepError(
                 f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its chart and rows take "
                 f"{kind.itemsize * sizes[s]} bytes, and {max_bytes} are allowed; raise max_bytes, {advice}"
             )

@@ -45,6 +45,7 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.covington import TIES
+from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees
@@ -76,7 +77,7 @@ class CovingtonLoss(Oracle):
     def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, ties: str | None = None) -> None:
         super().__init__(strategy)
         if ties not in (None, *TIES):
-            raise ValueError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
+            raise OptimalStepError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
         self.ties = ties
 
     def _bind(self, trees: Trees) -> BoundOracle:
@@ -88,11 +89,11 @@ class CovingtonLoss(Oracle):
         """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
 
         Raises:
-            ValueError: the stack is not 0..i.
+            OptimalStepError: the stack is not 0..i.
         """
         front = front_of(len(heads), buffer)
         if list(stack) != list(range(len(stack))) or not 0 < len(stack) <= front:
-            raise ValueError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
+            raise OptimalStepError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
         query = Query.single(stack, front, made=heads_made(len(heads), made))
         return by_name(self.transition_names, self._scores_of(heads, query))
 

@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, Oracle, Query, Strategy, TransitionScores, by_name, front_of
 from oracles.kernel_cache import array_kernel
 
@@ -53,7 +54,7 @@ class LRSpineOracle(Oracle):
             {"sh": score, "la1": ..., "ra1": ...} of the applicable transitions.
 
         Raises:
-            ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
         front = check_spines(len(heads), stack, buffer)
         children = np.full((1, len(heads) + 1, 2), NO_NODE, np.int32)
@@ -73,28 +74,28 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     """Refuse a stack and a buffer that are not a configuration of n tokens; return b, n + 1 if the buffer is empty.
 
     Raises:
-        ValueError: names the wrong element of the stack, and what it should be.
+        OptimalStepError: names the wrong element of the stack, and what it should be.
     """
     front = front_of(n, buffer)
     if not stack:
-        raise ValueError("the stack is empty; its first element must be the artificial root's, [[0], [0, ...]]")
+        raise OptimalStepError("the stack is empty; its first element must be the artificial root's, [[0], [0, ...]]")
     end = -1  # the last node of earlier elements
     for place, element in enumerate(stack):
         where = f"element {place} of the stack (counted from 0), {element}"
         if len(element) != 2 or not all(len(spine) for spine in element):
-            raise ValueError(f"{where}: an element is [left spine, right spine], each with the root first")
+            raise OptimalStepError(f"{where}: an element is [left spine, right spine], each with the root first")
         left, right = element
         if left[0] != right[0]:
-            raise ValueError(f"{where}: its spines begin with {left[0]} and {right[0]}; both must begin with the root")
+            raise OptimalStepError(f"{where}: its spines begin with {left[0]} and {right[0]}; both must begin with the root")
         if not all(a > b for a, b in pairwise(left)) or not all(a < b for a, b in pairwise(right)):
-            raise ValueError(f"{where}: numbers must decrease along a left spine, and increase along a right spine")
+            raise OptimalStepError(f"{where}: numbers must decrease along a left spine, and increase along a right spine")
         if place == 0 and list(left) != [0]:
-            raise ValueError(f"{where}: the first element must be the artificial root's, with the left spine [0]")
+            raise OptimalStepError(f"{where}: the first element must be the artificial root's, with the left spine [0]")
         if left[-1] <= end:
-            raise ValueError(f"{where} overlaps the elements before it, which reach to {end}; elements must not overlap")
+            raise OptimalStepError(f"{where} overlaps the elements before it, which reach to {end}; elements must not overlap")
         end = right[-1]
     if end >= front:
-        raise ValueError(f"the stack reaches to {end}, but the buffer begins with {front}; they must not overlap")
+        raise OptimalStepError(f"the stack reaches to {end}, but the buffer begins with {front}; they must not overlap")
     return front
 
 

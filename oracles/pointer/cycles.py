@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, front_of, heads_made
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
@@ -71,13 +72,13 @@ class PointerCycles(Oracle):
             {head: score} of the possible heads; empty if the buffer is.
 
         Raises:
-            ValueError: the heads are not a tree, or the rest is not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
         """
         n = len(heads)
         front = front_of(n, buffer)
         given = heads_made(n, made[: front - 1])
         if (given[0, 1:front] == NO_NODE).any():
-            raise ValueError(
+            raise OptimalStepError(
                 f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
             )
         scores = self._scores_of(heads, Query.single([0], front, made=given))

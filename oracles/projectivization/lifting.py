@@ -22,7 +22,7 @@ def lift(heads: Sequence[int]) -> list[int]:
     """Return the tree [h_1, ..., h_n] made projective by lifting; a projective tree is returned unchanged.
 
     Raises:
-        ValueError: not a tree.
+        OptimalStepError: not a tree.
     """
     return lift_trees(Trees.from_heads([heads]))[0]
 

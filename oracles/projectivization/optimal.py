@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import UNKNOWN_HEAD, Trees
 
@@ -43,7 +44,7 @@ def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list
     """Return a projective tree [h_1, ..., h_n] with as many given edges as possible; a projective tree is returned unchanged.
 
     Raises:
-        ValueError: not a tree, too long, or an unknown choice.
+        OptimalStepError: not a tree, too long, or an unknown choice.
     """
     return projectivize_trees(Trees.from_heads([heads], partial=True), choice)[0]
 
@@ -52,10 +53,10 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
     """Return projectivize() of each tree; projective trees are copied, without a chart.
 
     Raises:
-        ValueError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
+        OptimalStepError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
     """
     if choice not in PROJECTIVIZATIONS:
-        raise ValueError(f"unknown choice among optimal trees {choice!r}; known: {', '.join(PROJECTIVIZATIONS)}")
+        raise OptimalStepError(f"unknown choice among optimal trees {choice!r}; known: {', '.join(PROJECTIVIZATIONS)}")
     sentences = np.flatnonzero(~trees.projective)
     for s in sentences[trees.lengths[sentences] > MAX_TOKENS_TO_PROJECTIVIZE]:
         _check_length(int(trees.lengths[s]), f"sentence {s}")
@@ -70,7 +71,7 @@ def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
     The count is exact, a Python integer. Only items of optimal derivations are counted.
 
     Raises:
-        ValueError: not a tree, or too long.
+        OptimalStepError: not a tree, or too long.
     """
     trees = Trees.from_heads([heads])
     n = len(heads)
@@ -96,7 +97,7 @@ def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
 
 def _check_length(n: int, where: str) -> None:
     if n > MAX_TOKENS_TO_PROJECTIVIZE:
-        raise ValueError(
+        raise OptimalStepError(
             f"{where} is not projective and has {n} tokens; the chart that projectivizes a tree is quadratic in memory, "
             f"so at most {MAX_TOKENS_TO_PROJECTIVIZE} are supported"
         )

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
@@ -47,14 +48,14 @@ class SwapOracle(Oracle):
             {"sh": score, "ra": ..., "la": ..., "sw": ...} of the applicable transitions.
 
         Raises:
-            ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
         n = len(heads)
         tokens = [*stack[1:], *buffer]
         if not len(stack) or stack[0] != 0:
-            raise ValueError(f"the stack must begin with 0, the artificial root, not {list(stack)}")
+            raise OptimalStepError(f"the stack must begin with 0, the artificial root, not {list(stack)}")
         if len(set(tokens)) < len(tokens) or not all(1 <= token <= n for token in tokens):
-            raise ValueError(
+            raise OptimalStepError(
                 f"stack {list(stack)} and buffer {list(buffer)}: after the 0 at the bottom of the stack, they must hold "
                 f"tokens from 1 to {n}, each at most once"
             )

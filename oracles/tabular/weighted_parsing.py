@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from oracles.errors import OptimalStepError
+
 
 @dataclass(frozen=True)
 class SplitGrammar:
@@ -51,7 +53,7 @@ class SplitGrammar:
         """Read rules, one per line, in the notation of this module; ``#`` begins a comment.
 
         Raises:
-            ValueError: a line is not a rule of the four kinds, or is a second rule for a terminal.
+            OptimalStepError: a line is not a rule of the four kinds, or is a second rule for a terminal.
         """
         terminals: dict[str, tuple[str, str]] = {}
         kinds: dict[str, list[tuple[str, str, str]]] = {"left": [], "right": [], "complete": []}
@@ -61,12 +63,12 @@ class SplitGrammar:
                 continue
             matches = [(kind, match) for kind, pattern in _PATTERNS.items() if (match := re.fullmatch(pattern, rule))]
             if not matches:
-                raise ValueError(f"not a rule of a split grammar: {line.strip()!r}")
+                raise OptimalStepError(f"not a rule of a split grammar: {line.strip()!r}")
             kind, match = matches[0]
             if kind != "terminal":
                 kinds[kind].append((match[1], match[2], match[3]))
             elif match[3] in terminals:
-                raise ValueError(f"a second rule for the terminal {match[3]}: {line.strip()!r}")
+                raise OptimalStepError(f"a second rule for the terminal {match[3]}: {line.strip()!r}")
             else:
                 terminals[match[3]] = match[1], match[2]
         return cls(start, terminals, tuple(kinds["left"]), tuple(kinds["right"]), tuple(kinds["complete"]))

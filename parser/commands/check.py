@@ -12,6 +12,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.data.treebank import Treebank, read_with_faults
@@ -71,14 +72,14 @@ def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tupl
     """Yields what UD's validator finds in the files of one treebank: whether it is an error, its kind, a line to print.
 
     Raises:
-        ValueError: the validator is not installed.
+        OptimalStepError: the validator is not installed.
     """
     try:
         from udtools import Validator
         from udtools.state import State
     except ModuleNotFoundError as error:
         fix = "pip install udtools, or in a checkout of the source pip install -e '.[check]'"
-        raise ValueError(f"--level needs {error.name}, which is not installed: {fix}") from error
+        raise OptimalStepError(f"--level needs {error.name}, which is not installed: {fix}") from error
     validator, state = Validator(lang=language, level=level, output=None), State()
     places: list[str] = []
     for file in files:

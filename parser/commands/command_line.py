@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TypeVar
 
+from oracles.errors import OptimalStepError
 from parser.conllu.files import STANDARD_STREAM
 from parser.kernels import show_compilation
 
@@ -85,11 +86,11 @@ def check_output(output: str | Path, *read: str | Path | None) -> None:
     """Refuses an output that is one of the input files, since writing would destroy the input.
 
     Raises:
-        ValueError: the output is one of the files ``read``.
+        OptimalStepError: the output is one of the files ``read``.
     """
     files = {Path(name).resolve() for name in read if name is not None}
     if str(output) not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
-        raise ValueError(f"{output}: this input file would be overwritten; choose another --output")
+        raise OptimalStepError(f"{output}: this input file would be overwritten; choose another --output")
 
 
 def positive(text: str, most: int = 10**9, what: str = "number") -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing import NamedTree, as_svg, as_text, read_trees
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("--wrong needs --gold GOLD")
     for path in (given.file, given.gold):
         if path is not None and is_named_lattices(path):
-            raise ValueError(f"{path}: lattices hold no trees; parse them first: optimal-step parse MODEL_DIR {path}")
+            raise OptimalStepError(f"{path}: lattices hold no trees; parse them first: optimal-step parse MODEL_DIR {path}")
     kind = given.format or _format_of(given.output)
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
@@ -72,6 +73,6 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
         if sentence is not None:
             return
     if sentence is not None and not found:
-        raise ValueError(f"{path}: there is no sentence {sentence}; give a number from 1 to {n}, or a sent_id")
+        raise OptimalStepError(f"{path}: there is no sentence {sentence}; give a number from 1 to {n}, or a sent_id")
     if not found:
-        raise ValueError(f"{path}: there is no sentence in this file, so there is nothing to draw")
+        raise OptimalStepError(f"{path}: there is no sentence in this file, so there is nothing to draw")

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
+from oracles.errors import OptimalStepError
 from parser.data.download import DownloadError, download, shown_in
 from parser.settings.files import CONFIGS
 from parser.storage import locked
@@ -64,11 +65,11 @@ def _treebank(name: str, code: str | None, release: str | None, listings: str) -
         folder, found, usual = known()[name]
         return folder, found, release or usual
     if not re.fullmatch(r"UD_[A-Za-z_]+-[A-Za-z0-9]+", name):
-        raise ValueError(f"{name}: this treebank is unknown; known are {', '.join(known())}, or give UD_LANGUAGE-NAME")
+        raise OptimalStepError(f"{name}: this treebank is unknown; known are {', '.join(known())}, or give UD_LANGUAGE-NAME")
     release = release or next((usual for folder, _, usual in known().values() if folder == name), _PAPER)
     code = code or _code_of(name, release, listings)
     if not re.fullmatch(r"[a-z]+_[a-z0-9]+", code):
-        raise ValueError(f"--code {code}: say what the names of the files begin with, such as fi_tdt")
+        raise OptimalStepError(f"--code {code}: say what the names of the files begin with, such as fi_tdt")
     return name, code, release
 
 
@@ -79,7 +80,7 @@ def _code_of(treebank: str, release: str, listings: str) -> str:
         download(f"{listings}/{treebank}/contents?ref=r{release}", path)
         text = path.read_text(encoding="utf-8", errors="replace")
     if not (names := re.findall(r'"name": *"([a-z]+_[a-z0-9]+)-ud-\w+\.conllu"', text)):
-        raise ValueError(f"{treebank}: release {release} lists no files of trees; try another --release")
+        raise OptimalStepError(f"{treebank}: release {release} lists no files of trees; try another --release")
     return str(names[0])
 
 

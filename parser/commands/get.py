@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs, stored_name
 from parser.model_folder import holds_model, plain_name
 
@@ -39,7 +40,7 @@ def main() -> None:
     for name in given.names:
         if name not in listed:
             fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
-            raise ValueError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
+            raise OptimalStepError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
         for name in given.names:
             source = SHIPPED if name in shipped else given.source

@@ -21,6 +21,7 @@ from typing import Any
 
 from safetensors.numpy import load_file, save
 
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
 from parser.data.parts.pretrained import HELD, files_of
@@ -56,18 +57,20 @@ def main() -> None:
     name = plain_name(given.name or given.output.stem.partition("-")[0])
     model = find_model(named_folder(given.run))
     if not (model / CARD).is_file():
-        raise ValueError(f"{model / CARD}: there is no card to say what the model was trained on; train it with this version")
+        raise OptimalStepError(
+            f"{model / CARD}: there is no card to say what the model was trained on; train it with this version"
+        )
     if "pretrained" in read_json(model, SETTINGS) and not (model / HELD).is_dir():
-        raise ValueError(
+        raise OptimalStepError(
             f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy the "
             f"encoder's folder as {model / HELD}"
         )
     dev, index = given.dev or _dev_of(model), given.output.parent / INDEX
     check_output(given.output, dev)
     if given.output.is_dir():
-        raise ValueError(f"{given.output}: this is a folder; name the file of the pack in it")
+        raise OptimalStepError(f"{given.output}: this is a folder; name the file of the pack in it")
     if given.output.suffix != ".zip":
-        raise ValueError(f"{given.output}: the name of a pack ends in .zip; give -o {given.output}.zip")
+        raise OptimalStepError(f"{given.output}: the name of a pack ends in .zip; give -o {given.output}.zip")
     _listed(index, name, given.output.name)
     load_kernels_directly()
     weights, said = None, "32 bits"
@@ -88,14 +91,14 @@ def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
     """Return the entries of an index that stay when a file is listed under a name.
 
     Raises:
-        ValueError: the name belongs to another pack, or the file to another name; or the index is damaged.
+        OptimalStepError: the name belongs to another pack, or the file to another name; or the index is damaged.
     """
     listed = read_json(index.parent, index.name) if index.exists() else {}
     with errors_named(index):
         packs = {other: index.parent / entry["file"] for other, entry in listed.items()}
     for other, pack in packs.items():
         if (other == name) != (pack.name == file) and pack.exists():
-            raise ValueError(f"{index} lists {pack.name} as {other}; give another --name, another -o, or remove {pack}")
+            raise OptimalStepError(f"{index} lists {pack.name} as {other}; give another --name, another -o, or remove {pack}")
     return {other: entry for other, entry in listed.items() if packs[other].name != file}
 
 

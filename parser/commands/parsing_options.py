@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import oracles
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import member_of, positive
 from parser.decoding.parse_options import Input, ParseOptions, TagUse, flags
 
@@ -44,7 +45,7 @@ def options_of(given: Namespace, command: str, named_lattices: bool = False) -> 
         named_lattices: whether the input has a file name of lattices.
 
     Raises:
-        ValueError: an option is not for this input, or two options exclude one another.
+        OptimalStepError: an option is not for this input, or two options exclude one another.
     """
     known = {name: flag for name, (_, flag) in flags().items() if command in flag.commands}
     values = {name: value for name, value in vars(given).items() if name in known}
@@ -55,12 +56,14 @@ def options_of(given: Namespace, command: str, named_lattices: bool = False) -> 
         if kind not in known[name].input:
             shown = _flag(name) if value is True else f"{_flag(name)} {value}"
             is_for_text = kind is Input.CONLLU and Input.TEXT in known[name].input
-            raise ValueError(f"{shown} is not supported with {kind}; {'add --text' if is_for_text else 'leave it out'}")
+            raise OptimalStepError(f"{shown} is not supported with {kind}; {'add --text' if is_for_text else 'leave it out'}")
     if "tags" in known and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
-        raise ValueError("--tags keep: text has no tags to keep, and all predicted tags are written; leave it out")
+        raise OptimalStepError("--tags keep: text has no tags to keep, and all predicted tags are written; leave it out")
     options = ParseOptions(**values)
     if "tags" in known and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
-        raise ValueError(f"--lexicon {options.lexicon} has no use, as no lemmas are written; add --tags=fill, or leave it out")
+        raise OptimalStepError(
+            f"--lexicon {options.lexicon} has no use, as no lemmas are written; add --tags=fill, or leave it out"
+        )
     return options
 
 

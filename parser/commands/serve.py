@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from errno import ECONNREFUSED
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import positive
 from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
@@ -57,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
         from parser.serving.app import LOG, Limits, closing, create_app
     except ImportError as error:
         add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
-        raise ValueError(f"{error.name} is not installed; {add}") from error
+        raise OptimalStepError(f"{error.name} is not installed; {add}") from error
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
@@ -97,7 +98,7 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
-        raise ValueError(f"{host}, port {port}: {error}; give another --port or --host") from error
+        raise OptimalStepError(f"{host}, port {port}: {error}; give another --port or --host") from error
     with listening:
         yield listening, f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
 
@@ -106,18 +107,18 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
 def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
     """Yields a listening Unix socket and its file; replaces the file that an ended server has left."""
     if not hasattr(socket, "AF_UNIX"):
-        raise ValueError(f"--uds {path}: this system has no Unix sockets; give --port instead")
+        raise OptimalStepError(f"--uds {path}: this system has no Unix sockets; give --port instead")
     with socket.socket(socket.AF_UNIX) as client, socket.socket(socket.AF_UNIX) as listening:
         try:
             if path.is_socket():
                 if client.connect_ex(str(path)) != ECONNREFUSED:
-                    raise ValueError(f"{path}: another server listens there; end it, or give another --uds")
+                    raise OptimalStepError(f"{path}: another server listens there; end it, or give another --uds")
                 path.unlink()
             listening.bind(str(path))
             path.chmod(0o666)  # as with a port, every user of this machine may connect, if the folder's permissions allow it
             listening.listen()
         except OSError as error:
-            raise ValueError(f"{path}: no socket can be made there ({error}); give another --uds") from error
+            raise OptimalStepError(f"{path}: no socket can be made there ({error}); give another --uds") from error
         yield listening, str(path)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import oracles
 from oracles import Trees
+from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.beam_settings import is_greedy
 from parser.commands.command_line import check_output
@@ -69,7 +70,9 @@ def main(arguments: list[str] | None = None) -> None:
         _check_projective(oracle, gold, sentence)
         found = gold_trace(gold, relations, system, oracle)
     else:
-        raise ValueError(f"{sentence.place()}: no word has a HEAD, so there is no gold computation; give --model MODEL_DIR")
+        raise OptimalStepError(
+            f"{sentence.place()}: no word has a HEAD, so there is no gold computation; give --model MODEL_DIR"
+        )
     forms, tags = sentence.column(FORM), sentence.column(UPOS)
     tree = drawn(found, forms, tags, gold)
     with open_output(given.output) as target:
@@ -83,14 +86,14 @@ def main(arguments: list[str] | None = None) -> None:
 def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> oracles.Oracle:
     known = transitions.system_class(system).oracles
     if given.oracle is not None and given.oracle not in known:
-        raise ValueError(f"--oracle {given.oracle} is not for system {system}; known: {', '.join(known)}")
+        raise OptimalStepError(f"--oracle {given.oracle} is not for system {system}; known: {', '.join(known)}")
     return oracles.create(given.oracle or known[0], given.strategy, **options)
 
 
 def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: RawSentence) -> None:
     if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads], partial=True).projective.all():
         return
-    raise ValueError(
+    raise OptimalStepError(
         f"{sentence.place()}: oracle {oracle.name} needs a projective tree, and this tree is not projective; give "
         f"{' or '.join(f'--oracle {name}' for name in oracle.alternatives) or 'another --system'}"
     )
@@ -102,4 +105,4 @@ def _sentence(path: str, wanted: str) -> RawSentence:
         n += len(sentence) > 0
         if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
             return sentence
-    raise ValueError(f"{path}: there is no sentence {wanted}; give a number from 1 to {n}, or a sent_id")
+    raise OptimalStepError(f"{path}: there is no sentence {wanted}; give a number from 1 to {n}, or a sent_id")

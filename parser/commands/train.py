@@ -24,6 +24,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from oracles.errors import OptimalStepError
 from parser.commands import command_line
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
@@ -132,7 +133,7 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
         from parser.training.run_folder import CHECKPOINT, MANIFEST
 
         if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
-            raise ValueError(f"{folder} holds a run without folds; choose another hydra.run.dir")
+            raise OptimalStepError(f"{folder} holds a run without folds; choose another hydra.run.dir")
     runs = []
     for number, plan in enumerate(planned, 1):
         own, how = folder, list(given)
@@ -257,7 +258,7 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word != _DRY_RUN]
     try:
         if JobFolders.is_dry and is_sweep(words):
-            raise ValueError(f"{_DRY_RUN} prints the plan of one run; leave out -m")
+            raise OptimalStepError(f"{_DRY_RUN} prints the plan of one run; leave out -m")
         words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
         if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
             check_overrides(words, sweep=is_sweep(words))
@@ -273,7 +274,9 @@ def main() -> None:
         jobs = read_jobs(JobFolders.sweep)
         if not jobs:
             _remove_if_unused(JobFolders.sweep, {"multirun.yaml"})
-            raise ValueError("this sweep has no jobs: glob() matches no name, or its key is not a group; give KEY=A,B instead")
+            raise OptimalStepError(
+                "this sweep has no jobs: glob() matches no name, or its key is not a group; give KEY=A,B instead"
+            )
         print(f"\n{table(jobs)}\n\nrun folders: {JobFolders.sweep}")
         if any(job.error is not None for job in jobs):
             sys.exit(1)

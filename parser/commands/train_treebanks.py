@@ -17,6 +17,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.settings.paths import escaped, override, quoted
 from parser.storage import replacing
 
@@ -36,7 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"{bad[0]} is not KEY=VALUE")
     found = treebanks(given.folder)
     if not found:
-        raise ValueError(f"{given.folder}: no folder in it has a file *-ud-train.conllu; name a folder that holds treebanks")
+        raise OptimalStepError(
+            f"{given.folder}: no folder in it has a file *-ud-train.conllu; name a folder that holds treebanks"
+        )
     groups = {name: [name] for name in found} | {"+".join(names): names for names in _groups(given.together, found)}
     metrics: dict[str, dict[str, Any] | None] = {}
     for name, members in groups.items():
@@ -55,11 +58,11 @@ def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list
     groups = [names.split(",") for names in together]
     for name in (one for group in groups for one in group):
         if name not in found:
-            raise ValueError(f"--together: there is no treebank {name}; there are {', '.join(found)}")
+            raise OptimalStepError(f"--together: there is no treebank {name}; there are {', '.join(found)}")
         if not re.fullmatch(r"\w[\w-]*", name):
-            raise ValueError(f"--together: {name!r} cannot name a treebank; give its folder a name of letters and digits")
+            raise OptimalStepError(f"--together: {name!r} cannot name a treebank; give its folder a name of letters and digits")
     if lone := next((group for group in groups if len({*group}) < max(2, len(group))), None):
-        raise ValueError(f"--together {','.join(lone)}: name two treebanks or more, each once, with commas between them")
+        raise OptimalStepError(f"--together {','.join(lone)}: name two treebanks or more, each once, with commas between them")
     return groups
 
 
@@ -68,7 +71,7 @@ def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
     found: dict[str, dict[str, Path]] = {}
     for train in sorted(folder.glob("*/*-ud-train.conllu")):
         if train.parent.name in found:
-            raise ValueError(f"{train.parent} has several files *-ud-train.conllu; put each into its own folder")
+            raise OptimalStepError(f"{train.parent} has several files *-ud-train.conllu; put each into its own folder")
         files = {part: train.with_name(train.name.replace("-ud-train.", f"-ud-{part}.")) for part in _PARTS}
         found[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
     return found

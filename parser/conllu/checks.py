@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from oracles.errors import OptimalStepError
+
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 N_COLUMNS = 10
 COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -30,11 +32,11 @@ _MAX_DIGITS = 18
 _QUOTED = 60
 
 
-class ConlluError(ValueError):
+class ConlluError(OptimalStepError):
     """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the fix."""
 
 
-class LineError(ValueError):
+class LineError(OptimalStepError):
     """A fault in one line of a sentence; the reader, which knows file and line, makes a ConlluError of it.
 
     Attributes:

@@ -237,7 +237,7 @@ def rewrite(
         misc: MISC of the words 1..n.
 
     Raises:
-        ValueError: the number of heads or relations is not n.
+        OptimalStepError: the number of heads or relations is not n.
     """
     lines = sentence.lines.copy()
     for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
 
 
@@ -72,10 +73,10 @@ def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, tree
     """Return the values of an attribute, a list per sentence; ``treebank`` is the default for sentences without one.
 
     Raises:
-        ValueError: the attribute is not in ATTRIBUTES.
+        OptimalStepError: the attribute is not in ATTRIBUTES.
     """
     if attribute not in ATTRIBUTES:
-        raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+        raise OptimalStepError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     column, function = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].function
     if column == LENGTHS:
         return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]

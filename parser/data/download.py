@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.storage import replacing, sha256_of
 
 _BLOCK = 1 << 16
@@ -16,7 +17,7 @@ _TRIES = 5  # for connections that are cut
 _SECONDS = 60  # without a byte
 
 
-class DownloadError(ValueError):
+class DownloadError(OptimalStepError):
     """A file could not be fetched; the message says from where, why, and what to do.
 
     Attributes:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from oracles.errors import OptimalStepError
+
 # The functions of casings; the first of those that give the same lemmas is taken. Names and acronyms keep capitals inside; a
 # word all in capitals may be a name with a single capital.
 CASINGS: dict[str, Callable[[str], str]] = {"keep": str, "lower": str.lower, "capitalize": str.capitalize}
@@ -44,14 +46,14 @@ class LemmaRule(NamedTuple):
         """Return the rule with this ``symbol``.
 
         Raises:
-            ValueError: no rule has this symbol.
+            OptimalStepError: no rule has this symbol.
         """
         fields = symbol.split("\t")
         if len(fields) == len(cls._fields) and fields[0] in CASINGS and fields[1].isdecimal() and fields[3].isdecimal():
             rule = cls(fields[0], int(fields[1]), fields[2], int(fields[3]), fields[4])
             if rule.symbol == symbol:
                 return rule
-        raise ValueError(f"{symbol!r} is not a rule for lemmas")
+        raise OptimalStepError(f"{symbol!r} is not a rule for lemmas")
 
     @property
     def symbol(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, ConlluError
 from parser.conllu.files import open_input
 from parser.data.attributes import AttributeColumns
@@ -116,7 +117,7 @@ class Lemmas:
         columns, seen, known, casings, odd: as passed.
 
     Raises:
-        ValueError: there are no rules, a rule is listed twice, or a symbol is not a rule's.
+        OptimalStepError: there are no rules, a rule is listed twice, or a symbol is not a rule's.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Lemmas:
         check_type(found, dict, "lemmas")
         rules, columns = (strings(found[name], f"lemmas.{name}") for name in ("rules", "columns"))
         if unknown := [column for column in columns if column not in tags]:
-            raise ValueError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
+            raise OptimalStepError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
         check_type(found["seen"], dict, "lemmas.seen")
         seen: Seen = {}
         for key, forms in found["seen"].items():
@@ -207,7 +208,7 @@ class Lemmas:
         casings = found.get("casings", {})
         check_type(casings, dict, "lemmas.casings")
         if any(not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS} for two in casings.values()):
-            raise ValueError("lemmas.casings does not have two casings of each UPOS")
+            raise OptimalStepError("lemmas.casings does not have two casings of each UPOS")
         odd = found.get("odd", [])
         check_type(odd, list, "lemmas.odd")
         return cls(rules, columns, seen, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
@@ -343,7 +344,7 @@ def _read_known(found: Any) -> KnownLemmas:
     for character, other in written_for.items():
         check_type(other, str, "a value of lemmas.known.written_for")
         if len(character) != 1 or len(other) > 1:
-            raise ValueError(f"{character!r} is not one character, or {other!r} is more than one")
+            raise OptimalStepError(f"{character!r} is not one character, or {other!r} is more than one")
     return KnownLemmas(by_upos, written_for)
 
 
@@ -352,7 +353,7 @@ def _check_lemma(value: object, called: str) -> None:
     check_type(value, str, called)
     assert isinstance(value, str)
     if not is_lemma(value):
-        raise ValueError(f"{value!r} is not a lemma")
+        raise OptimalStepError(f"{value!r} is not a lemma")
     check_written("lemma", value)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import TREEBANK, AttributeColumns
 from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
@@ -163,10 +164,10 @@ class Vocabularies:
                     check_written(called, value)
             tags = {column: tag_vocabulary(column, symbols) for column, symbols in found.get("tags", {}).items()}
             if tags and (encoder is None or encoder.tagger is None):
-                raise ValueError("there are tags, but there is no tagger to predict them")
+                raise OptimalStepError("there are tags, but there is no tagger to predict them")
             lemmas = Lemmas.read(found["lemmas"], tags) if "lemmas" in found and not contents.without_lemmas else None
             if lemmas is not None and (encoder is None or encoder.lemmas is None):
-                raise ValueError("there are rules for lemmas, but there is nothing to score them")
+                raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
             by_attribute = {name: vocabulary_for(name, symbols) for name, symbols in named.items()}
             return cls(by_attribute, parts, tags, lemmas), Vocabulary(found["relations"])
 

@@ -14,6 +14,7 @@ from itertools import chain
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import ValueCounts
 
@@ -33,7 +34,7 @@ class Vocabulary:
         self._numbers = {symbol: number for number, symbol in enumerate(self.symbols, N_RESERVED)}
         if len(self._numbers) != len(self.symbols):
             repeated = next(symbol for symbol, times in Counter(self.symbols).items() if times > 1)
-            raise ValueError(f"the vocabulary lists {repeated!r} twice")
+            raise OptimalStepError(f"the vocabulary lists {repeated!r} twice")
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Vocabulary:
@@ -94,7 +95,7 @@ class SetVocabulary(Vocabulary):
     def __init__(self, symbols: Iterable[str], elements_of: Callable[[str], list[str]]) -> None:
         super().__init__(symbols)
         if not self.symbols:
-            raise ValueError("a vocabulary of sets has at least one value")
+            raise OptimalStepError("a vocabulary of sets has at least one value")
         self.elements_of = elements_of
         sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
         self._sizes = np.array([len(known) for known in sets])
@@ -182,10 +183,10 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
     """Return the vocabulary of an attribute with these values: a SetVocabulary if they are sets.
 
     Raises:
-        ValueError: unknown attribute, a repeated value, or no sets.
+        OptimalStepError: unknown attribute, a repeated value, or no sets.
     """
     if attribute not in ATTRIBUTES:
-        raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+        raise OptimalStepError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)
 
 
@@ -193,8 +194,8 @@ def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
     """Return the vocabulary of a column that a tagger predicts; for feats, a SetVocabulary.
 
     Raises:
-        ValueError: unknown column, a repeated value, or no value.
+        OptimalStepError: unknown column, a repeated value, or no value.
     """
     if column not in TAGS:
-        raise ValueError(f"unknown column of tags {column!r}; known: {', '.join(TAGS)}")
+        raise OptimalStepError(f"unknown column of tags {column!r}; known: {', '.join(TAGS)}")
     return vocabulary_for(TAGS[column], symbols)

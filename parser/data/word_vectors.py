@@ -43,6 +43,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.child_process import end_with_parent
 from parser.conllu.checks import counted
 from parser.conllu.formats import foreign_file
@@ -140,7 +141,7 @@ class WordVectors:
 
         Raises:
             VectorFileError: the file is missing, damaged or in another format.
-            ValueError: the file has no wanted vector.
+            OptimalStepError: the file has no wanted vector.
         """
         file = _read_file(path, limit)
         forms = file.forms
@@ -150,7 +151,9 @@ class WordVectors:
         kept = [i for i, form in enumerate(forms) if form in wanted]
         more = sorted(set(wanted) - {forms[i] for i in kept}) if file.from_characters is not None else []
         if not kept and not more:
-            raise ValueError(f"{path}: none of its forms is in the training part; is it for this language (vectors.restrict)?")
+            raise OptimalStepError(
+                f"{path}: none of its forms is in the training part; is it for this language (vectors.restrict)?"
+            )
         made = [] if file.from_characters is None else [file.from_characters(form)[None] for form in more]
         vectors = np.concatenate([file.vectors[kept], *made])
         _check_finite(vectors[len(kept) :], more, path)
@@ -168,7 +171,7 @@ def _stable_hash(word: str) -> int:
     return value
 
 
-class VectorFileError(ValueError):
+class VectorFileError(OptimalStepError):
     """A file of word vectors cannot be read; the message names the file and says what to do."""
 
 
@@ -371,7 +374,7 @@ def _check_words(path: Path) -> None:
         at = _BEFORE_WORDS.size
         for _ in range(n_entries):
             if (end := content.find(b"\0", at)) < 0:
-                raise ValueError("it ends among its words")
+                raise OptimalStepError("it ends among its words")
             at = end + 1 + _COUNT_AND_TYPE
 
 

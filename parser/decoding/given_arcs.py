@@ -16,6 +16,7 @@ import numpy as np
 
 import oracles
 from oracles import NOT_APPLICABLE
+from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, is_greedy
 from parser.conllu.checks import UNKNOWN_HEAD
@@ -31,7 +32,7 @@ from parser.transitions.system import Transitions, TransitionSystem
 MOST_WORDS = 9000
 
 
-class GivenArcsError(ValueError):
+class GivenArcsError(OptimalStepError):
     """The given arcs cannot be kept with this model or this search; the message says the fix."""
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, searching
 from parser.data.lemmas import LemmaLexicon
 from parser.decoding.given_arcs import check_keeps_arcs
@@ -60,7 +61,7 @@ class Input(StrEnum):
     LATTICES = "lattices"
 
 
-class NoTagsError(ValueError):
+class NoTagsError(OptimalStepError):
     """The model predicts no tags, or no lemmas; the message says what to do."""
 
 
@@ -79,10 +80,10 @@ def _predicts_lemmas(model: AnyModel, options: ParseOptions) -> None:
 
 def _is_calibrated(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model):
-        raise ValueError(f"the scores of model={model.kind} are no probabilities; train with model=mlp or model=bilstm")
+        raise OptimalStepError(f"the scores of model={model.kind} are no probabilities; train with model=mlp or model=bilstm")
     if not model.calibration.shares:
         fix = "train it with a dev part of at least 50 words (treebank.dev)"
-        raise ValueError(f"the probabilities of this model are not calibrated; {fix}")
+        raise OptimalStepError(f"the probabilities of this model are not calibrated; {fix}")
 
 
 def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
@@ -92,7 +93,7 @@ def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
 def _has_pretrained_encoder(model: AnyModel, options: ParseOptions) -> None:
     if not isinstance(model, Model) or not model.spec.pretrained:
         why = "this model reads no pretrained encoder; only such encoders run on other devices than the CPU"
-        raise ValueError(f"--device {options.device}: {why}")
+        raise OptimalStepError(f"--device {options.device}: {why}")
 
 
 class Flag(NamedTuple):
@@ -130,7 +131,7 @@ class ParseOptions:
     In code, ``beam`` may also be a ``Beam``, and ``lexicon`` a ``LemmaLexicon``.
 
     Raises:
-        ValueError: two options exclude each other.
+        OptimalStepError: two options exclude each other.
     """
 
     treebank: str | None = option(
@@ -211,14 +212,14 @@ class ParseOptions:
 
     def __post_init__(self) -> None:
         if self.keep_relations and not self.keep_heads:
-            raise ValueError("--keep-relations needs --keep-heads")
+            raise OptimalStepError("--keep-relations needs --keep-heads")
         for flag, given in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
             if given and self.k_best is not None:
-                raise ValueError(f"--k-best {self.k_best} is not supported with {flag}; omit one of them")
+                raise OptimalStepError(f"--k-best {self.k_best} is not supported with {flag}; omit one of them")
         if self.tokens == TokenEnds.SPACE and self.tokenizer is not None:
-            raise ValueError(f"--tokens space uses no tokenizer; omit it, or omit --tokenizer {self.tokenizer}")
+            raise OptimalStepError(f"--tokens space uses no tokenizer; omit it, or omit --tokenizer {self.tokenizer}")
         if self.int8 and self.float32:
-            raise ValueError("--int8 and --float32 exclude each other; omit one of them")
+            raise OptimalStepError("--int8 and --float32 exclude each other; omit one of them")
 
     @property
     def input(self) -> Input:
@@ -271,7 +272,7 @@ def refuse(model: AnyModel, options: ParseOptions) -> None:
 
     Raises:
         BeamError: the model cannot be searched with this beam, or the beam cannot yield ``k_best`` trees.
-        NoTagsError, GivenArcsError, ValueError: the model lacks what an option needs (``Flag.needs``).
+        NoTagsError, GivenArcsError, OptimalStepError: the model lacks what an option needs (``Flag.needs``).
     """
     search = options.search(model)
     check_search(model, search)

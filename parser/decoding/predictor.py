@@ -118,7 +118,7 @@ class Predictor:
         steps: whether to return the probabilities of steps; this needs no calibrated model.
 
     Raises:
-        ValueError: the model cannot follow an option, see refuse().
+        OptimalStepError: the model cannot follow an option, see refuse().
         Int8Error: 8-bit products are requested, and not available.
         ConlluError: the lexicon cannot be read.
     """

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
+
 # Log odds are cut off here.
 _SUREST = 30.0
 # The number of groups of arcs, and the fewest arcs of a group.
@@ -31,7 +33,7 @@ class Calibration:
         certain: the share of the arcs that are right if there was no other step; None: not known.
 
     Raises:
-        ValueError: the values are invalid.
+        OptimalStepError: the values are invalid.
     """
 
     log_odds: tuple[float, ...] = ()
@@ -46,7 +48,7 @@ class Calibration:
             or not np.isfinite([*self.log_odds, *shares]).all()
             or not ((increases > 0).all() and (np.diff(self.shares) >= 0).all() and (shares >= 0).all() and (shares <= 1).all())
         ):
-            raise ValueError("a calibration needs ascending log odds, and for each a share from 0 to 1 that never falls")
+            raise OptimalStepError("a calibration needs ascending log odds, and for each a share from 0 to 1 that never falls")
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> Calibration:
@@ -54,7 +56,7 @@ class Calibration:
 
         Raises:
             TypeError: an unknown field.
-            ValueError: the values are invalid.
+            OptimalStepError: the values are invalid.
         """
         if set(fields) == {"slope", "intercept"}:
             odds = np.linspace(-_SUREST, _SUREST, 241)

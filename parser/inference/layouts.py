@@ -39,7 +39,7 @@ class Layout:
 
     Raises:
         KeyError: an embedding or a slot of an unknown attribute.
-        ValueError: an unknown activation.
+        OptimalStepError: an unknown activation.
     """
 
     shapes: Shapes

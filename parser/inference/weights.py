@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.inference.arithmetic import SinglePrecision
@@ -25,7 +26,7 @@ T = TypeVar("T")
 _LARGEST = 64_000
 
 
-class Int8Error(ValueError):
+class Int8Error(OptimalStepError):
     """8-bit products are requested and not available; the message says why."""
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from oracles.errors import OptimalStepError
 from parser.kernels import kernel
 from parser.kernels.llvm import (
     FLOATS,
@@ -47,10 +48,10 @@ def activation_number(name: str) -> int:
     """Return the number of an activation.
 
     Raises:
-        ValueError: unknown name.
+        OptimalStepError: unknown name.
     """
     if name not in ACTIVATIONS:
-        raise ValueError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
+        raise OptimalStepError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS.index(name)
 
 

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
 from parser.conllu.files import open_input
 from parser.conllu.stream import sent_id
@@ -161,10 +162,10 @@ def conllu(
         comments: keys and values of further comments, added after the sentence's own.
 
     Raises:
-        ValueError: the arcs are not a path, or the number of heads or relations differs.
+        OptimalStepError: the arcs are not a path, or the number of heads or relations differs.
     """
     if not lattice.is_path(arcs):
-        raise ValueError(f"{lattice.where}: arcs {[*arcs]} are not a path")
+        raise OptimalStepError(f"{lattice.where}: arcs {[*arcs]} are not a path")
     rows = list(zip(arcs, heads, deprels, strict=True))
     lines, word = [*lattice.comments, *(f"# {key} = {value}" for key, value in comments)], 0
     for token in lattice.tokens:

@@ -24,6 +24,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, space_after_of
@@ -166,14 +167,14 @@ class Lexicon:
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
             if stored["format"] != _FORMAT:
-                raise ValueError(f"format {stored['format']}")
+                raise OptimalStepError(f"format {stored['format']}")
             guess, most = Guess(stored["guess"]), int(stored["most"])
             analyses = {
                 form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in known]
                 for form, known in stored["analyses"].items()
             }
             if any(len(word) != 5 for known in analyses.values() for analysis in known for word in analysis):
-                raise ValueError("a word does not have five columns")
+                raise OptimalStepError("a word does not have five columns")
             unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
         except OSError as error:
             raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error

@@ -1,5 +1,6 @@
 """The parser as a library, ``from parser import Parser``, and as a component of spaCy's pipelines (spacy_component.py)."""
 
+from oracles.errors import OptimalStepError as OptimalStepError
 from parser.beam_settings import BeamError as BeamError
 from parser.conllu.checks import ConlluError as ConlluError
 from parser.decoding.files.missing_columns import MissingColumnsError as MissingColumnsError

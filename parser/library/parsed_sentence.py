@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.data.attributes import PREDICTED
 from parser.drawing import LONGEST, DrawnTree, as_text
@@ -18,7 +19,7 @@ Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form is required; or a token of the library ``conllu``."""
 
 
-class InputError(ValueError):
+class InputError(OptimalStepError):
     """The input of a Parser is not a sentence, or not text; the message names the word or character, counted from 1."""
 
 

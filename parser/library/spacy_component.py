@@ -34,6 +34,7 @@ from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
@@ -129,7 +130,7 @@ class OptimalStep(Pipe):
         device: str = "cpu",
     ) -> None:
         if tags not in [*TagUse]:
-            raise ValueError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
+            raise OptimalStepError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from safetensors.numpy import save
 
+from oracles.errors import OptimalStepError
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies
@@ -125,8 +126,8 @@ class LinearModel:
             model.beam = Beam(**settings["beam"]) if "beam" in settings else None
         with errors_named(folder / WEIGHTS):
             if {name: info.type for name, info in header.items()} != _TYPES:
-                raise ValueError("these are not the tensors of a linear model")
+                raise OptimalStepError("these are not the tensors of a linear model")
             if any(len(info.shape) != 1 for info in header.values()):
-                raise ValueError("a tensor has more than one dimension")
+                raise OptimalStepError("a tensor has more than one dimension")
             model.weights = HashedWeights(**read_tensors(folder, WEIGHTS), n_outputs=model.system.n_outputs)
         return model

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from oracles import NOT_APPLICABLE
+from oracles.errors import OptimalStepError
 from parser.data.sentences import NO_NODE
 from parser.kernels import array_kernel, kernel
 from parser.linear.templates import Templates, find_keys
@@ -56,7 +57,7 @@ class Perceptron:
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
         if system.n_outputs > MOST_OUTPUTS:
-            raise ValueError(f"{system.n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
+            raise OptimalStepError(f"{system.n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
         self._system = system
         self._templates = templates
         self.steps = 0

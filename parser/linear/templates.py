@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.sentences import NO_NODE, Sentences
 from parser.kernels import array_kernel, kernel
 from parser.transitions.configurations import Configurations
@@ -99,12 +100,12 @@ class Templates:
         system: the transition system.
 
     Raises:
-        ValueError: a text is not a template, or there are too many templates.
+        OptimalStepError: a text is not a template, or there are too many templates.
     """
 
     def __init__(self, texts: Sequence[str], attributes: Sequence[str], system: type[TransitionSystem]) -> None:
         if not 1 <= len(texts) <= _MOST_TEMPLATES:
-            raise ValueError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
+            raise OptimalStepError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
         conjunctions = [_conjunction(text) for text in texts]
         nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
         positions = [at_candidate(_NODES[node], system) for node in nodes]
@@ -150,10 +151,12 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
     for part in text.split("+"):
         node, _, read = part.partition(":")
         if node not in _NODES or read not in _READ:
-            raise ValueError(f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_READ)}")
+            raise OptimalStepError(
+                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_READ)}"
+            )
         atoms.append((node, read))
     if len(atoms) > _MOST_ATOMS:
-        raise ValueError(f"{text!r} has more than {_MOST_ATOMS} parts")
+        raise OptimalStepError(f"{text!r} has more than {_MOST_ATOMS} parts")
     return atoms
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.kernels import array_kernel, kernel
 
 # A place in the table holds a key, and (first entry << _SIZE_BITS | entries). The capacity for entries is a power of 2.
@@ -45,24 +46,24 @@ class HashedWeights:
         n_outputs: how many outputs the transition system has.
 
     Raises:
-        ValueError: the arrays do not fit together, as in a damaged file, or there are too many outputs.
+        OptimalStepError: the arrays do not fit together, as in a damaged file, or there are too many outputs.
     """
 
     def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
         if n_outputs > MOST_OUTPUTS:
-            raise ValueError(f"{n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
+            raise OptimalStepError(f"{n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
         if len(starts) != len(keys) + 1 or len(outputs) != len(values):
-            raise ValueError("keys and starts, or outputs and values, are not of the same length")
+            raise OptimalStepError("keys and starts, or outputs and values, are not of the same length")
         if len(keys) and (keys[0] == 0 or not (keys[1:] > keys[:-1]).all()):
-            raise ValueError("the keys do not ascend from 1")
+            raise OptimalStepError("the keys do not ascend from 1")
         if starts[0] != 0 or starts[-1] != len(outputs) or not (starts[1:] >= starts[:-1]).all():
-            raise ValueError("the starts do not ascend from 0 to the number of entries")
+            raise OptimalStepError("the starts do not ascend from 0 to the number of entries")
         if len(outputs) and (outputs.min() < 0 or outputs.max() >= n_outputs):
-            raise ValueError(f"an output is outside 0 to {n_outputs - 1}")
+            raise OptimalStepError(f"an output is outside 0 to {n_outputs - 1}")
         if len(keys) and np.diff(starts).max() > n_outputs:
-            raise ValueError("a feature has more entries than there are outputs")
+            raise OptimalStepError("a feature has more entries than there are outputs")
         if not np.isfinite(values).all():
-            raise ValueError("a weight is NaN or infinity")
+            raise OptimalStepError("a weight is NaN or infinity")
         self.keys, self.starts, self.outputs, self.values = keys, starts, outputs, values
         self.n_outputs = n_outputs
         self.weights = Weights(new_places(len(keys)), outputs, values)

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
 from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of
@@ -40,7 +41,7 @@ def named_folder(given: Path) -> Path:
     OPTIMAL_STEP_MODELS names. A pack is unpacked on first use. A name that is unknown is returned as it is.
 
     Raises:
-        ValueError: the pack cannot be fetched or unpacked.
+        OptimalStepError: the pack cannot be fetched or unpacked.
     """
     given, name = Path(given), Path(given).name
     if len(given.parts) != 1 or not is_plain_name(name) or given.is_file():
@@ -104,7 +105,7 @@ def read_index(source: str) -> dict[str, Entry]:
     """Return the packs that a folder or a URL has, by name.
 
     Raises:
-        ValueError: there is no index, or it is damaged.
+        OptimalStepError: there is no index, or it is damaged.
     """
     with TemporaryDirectory() as place:
         _copy(source, INDEX, Path(place) / INDEX, None)
@@ -116,7 +117,7 @@ def read_index(source: str) -> dict[str, Entry]:
                 raise TypeError(f"what it says of {name} is not text")
             plain_name(entry["file"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{source}: {INDEX} is not one that optimal-step pack writes ({error})") from error
+        raise OptimalStepError(f"{source}: {INDEX} is not one that optimal-step pack writes ({error})") from error
     return dict(listed)
 
 
@@ -124,7 +125,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     """Fetch a model into ``folder``, by its stored_name(), unless it is there; return what happened.
 
     Raises:
-        ValueError: something else is there, or the pack is damaged.
+        OptimalStepError: something else is there, or the pack is damaged.
     """
     from parser.model.loading import load  # imports this module
 
@@ -133,7 +134,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
         return f"there already, {target}"
     if os.path.lexists(target) and (target.is_symlink() or not (target / _SUM).is_file()):
-        raise ValueError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
+        raise OptimalStepError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
     _copy(source, entry["file"], pack, entry["sha256"])
     try:
         with replacing_folder(target) as temporary:
@@ -157,7 +158,7 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
         return
     found = Path(source) / file
     if not found.is_file():
-        raise ValueError(f"{found}: there is no such file; give the folder where optimal-step pack has written, or a URL")
+        raise OptimalStepError(f"{found}: there is no such file; give the folder where optimal-step pack has written, or a URL")
     if sha256 is not None and (digest := sha256_of(found)) != sha256:
         raise ModelError(f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again")
     shutil.copyfile(found, path)
@@ -176,7 +177,7 @@ def _unpack(pack: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(pack) as files:
             if sum(member.file_size for member in files.infolist()) > _MOST:
-                raise ValueError(f"it is larger than {_MOST:,} bytes")
+                raise OptimalStepError(f"it is larger than {_MOST:,} bytes")
             for member in files.infolist():
                 inside, name = folder, member.filename
                 if name.startswith(f"{HELD}/"):  # a pretrained encoder

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from oracles.errors import OptimalStepError
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
@@ -262,11 +263,11 @@ def check_device(name: str) -> None:
     """Refuse a device that torch does not know or that this machine lacks.
 
     Raises:
-        ValueError: the message lists the available devices.
+        OptimalStepError: the message lists the available devices.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
         known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
-        raise ValueError(f"there is no device {name!r} here; available: {known}")
+        raise OptimalStepError(f"there is no device {name!r} here; available: {known}")
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:

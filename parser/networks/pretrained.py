@@ -28,6 +28,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, files_of, package, sums_of
 from parser.data.parts.subwords import TOKENIZER
@@ -368,9 +369,9 @@ def _check_config(folder: Path) -> None:
                         tensors, numbers = tensors + 1, numbers + math.prod(file.get_slice(one).get_shape())
         for field, value in config.items():
             if isinstance(value, int) and value > (tensors if field.endswith("layers") else numbers):
-                raise ValueError(f"{CONFIG}: {field}={value:,} is more than the weights have")
+                raise OptimalStepError(f"{CONFIG}: {field}={value:,} is more than the weights have")
         if "quantization_config" in config:
-            raise ValueError(f"{CONFIG}: its weights are quantized; choose an encoder without quantization")
+            raise OptimalStepError(f"{CONFIG}: its weights are quantized; choose an encoder without quantization")
     except (OSError, ValueError, AttributeError, SafetensorError) as error:
         raise PretrainedError(f"{folder}: this pretrained encoder cannot be read ({error})") from error
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
@@ -59,19 +60,21 @@ def gold_file(run: Path, part: str | None = None) -> Path:
     """Return the file of a part (``dev`` or ``test``) that a run was measured on; None: of test, or of dev if there is no test.
 
     Raises:
-        ValueError: this is not a run's folder, or the run has no such part, or the part has several files.
+        OptimalStepError: this is not a run's folder, or the run has no such part, or the part has several files.
     """
     try:
         treebank = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]["treebank"]
         files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
     except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{run}: this is not the folder of a finished run; name such a folder, or give --gold FILE") from None
+        raise OptimalStepError(
+            f"{run}: this is not the folder of a finished run; name such a folder, or give --gold FILE"
+        ) from None
     part = part or next(iter(files), None)
     if part not in files:
         fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
-        raise ValueError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
+        raise OptimalStepError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
     if not isinstance(files[part], str):
-        raise ValueError(f"{run}: its {part} part has several files; give one of them as --gold FILE")
+        raise OptimalStepError(f"{run}: its {part} part has several files; give one of them as --gold FILE")
     return Path(files[part])
 
 

@@ -113,7 +113,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
         oracle: of that system.
 
     Raises:
-        NonProjectiveGoldError, ValueError: the oracle does not take the tree.
+        NonProjectiveGoldError, OptimalStepError: the oracle does not take the tree.
     """
     bound = oracle.bind(Trees.from_heads([gold.heads], partial=True))
     now, at = system.initial(np.array([len(gold.heads)])), np.zeros(1, np.int64)
@@ -141,7 +141,7 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
         gold: the gold tree, if there is one.
 
     Raises:
-        NonProjectiveGoldError, ValueError: the oracle does not take the tree.
+        NonProjectiveGoldError, OptimalStepError: the oracle does not take the tree.
     """
     system, relations = model.system, model.relations.symbols
     sentences = model.vocabularies.encode([words])

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 
+from oracles.errors import OptimalStepError
 from parser.beam_settings import BeamError
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
 from parser.conllu.chunks import read_chunks
@@ -41,7 +42,7 @@ LONGEST = 2000
 _SHARE = 4000
 
 
-class RequestError(ValueError):
+class RequestError(OptimalStepError):
     """A request cannot be answered; its sender is sent the message."""
 
 
@@ -118,7 +119,7 @@ def _shown(value: str) -> str:
     return value if len(value) <= 60 else f"{value[:60]}..."
 
 
-class TooLateError(ValueError):
+class TooLateError(OptimalStepError):
     """A request took too long; the message says what to do."""
 
     def __init__(self) -> None:
@@ -136,7 +137,7 @@ class Service:
         example: CoNLL-U of a sentence to try the model with, if there is one.
 
     Raises:
-        ValueError: the model does not support an option; see Predictor.
+        OptimalStepError: the model does not support an option; see Predictor.
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from omegaconf import MISSING
 
 import oracles
 from oracles import arc_eager
+from oracles.errors import OptimalStepError
 from parser.beam_settings import MAX_SIZE, Merge
 from parser.data.attributes import ATTRIBUTES
 from parser.data.word_vectors import VectorTraining
@@ -38,7 +39,7 @@ from parser.network_spec import (
 )
 
 
-class SettingsError(ValueError):
+class SettingsError(OptimalStepError):
     """A setting has an invalid value; the message names the key and lists the valid values."""
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
@@ -123,7 +124,7 @@ class Segmenter:
         with errors_named(folder / SETTINGS):
             spec = SegmenterSpec.read(settings["shape"], n_numbers(header), "shape")
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
-                raise ValueError(f"the threshold {threshold} is not a probability")
+                raise OptimalStepError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
             check_tensors(header, spec.shapes(vocabularies))
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.decoding.parse_options import ParseOptions, changed
 from parser.storage import remove_temporaries, sha256_of, write_json
 
@@ -30,7 +31,7 @@ _NOTED = "several_roots", "tags", "on_error", "allow_missing_columns", "text", "
 _PARTS = (".json", ".safetensors")
 
 
-class BulkError(ValueError):
+class BulkError(OptimalStepError):
     """The files cannot be parsed with these options; the message says why, and how to mend it."""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, FORM, MISC, NO_SPACE
 from parser.conllu.stream import RawSentence
 
 
-class TokenizerError(ValueError):
+class TokenizerError(OptimalStepError):
     """Text cannot be tokenized; the message says why, and how to mend it."""
 
 

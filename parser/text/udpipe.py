@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.child_process import end_with_parent
 from parser.conllu.checks import BYTE_ORDER_MARK, ConlluError
 from parser.conllu.stream import read_sentences
@@ -51,7 +52,7 @@ _NO_SENTENCES = ", sentences: 0.00%P/0.00%R/0.00%"
 _BEGINNING = re.compile(rf"{BYTE_ORDER_MARK}?#[ \t]*(newpar|newdoc)")
 
 
-class UdpipeError(ValueError):
+class UdpipeError(OptimalStepError):
     """UDPipe is not installed, or refuses its input; the message says why."""
 
 

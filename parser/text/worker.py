@@ -57,7 +57,7 @@ class ShardParser:
 
     Raises:
         ModelError, TokenizerError: the model or the tokenizer cannot be loaded.
-        ValueError: the model does not support an option; see Predictor.
+        OptimalStepError: the model does not support an option; see Predictor.
     """
 
     def __init__(self, model_folder: Path, options: ParseOptions) -> None:

@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
+from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import files_of, find_encoder
 from parser.data.parts.subwords import FILES
 from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
@@ -40,7 +41,7 @@ _MISSING = object()
 _FORMAT = 3  # of checkpoints
 
 
-class RunFolderError(ValueError):
+class RunFolderError(OptimalStepError):
     """Another process is training in this folder; the message says which."""
 
 
@@ -151,7 +152,7 @@ def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> 
             yield prefix + key
 
 
-class CheckpointError(ValueError):
+class CheckpointError(OptimalStepError):
     """A run cannot be resumed from its checkpoint; the message says why and what to do."""
 
 

@@ -16,12 +16,13 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from oracles.errors import OptimalStepError
 from parser.storage import write_json
 
 _JOB = "job.json"
 
 
-class JobError(ValueError):
+class JobError(OptimalStepError):
     """A job of a sweep has failed; the message is the job's own."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
+from oracles.errors import OptimalStepError
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -32,10 +33,10 @@ def register(system: type[TransitionSystem]) -> None:
     """Register a transition system under its name, for settings (``system=NAME``) and for models trained with it.
 
     Raises:
-        ValueError: the name is taken.
+        OptimalStepError: the name is taken.
     """
     if _SYSTEMS.get(system.name, system) is not system:
-        raise ValueError(f"a transition system {system.name!r} already exists; give yours another name")
+        raise OptimalStepError(f"a transition system {system.name!r} already exists; give yours another name")
     _SYSTEMS[system.name] = system
 
 
@@ -48,10 +49,10 @@ def system_class(name: str) -> type[TransitionSystem]:
     """Return the transition system class of that name.
 
     Raises:
-        ValueError: unknown name; the message lists the known ones.
+        OptimalStepError: unknown name; the message lists the known ones.
     """
     if name not in _SYSTEMS:
-        raise ValueError(f"unknown transition system {name!r}; known: {', '.join(_SYSTEMS)}")
+        raise OptimalStepError(f"unknown transition system {name!r}; known: {', '.join(_SYSTEMS)}")
     found = _SYSTEMS[name]
     return found if isinstance(found, type) else getattr(import_module(found[0]), found[1])
 
@@ -60,14 +61,14 @@ def create(name: str, n_relations: int, root_relation: int | None = None, **opti
     """Make the transition system of that name over ``n_relations`` relations; see TransitionSystem.
 
     Raises:
-        ValueError: unknown name, or an unknown option or value of an option.
+        OptimalStepError: unknown name, or an unknown option or value of an option.
     """
     cls = system_class(name)
     try:
         return cls(n_relations, root_relation, **options)
     except TypeError as error:
         given = ", ".join(f"{key}={value}" for key, value in options.items())
-        raise ValueError(f"transition system {name!r} does not take {given}") from error
+        raise OptimalStepError(f"transition system {name!r} does not take {given}") from error
 
 
 def create_for(relations: Vocabulary, name: str, options: Mapping[str, int]) -> TransitionSystem:

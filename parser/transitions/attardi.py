@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
@@ -43,7 +44,7 @@ class Attardi(TransitionSystem):
 
     def __init__(self, n_relations: int, root_relation: int | None = None, degree: int = 2) -> None:
         if not 1 <= degree <= MAX_DEGREE:
-            raise ValueError(f"degree={degree}: it must be from 1 to {MAX_DEGREE}")
+            raise OptimalStepError(f"degree={degree}: it must be from 1 to {MAX_DEGREE}")
         self.degree = degree
         super().__init__(n_relations, root_relation)
         self.options = {"degree": degree}

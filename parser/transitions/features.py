@@ -17,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.kernels import kernel
@@ -51,10 +52,10 @@ class Slot:
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """Read ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; raise ValueError for anything else."""
+        """Read ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; raise OptimalStepError for anything else."""
         position, colon, attribute = text.partition(":")
         if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_DESCENTS:
-            raise ValueError(
+            raise OptimalStepError(
                 f"{text!r} is not a feature slot; write POSITION:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
                 f"(at most {_MAX_DESCENTS} descents to children)"
             )
@@ -124,13 +125,13 @@ class FeatureTable:
 
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], candidate_positions: Sequence[str] = ()) -> None:
         if len(set(slots)) != len(slots):
-            raise ValueError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
+            raise OptimalStepError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
         known = [*attributes, RELATION]
         for slot in slots:
             if slot.attribute not in known:
-                raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
+                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
             if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
-                raise ValueError(
+                raise OptimalStepError(
                     f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "
                     f"or b0, b1, ...{' or at ' + ', '.join(candidate_positions) if candidate_positions else ''}"
                 )

@@ -15,6 +15,7 @@ from typing import ClassVar, TypeGuard, TypeVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.transitions.configurations import Configurations
 
 
@@ -74,7 +75,9 @@ class TransitionSystem(ABC):
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
         if n_relations < 1 + (root_relation is not None):
-            raise ValueError("there is no relation for words that are not the root of their sentence; add one, such as dep")
+            raise OptimalStepError(
+                "there is no relation for words that are not the root of their sentence; add one, such as dep"
+            )
         self.n_relations = n_relations
         self.root_relation = root_relation
         self.options: dict[str, int] = {}

@@ -25,6 +25,7 @@ import numpy as np
 import oracles
 from oracles import Oracle, Query, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.data.treebank import Sentence, read_treebank
 from parser.model.model import Model
@@ -249,10 +250,10 @@ def run(
         models: arc-standard models whose predictions are followed, one for each file; None: random computations.
 
     Raises:
-        ValueError: the numbers of models and files differ.
+        OptimalStepError: the numbers of models and files differ.
     """
     if models and len(models) != len(files):
-        raise ValueError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
+        raise OptimalStepError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
     explored: list[Exploration] | None = None
     if files:
         treebanks = [read_treebank(file) for file in files]

@@ -36,6 +36,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.commands.parsing_options import short_switch_interval
@@ -153,11 +154,11 @@ def run(
         int8: whether the models, which then must have an encoder, multiply in 8 bits; None: as their folders say.
 
     Raises:
-        ValueError: there is no such model or file, ``over`` has a name twice, or UDPipe or spaCy fails.
+        OptimalStepError: there is no such model or file, ``over`` has a name twice, or UDPipe or spaCy fails.
     """
     names = [name for name, _ in over]
     if len(set(names)) < len(names):
-        raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model its own name")
+        raise OptimalStepError(f"--over: {', '.join(names)}: a name is given twice; give each model its own name")
     text = b"".join(map(_read, files))
     parser = models.load(model, int8=int8)
     others = [(name, folder, models.load(folder, int8=int8)) for name, folder in over]
@@ -231,7 +232,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file to parse; check the path") from error
+        raise OptimalStepError(f"{path}: there is no such file to parse; check the path") from error
 
 
 def _sizes(text: str) -> list[int]:
@@ -308,7 +309,7 @@ def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udp
         iterations: of the training.
 
     Raises:
-        ValueError: UDPipe is not installed, there is no such file, or UDPipe refuses it.
+        OptimalStepError: UDPipe is not installed, there is no such file, or UDPipe refuses it.
     """
     if model is not None:
         return Udpipe(model)
@@ -329,7 +330,7 @@ def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
         train: CoNLL-U to train a pipeline on, instead.
 
     Raises:
-        ValueError: spaCy is not installed, or there is no such pipeline or file.
+        OptimalStepError: spaCy is not installed, or there is no such pipeline or file.
     """
     if pipeline is not None:
         return Spacy(pipeline)
@@ -345,7 +346,7 @@ def _training_text(path: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file to train {name} on; check the path") from error
+        raise OptimalStepError(f"{path}: there is no such file to train {name} on; check the path") from error
 
 
 def read(model: AnyModel, text: bytes) -> None:

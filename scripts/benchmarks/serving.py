@@ -25,6 +25,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import number_of_threads
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
@@ -76,7 +77,7 @@ def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> d
         seconds: duration.
 
     Raises:
-        ValueError: the file has no sentences, or the server does not start.
+        OptimalStepError: the file has no sentences, or the server does not start.
     """
     documents = make_documents(models.load(model), file)
     seen = [Answers() for _ in range(clients)]
@@ -116,12 +117,12 @@ def make_documents(model: AnyModel, file: Path) -> list[Document]:
     """Return documents of 1 to _SENTENCES sentences of a file, with their answers.
 
     Raises:
-        ValueError: the file has no sentences.
+        OptimalStepError: the file has no sentences.
     """
     with file.open("rb") as stream:
         texts = ["".join(sentence.lines) for sentence in read_raw_sentences(stream, str(file)) if len(sentence)]
     if not texts:
-        raise ValueError(f"{file}: there are no sentences to send; name a treebank")
+        raise OptimalStepError(f"{file}: there are no sentences to send; name a treebank")
     documents: list[Document] = []
     while texts:
         size = 1 + len(documents) % _SENTENCES
@@ -142,7 +143,7 @@ def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             told = process.stderr.readline()
             address = next((urlsplit(word).netloc for word in told.split() if word.startswith("http://")), "")
             if not address:
-                raise ValueError(f"the server does not start: {told}{process.stderr.read()}".strip())
+                raise OptimalStepError(f"the server does not start: {told}{process.stderr.read()}".strip())
             yield process, address
         finally:
             process.terminate()

@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import DEPREL, FEATS, FORM, HEAD, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 
@@ -25,7 +26,7 @@ class Spacy:
     """A pipeline of spaCy that ends with a parser.
 
     Raises:
-        ValueError: spaCy is not installed, or there is no such pipeline.
+        OptimalStepError: spaCy is not installed, or there is no such pipeline.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -33,7 +34,9 @@ class Spacy:
         try:
             self._pipeline = spacy.load(path)
         except OSError as error:
-            raise ValueError(f"{path}: spaCy cannot load this ({error}); name a folder written by nlp.to_disk()") from error
+            raise OptimalStepError(
+                f"{path}: spaCy cannot load this ({error}); name a folder written by nlp.to_disk()"
+            ) from error
 
     def parse(self, text: str) -> str:
         """Return CoNLL-U parsed with the tags of the input."""
@@ -60,7 +63,7 @@ def train(text: str, target: Path, iterations: int, seed: int = 1) -> None:
         seed: of spaCy's random numbers.
 
     Raises:
-        ValueError: spaCy is not installed.
+        OptimalStepError: spaCy is not installed.
     """
     spacy = _package()
     spacy.util.fix_random_seed(seed)
@@ -150,7 +153,7 @@ def _package() -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise ValueError("spaCy is not installed; pip install -e '.[spacy]'") from error
+        raise OptimalStepError("spaCy is not installed; pip install -e '.[spacy]'") from error
     return spacy
 
 

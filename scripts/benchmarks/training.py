@@ -34,6 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from oracles.errors import OptimalStepError
 from parser.kernels.torch_products import product
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
@@ -81,7 +82,7 @@ def run(
         words: the treebank is repeated until it has this many words; None: it is not.
 
     Raises:
-        ValueError: invalid settings, or a process that did not come to its first update.
+        OptimalStepError: invalid settings, or a process that did not come to its first update.
     """
     if words is not None:
         source = Path(treebank_file or str(training_settings(overrides).treebank.train))
@@ -116,12 +117,12 @@ def write_repeated(source: Path, words: int, target: Path) -> int:
     """Writes a CoNLL-U file repeated until it has at least this many words; returns how many it has.
 
     Raises:
-        ValueError: the file has no words.
+        OptimalStepError: the file has no words.
     """
     text = source.read_bytes().rstrip(b"\n") + b"\n\n"
     held = sum(line.partition(b"\t")[0].isdigit() for line in text.splitlines())
     if not held:
-        raise ValueError(f"{source}: there are no words to repeat; name a treebank")
+        raise OptimalStepError(f"{source}: there are no words to repeat; name a treebank")
     times = math.ceil(words / held)
     with target.open("wb") as file:
         for _ in range(times):
@@ -165,7 +166,9 @@ class _Measurements(Observer):
 
     def on_start(self, start: RunStart) -> None:
         if not isinstance(start.model, Model):
-            raise ValueError(f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm")
+            raise OptimalStepError(
+                f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm"
+            )
         passes = [one for one in start.plan.passes if isinstance(one, GoldPlan | ExplorationPlan)]
         self._classifier, self._batch_size = start.model.classifier, passes[0].optimizer.batch_size
         self._lengths = {
@@ -243,7 +246,7 @@ def start_up(overrides: list[str]) -> float:
     """Return the seconds from the start of a process to the end of its first update.
 
     Raises:
-        ValueError: the process ended otherwise; the message has its output.
+        OptimalStepError: the process ended otherwise; the message has its output.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, override("hydra.run.dir", folder)]
@@ -251,7 +254,7 @@ def start_up(overrides: list[str]) -> float:
         process = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         seconds = time.perf_counter() - start
     if process.returncode != AFTER_UPDATE:
-        raise ValueError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
+        raise OptimalStepError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
     return seconds
 
 

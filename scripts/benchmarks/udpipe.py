@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.storage import replacing
 from parser.text import udpipe
 from parser.text.udpipe import Options
@@ -41,7 +42,7 @@ class Udpipe:
     """A model of UDPipe.
 
     Raises:
-        ValueError: the package is not installed, or cannot load the model.
+        OptimalStepError: the package is not installed, or cannot load the model.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -60,7 +61,7 @@ class Udpipe:
         error = self._udpipe.ProcessingError()
         processed = self._udpipe.Pipeline(self._model, "conllu", tagger, parser, "conllu").process(text, error)
         if error.occurred():
-            raise ValueError(f"UDPipe: {error.message}")
+            raise OptimalStepError(f"UDPipe: {error.message}")
         return processed
 
 
@@ -78,7 +79,7 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
         The CPU seconds that the training took.
 
     Raises:
-        ValueError: the package is not installed, or cannot train on the text.
+        OptimalStepError: the package is not installed, or cannot train on the text.
     """
     package = udpipe.package()
     print(f"training UDPipe on {name}", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
 from parser.data.parts.part import FormPart, Labels, PartWishes
 from parser.data.vocabulary import UNKNOWN, Vocabulary
@@ -26,7 +27,7 @@ class Characters(FormPart):
         longest: how many characters of a form are read; in a longer form, the first and the last ones, which include affixes.
 
     Raises:
-        ValueError: a character is repeated, or a symbol is not a single character.
+        OptimalStepError: a character is repeated, or a symbol is not a single character.
     """
 
     name = "characters"
@@ -34,7 +35,7 @@ class Characters(FormPart):
     def __init__(self, symbols: Iterable[str], longest: int) -> None:
         self.vocabulary = Vocabulary(symbols)
         if odd := [symbol for symbol in self.vocabulary.symbols if len(symbol) != 1]:
-            raise ValueError(f"{odd[0][:20]!r} is not one character")
+            raise OptimalStepError(f"{odd[0][:20]!r} is not one character")
         self.rows = longest
 
     @classmethod

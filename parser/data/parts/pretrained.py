@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
 from parser.data.parts.part import PartWishes
 from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, tokenizer_of_forms
@@ -40,7 +41,7 @@ _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
-class PretrainedError(ValueError):
+class PretrainedError(OptimalStepError):
     """A pretrained encoder cannot be used, or needs a missing package; the message says why and what to do."""
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.data.attributes import SUBWORDS, AttributeColumns
 from parser.data.parts.part import FormPart, PartWishes
@@ -44,7 +45,7 @@ COMPONENTS = 100
 """The length of a vector. With 200 and 384, LAS on hu was no higher (experiments/pretrained_vectors.md)."""
 
 
-class SubwordError(ValueError):
+class SubwordError(OptimalStepError):
     """Subwords cannot be read, or need a missing package; the message says why and what to do."""
 
 
@@ -176,7 +177,7 @@ class Subwords(PieceReader):
         with contents.file(SUBWORD_TOKENIZER) as path:
             description = path.read_text(encoding="utf-8")
             if sha256_of(path) != digest:
-                raise ValueError("its SHA-256 is not the one in vocabularies.json")
+                raise OptimalStepError("its SHA-256 is not the one in vocabularies.json")
             return cls(description)
 
 
@@ -256,12 +257,12 @@ def _read_table(path: Path) -> np.ndarray:
         with safe_open(path, framework="np") as tensors:
             named = [name for name in tensors.keys() if name.endswith(_TABLES)]  # noqa: SIM118 - it is not a mapping
             if not named:
-                raise ValueError(f"no tensor in it ends in {', '.join(_TABLES)}")
+                raise OptimalStepError(f"no tensor in it ends in {', '.join(_TABLES)}")
             if (dtype := tensors.get_slice(named[0]).get_dtype()) not in ("F16", "F32"):  # numpy has no BF16
-                raise ValueError(f"{named[0]} is {dtype}; save the encoder in float16 or float32")
+                raise OptimalStepError(f"{named[0]} is {dtype}; save the encoder in float16 or float32")
             table: np.ndarray = tensors.get_tensor(named[0])
         if table.ndim != 2 or not np.isfinite(table).all():
-            raise ValueError(f"{named[0]} is no table of finite numbers")
+            raise OptimalStepError(f"{named[0]} is no table of finite numbers")
     except (OSError, ValueError, SafetensorError) as error:
         raise SubwordError(f"{path}: the input embeddings of a pretrained encoder cannot be read ({error})") from error
     return table

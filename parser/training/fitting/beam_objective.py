@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 import oracles
 from oracles.arc_standard.context_rows import BoundContextRows
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import BeamParser, Scratch
@@ -124,7 +125,7 @@ class GoldBeamSearch(BeamParser):
         self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, training: BeamTraining, trees: GoldTrees
     ) -> None:
         if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
-            raise ValueError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
+            raise OptimalStepError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
         super().__init__(weights, system, table, training.beam)
         self._training = training
         self._trees = trees

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.beam.batched import BatchedItems, advance_items
@@ -87,7 +88,7 @@ class BeamPerceptron:
         training: how to search, and which step to learn from.
 
     Raises:
-        ValueError: computations of the system differ in length.
+        OptimalStepError: computations of the system differ in length.
     """
 
     perceptron: Perceptron
@@ -99,7 +100,9 @@ class BeamPerceptron:
 
     def __post_init__(self) -> None:
         if self.system.reorders_buffer:
-            raise ValueError(f"computations of {self.system.name} differ in length: items cannot be compared step by step")
+            raise OptimalStepError(
+                f"computations of {self.system.name} differ in length: items cannot be compared step by step"
+            )
 
     def learn(self, s: int) -> SentenceUpdate:
         """Search sentence number ``s``, and update the weights."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
+from oracles.errors import OptimalStepError
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.optimizer import CompiledOptimizer
 
@@ -230,5 +231,5 @@ Optimizer = TorchOptimizer | CompiledOptimizer
 """Changes weights by their gradients."""
 
 
-class DivergenceError(ValueError):
+class DivergenceError(OptimalStepError):
     """Training has diverged; the message says where, and what to change."""
