@@ -1,0 +1,218 @@
+"""The project's own tokenizer: one pass over characters finds tokens, the ends of sentences, and the words of multiword tokens.
+
+Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The model folder holds them:
+``tokenizer.json`` has the rules of multiword tokens and the abbreviations, ``tokenizer.safetensors`` the weights.
+training/tokenizer_training.py trains them, in seconds.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from oracles.errors import OptimalStepError
+from parser.model_folder import errors_named, read_json, strings
+from parser.network_spec import check_type
+from parser.storage import replacing, write_json
+from parser.text.characters import N_CLASSES, POWERS, Characters, characters_of, hash_of
+from parser.text.decisions import KNOWN, form_value
+from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
+from parser.text.sentence_ends import SentenceEnds, find_ends, paragraph_ends
+from parser.text.token_ends import TokenEnds, find_tokens
+
+SETTINGS, TENSORS = "tokenizer.json", "tokenizer.safetensors"
+# Increase it when what is read changes, so that weights of before are refused rather than misread.
+_FORMAT = 1
+_WHITE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class SplitSentence:
+    """A sentence of a text.
+
+    Attributes:
+        forms: its tokens as in the text, but with single blanks within them.
+        words: the words of each; of most tokens only the form.
+        places: where each token begins and ends in the text, in characters.
+        begins_paragraph: whether it is the first sentence of a paragraph.
+    """
+
+    forms: list[str]
+    words: list[tuple[str, ...]]
+    places: list[tuple[int, int]]
+    begins_paragraph: bool
+
+
+class CharacterTokenizer:
+    """Splits text into sentences, tokens and words. Several threads may use it at once.
+
+    Args:
+        tokens: where tokens end.
+        sentences: where sentences end.
+        words: the words of multiword tokens.
+        abbreviations: those in the table of forms, for people.
+    """
+
+    def __init__(
+        self, tokens: TokenEnds, sentences: SentenceEnds, words: WordSplitter, abbreviations: Iterable[str] = ()
+    ) -> None:
+        self.tokens, self.sentences, self.words = tokens, sentences, words
+        self.abbreviations = list(abbreviations)
+
+    def split(self, text: str, *, lines: bool = False) -> list[SplitSentence]:
+        """Return the sentences of a text; a blank line ends a sentence, and with ``lines`` each line is one.
+
+        What is found in a paragraph does not depend on the others.
+        """
+        characters = characters_of(text, lines=lines)
+        bounds = find_tokens(characters, self.tokens, POWERS)
+        if not bounds.shape[1]:
+            return []
+        ends = find_ends(characters, bounds, self.sentences, POWERS)
+        last = paragraph_ends(characters, bounds)
+        if lines:
+            ends = last
+        places = list(zip(characters.starts[bounds[0]].tolist(), characters.ends[bounds[1] - 1].tolist(), strict=True))
+        composed, forms = _forms(characters, text, bounds, places)
+        limits = list(pairwise([0, *(np.flatnonzero(ends) + 1).tolist()]))
+        words = self.words.words(composed, limits)
+        if forms is not composed:
+            words = [_decomposed(own, form) for own, form in zip(words, forms, strict=True)]
+        begins = [True, *last.tolist()]
+        return [SplitSentence(forms[a:b], words[a:b], places[a:b], begins[a]) for a, b in limits]
+
+    def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
+        """Write it into a folder; ``notes`` are for people."""
+        tensors = {
+            "tokens.weights": self.tokens.weights,
+            "tokens.candidates": self.tokens.candidates.astype(np.uint8),
+            "forms": self.tokens.forms,
+            "sentences.weights": self.sentences.weights,
+            "words.weights": self.words.weights,
+        }
+        with replacing(folder / TENSORS) as temporary:
+            temporary.write_bytes(save(tensors))
+        rules = self.words.rules
+        numbers = {rule: number for number, rule in enumerate(dict.fromkeys([*rules.open_rules, *_rules_of(rules)]))}
+        settings = {
+            "format": _FORMAT,
+            **(notes or {}),
+            "blanks_in_tokens": bool(self.tokens.joins),
+            "threshold": self.sentences.threshold,
+            "abbreviations": self.abbreviations,
+            "rules": [[rule.kind, rule.part, *rule.words] for rule in numbers],
+            "open_rules": [numbers[rule] for rule in rules.open_rules],
+            "multiword": {
+                form: [rules.totals[form], *((numbers[rule], count) for rule, count in own.items())]
+                for form, own in rules.rules.items()
+            },
+            "exact": {form: list(words) for form, words in rules.exact.items()},
+        }
+        write_json(folder / SETTINGS, settings)
+
+    @classmethod
+    def load(cls, folder: Path) -> CharacterTokenizer:
+        """Read a tokenizer from a folder.
+
+        Raises:
+            ModelError: a part is missing, damaged or of another version.
+        """
+        settings = read_json(folder, SETTINGS)
+        with errors_named(folder / SETTINGS):
+            if settings["format"] != _FORMAT:
+                raise OptimalStepError(
+                    f"its format is {settings['format']!r}, and this version reads {_FORMAT}; train it again"
+                )
+            check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
+            check_type(settings["threshold"], int, "threshold")
+            abbreviations = strings(settings["abbreviations"], "abbreviations")
+        with errors_named(folder / TENSORS):
+            tensors = _tensors(folder / TENSORS)
+        with errors_named(folder / SETTINGS):
+            rules = _read_rules(settings, tensors["forms"])
+        candidates = tensors["tokens.candidates"].astype(np.bool_)
+        tokens = TokenEnds.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
+        sentences = SentenceEnds.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
+        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), abbreviations)
+
+
+def _forms(characters: Characters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]) -> tuple[list[str], list[str]]:
+    """Return the tokens in NFC, and as they stand in the text, each with single blanks within.
+
+    One list if they are the same.
+    """
+    flat = characters.codes.tobytes().decode("utf-32-le", "surrogatepass").replace("\n", " ")
+    starts, stops = bounds.tolist()
+    composed = [flat[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    if unicodedata.is_normalized("NFC", text):
+        return composed, composed
+    return composed, [_WHITE.sub(" ", text[start:stop]) for start, stop in places]
+
+
+def _decomposed(words: tuple[str, ...], form: str) -> tuple[str, ...]:
+    """Return the words of a token in the normal form of the token."""
+    if len(words) == 1:
+        return (form,)
+    return tuple(unicodedata.normalize("NFD", word) for word in words) if unicodedata.is_normalized("NFD", form) else words
+
+
+def _rules_of(rules: MultiwordRules) -> Iterable[Rule]:
+    return (rule for own in rules.rules.values() for rule in own)
+
+
+def _tensors(path: Path) -> dict[str, np.ndarray]:
+    """Return the tensors of a file, each of the type and shape that it must have."""
+    tensors = load_file(path)
+    expected = dict.fromkeys(("tokens.weights", "sentences.weights", "words.weights"), np.uint16) | {"forms": np.uint32}
+    for name, kind in expected.items():
+        table = tensors[name]
+        if table.dtype != kind or table.ndim != 1 or len(table) & (len(table) - 1) or 2 * np.count_nonzero(table) > len(table):
+            raise OptimalStepError(
+                f"{name} is not a table of {kind.__name__} whose size is a power of 2 and that is half empty"
+            )
+    candidates = tensors["tokens.candidates"]
+    if candidates.dtype != np.uint8 or candidates.shape != (N_CLASSES, N_CLASSES):
+        raise OptimalStepError("tokens.candidates is not uint8 for each pair of classes")
+    return tensors
+
+
+def _read_rules(settings: dict[str, Any], forms: np.ndarray) -> MultiwordRules:
+    rules = []
+    for texts in settings["rules"]:
+        kind, part, *words = strings(texts, "rules")
+        if kind not in (SUFFIX, PREFIX, MARK) or (not words) != (kind == MARK) or (kind == MARK and not part):
+            raise OptimalStepError(f"{texts} is not a rule for multiword tokens")
+        rules.append(Rule(kind, part, tuple(words)))
+    totals: dict[str, int] = {}
+    by_form: defaultdict[str, dict[Rule, int]] = defaultdict(dict)
+    for form, (total, *counts) in settings["multiword"].items():
+        check_type(total, int, "multiword")
+        totals[form] = total
+        for number, count in counts:
+            check_type(count, int, "multiword")
+            by_form[form][_numbered(rules, number)] = count
+    open_rules = [_numbered(rules, number) for number in settings["open_rules"]]
+    exact = {form: strings(words, "exact") for form, words in settings["exact"].items()}
+    for form, words in exact.items():
+        if not words or not all(words):
+            raise OptimalStepError(f"{form!r} has an empty word")
+
+    def seen(small: str) -> int:
+        return (0, 1, 2, 4)[form_value(forms, np.uint64(hash_of(small))) >> KNOWN & 3]
+
+    return MultiwordRules(exact, by_form, totals, open_rules, seen)
+
+
+def _numbered(rules: list[Rule], number: object) -> Rule:
+    if type(number) is not int or not 0 <= number < len(rules):
+        raise OptimalStepError(f"there is no rule {number!r}")
+    return rules[number]

@@ -1,0 +1,163 @@
+"""Linear decisions over hashed conjunctions: what the tokenizer learns, in two bytes for each feature.
+
+A decision, such as whether a token ends at a place, has atoms: numbers that describe it, 0 where there is nothing to
+describe. A template is a conjunction of atoms, and a feature a template with the values of its atoms; if one is missing, so
+is the feature. The key of a feature is a hash of both. The sum of the weights of its features is the score of a decision, and
+above a threshold it is made.
+
+``Weights`` is a hash table whose entries are 16 bits: a check of 8 bits of the key, and the weight as one of 255 steps. Of the
+features that training never saw, one in some 200 gets the weight of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parser.kernels import kernel
+
+# A weight is a number of these steps, from -127 to 127.
+STEP = 0.04
+# More atoms than any template has.
+_MOST = 6
+_LEAST_BITS = 10
+NO_ATOM = -1
+
+
+def compiled_templates(templates: Sequence[str], atoms: Sequence[str]) -> np.ndarray:
+    """Return int32[templates, most atoms]: the numbers of the atoms that each template names, with blanks between them."""
+    numbers = {name: number for number, name in enumerate(atoms)}
+    table = np.full((len(templates), _MOST), NO_ATOM, np.int32)
+    for row, template in zip(table, templates, strict=True):
+        names = template.split()
+        row[: len(names)] = [numbers[name] for name in names]
+    return table
+
+
+@kernel(forceinline=True)
+def key_of(atoms, templates, number):
+    """Return the key of a feature, uint64; 0 if an atom is missing."""
+    key = np.uint64(number + 1)
+    for i in range(_MOST):
+        atom = templates[number, i]
+        if atom == NO_ATOM:
+            break
+        if atoms[atom] == 0:
+            return np.uint64(0)
+        key = (key ^ atoms[atom]) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    key = (key ^ (key >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)  # as at the end of splitmix64
+    key ^= key >> np.uint64(31)
+    return key | np.uint64(1 << 63)
+
+
+@kernel(forceinline=True)
+def weight_of(weights, key):
+    """Return the weight of a feature, in steps; 0 if it has none."""
+    mask = np.uint64(len(weights) - 1)
+    check = np.uint16((key >> np.uint64(40)) & np.uint64(0xFF))
+    place = key & mask
+    while weights[place] != 0:
+        if weights[place] >> 8 == check:
+            return np.int64(weights[place] & 0xFF) - 128
+        place = (place + np.uint64(1)) & mask
+    return np.int64(0)
+
+
+@kernel()
+def score(weights, atoms, templates):
+    """Return the sum of the weights of a decision's features, in steps.
+
+    Args:
+        weights: uint16[2^k]; see packed().
+        atoms: uint64[atoms].
+        templates: int32[templates, most atoms].
+    """
+    total = np.int64(0)
+    for number in range(len(templates)):
+        key = key_of(atoms, templates, number)
+        if key != 0:
+            total += weight_of(weights, key)
+    return total
+
+
+def packed(keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return uint16[2^k], the table of features with their weights, at most half full.
+
+    Args:
+        keys: uint64[features], each once; if two have the same check and meet, the first one counts.
+        weights: float[features]; weights that round to no step are left out.
+    """
+    steps = np.clip(np.rint(weights / STEP), -127, 127).astype(np.int64)
+    order = np.argsort(-np.abs(steps), kind="stable")
+    order = order[steps[order] != 0]
+    bits = max(_LEAST_BITS, int(2 * len(order)).bit_length())
+    table = np.zeros(1 << bits, np.uint16)
+    _insert(table, keys[order], steps[order])
+    return table
+
+
+@kernel()
+def _insert(table, keys, steps):
+    mask = np.uint64(len(table) - 1)
+    for number in range(len(keys)):
+        key = keys[number]
+        check = np.uint16((key >> np.uint64(40)) & np.uint64(0xFF))
+        place = key & mask
+        while table[place] != 0 and table[place] >> 8 != check:
+            place = (place + np.uint64(1)) & mask
+        if table[place] == 0:
+            table[place] = np.uint16(np.int64(check) << 8 | (steps[number] + 128))
+
+
+# ---------------------------------------------------------------------------------------------------------- what forms are like
+# What training says of a form, in 16 bits: how often it was a token, its odds to end and to begin a sentence, and to have a
+# capital within one, and whether it is a known abbreviation. Each is a number of bits from here on. A table has 32 bits for
+# each form: 16 bits of check, which is never 0, and these.
+KNOWN, ENDS, BEGINS, CAPITALS, LISTED = 0, 2, 6, 10, 12
+# The known abbreviations: of a list, of a list where a name or a number follows, and of the user's own list.
+ABBREVIATION, BEFORE_NAME, OWN_ABBREVIATION = 1, 2, 3
+
+
+def packed_forms(hashes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return uint32[2^k], the table of forms (uint64[forms], each once) with their values (uint16[forms]), half empty."""
+    bits = max(_LEAST_BITS, int(2 * len(hashes)).bit_length())
+    table = np.zeros(1 << bits, np.uint32)
+    _insert_forms(table, hashes, values.astype(np.int64))
+    return table
+
+
+@kernel()
+def _insert_forms(table, hashes, values):
+    mask = np.uint64(len(table) - 1)
+    for number in range(len(hashes)):
+        mixed = _mixed(hashes[number])
+        place = mixed & mask
+        while table[place] != 0:
+            place = (place + np.uint64(1)) & mask
+        table[place] = np.uint32(_check(mixed) << np.uint64(16) | np.uint64(values[number]))
+
+
+@kernel(forceinline=True)
+def form_value(table, hashed):
+    """Return what training says of the form with a hash, int64; 0 if it never saw it."""
+    mixed = _mixed(hashed)
+    mask, check = np.uint64(len(table) - 1), _check(mixed)
+    place = mixed & mask
+    while table[place] != 0:
+        if np.uint64(table[place]) >> np.uint64(16) == check:
+            return np.int64(table[place] & np.uint32(0xFFFF))
+        place = (place + np.uint64(1)) & mask
+    return np.int64(0)
+
+
+@kernel(forceinline=True)
+def _mixed(hashed):
+    mixed = (hashed ^ (hashed >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+@kernel(forceinline=True)
+def _check(mixed):
+    return (mixed >> np.uint64(44)) & np.uint64(0xFFFF) | np.uint64(1)

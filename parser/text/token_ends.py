@@ -1,0 +1,248 @@
+"""Where tokens end: a decision at each place between two characters, greedily from left to right.
+
+Only places are decided where training has both seen a token end and not: pairs of classes of characters, such as a letter
+before an apostrophe. At white space a token ends, unless the language has words with blanks in them (``joins``), as
+Vietnamese does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from parser.kernels import kernel
+from parser.text.characters import (
+    APOSTROPHE,
+    AT,
+    LINE,
+    LOWER,
+    N_CLASSES,
+    PARAGRAPH,
+    PERIOD,
+    SLASH,
+    UPPER,
+    Characters,
+    stretch,
+)
+from parser.text.decisions import KNOWN, LISTED, compiled_templates, form_value, score
+
+# What is read at a place between the characters i and j. A stretch is a hash of characters, folded; ``k`` are their classes.
+_WINDOW = 6
+ATOMS = (
+    *(f"left{n}" for n in range(1, _WINDOW + 1)),  # the stretch of n characters up to i
+    *(f"right{n}" for n in range(1, _WINDOW + 1)),  # and from j on
+    *(f"kleft{n}" for n in range(1, _WINDOW)),  # the stretch of their classes
+    *(f"kright{n}" for n in range(1, _WINDOW)),
+    *("l2", "l3", "l4", "r2", "r3", "r4"),  # single characters at a distance
+    "pair",  # classes of i and j, and the kind of white space between them
+    *("chunk", "kchunk"),  # the characters between white space around i, and its place in them
+    *("rest", "krest", "restn", "head"),  # the chunk from j on, its length, and the chunk up to i
+    *("last", "first", "after", "inside"),  # classes of the chunk's last and first character, what follows it, what it holds
+    *("token", "ktoken", "tokenn", "token+1"),  # the token begun, its length, and with the next character
+    *("next", "knext", "previous"),  # the chunks before and after, and the class of the next one's first character
+    *("known", "known-rest", "known+1"),  # how often training saw the token begun, the rest, the token and one character more
+    "listed+1",  # whether the token and one character more is a known abbreviation
+    *(
+        "gap-left",
+        "gap-right",
+        "gap-joined",
+        "gap-pair",
+        "gap-next",
+    ),  # at white space: the chunks on both sides, how known they are
+)
+
+_BOTH = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (1, 3), (3, 3), (4, 2), (2, 4)]
+_CLASSES = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2), (2, 3), (3, 3), (5, 1), (1, 5), (5, 5)]
+TEMPLATES = (
+    "pair",
+    *(f"{side}{n}" for n in range(1, _WINDOW + 1) for side in ("left", "right")),
+    *(f"left{left} right{right}" for left, right in _BOTH),
+    *("l2 pair", "l3 pair", "l4 pair", "r2 pair", "r3 pair", "r4 pair"),
+    *(f"kleft{left} kright{right} pair" for left, right in _CLASSES),
+    *("left1 kright1", "kleft1 right1"),
+    *(
+        "chunk",
+        "kchunk",
+        "rest",
+        "krest pair",
+        "head",
+        "restn last pair",
+        "first last after pair",
+        "inside pair",
+        "inside restn pair",
+    ),
+    *("token kright1", "token restn", "ktoken pair", "tokenn pair", "token+1", "token rest"),
+    *("knext after restn pair", "token knext after restn", "next pair", "previous pair"),
+    *("known pair", "known known-rest pair", "known known+1 pair", "known known-rest restn pair"),
+    *(
+        "gap-left",
+        "gap-right",
+        "gap-left gap-right",
+        "previous gap-left gap-right",
+        "gap-left gap-right next",
+        "gap-right next",
+    ),
+    *("previous gap-left", "token gap-right", "known gap-joined gap-next known-rest", "gap-joined gap-pair gap-next"),
+    *("token gap-joined gap-next", "listed+1 pair", "listed+1 restn pair"),
+)
+PROGRAM = compiled_templates(TEMPLATES, ATOMS)
+
+
+class TokenEnds(NamedTuple):
+    """What is learned about the ends of tokens.
+
+    Attributes:
+        weights: uint16[2^k]; see decisions.packed().
+        templates: int32[templates, most atoms].
+        candidates: bool[classes, classes]: between which classes of characters there is a decision.
+        joins: whether tokens may have white space in them.
+        forms: uint32[2^k]; see decisions.packed_forms().
+    """
+
+    weights: np.ndarray
+    templates: np.ndarray
+    candidates: np.ndarray
+    joins: bool
+    forms: np.ndarray
+
+    @classmethod
+    def new(cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray) -> TokenEnds:
+        """Return the model with the templates of this module."""
+        return cls(weights, PROGRAM, candidates, joins, forms)
+
+
+def find_tokens(text: Characters, model: TokenEnds, powers: np.ndarray) -> np.ndarray:
+    """Return int32[2, tokens]: the first character of each token, and the one after its last, in the order of the text."""
+    bounds = np.empty((2, len(text.codes)), np.int32)
+    n = _find_tokens(text, model, powers, np.empty(len(ATOMS), np.uint64), bounds)
+    return bounds[:, :n]
+
+
+@kernel()
+def _find_tokens(text, model, powers, atoms, bounds):
+    kinds = text.kinds
+    n = 0
+    place = 0
+    while place < len(kinds):
+        if kinds[place] <= PARAGRAPH:
+            place += 1
+            continue
+        begun = place
+        while True:
+            then = place + 1
+            if kinds[then] == PARAGRAPH:
+                break
+            if kinds[then] <= LINE:
+                then += 1
+            if not is_open(kinds, place, then, model.candidates, model.joins):
+                if then > place + 1:
+                    break
+            else:
+                fill_atoms(atoms, place, then, begun, text, model.forms, powers)
+                if score(model.weights, atoms, model.templates) > 0:
+                    break
+            place = then
+        bounds[0, n], bounds[1, n] = begun, place + 1
+        n += 1
+        place = then
+    return n
+
+
+@kernel(forceinline=True)
+def is_open(kinds, i, j, candidates, joins):
+    """Return whether there is a decision between the characters i and j, which may have white space between them."""
+    return joins if j > i + 1 else candidates[kinds[i], kinds[j]]
+
+
+@kernel()
+def fill_atoms(atoms, i, j, begun, text, forms, powers):
+    """Fill in what is read between the characters i and j, if a token has begun at the character ``begun``; see ATOMS."""
+    kinds, hashes, shapes = text.kinds, text.hashes, text.shapes
+    n = 0
+    for size in range(1, _WINDOW + 1):
+        atoms[n] = stretch(hashes, powers, i + 1 - size, i + 1)
+        atoms[n + _WINDOW] = stretch(hashes, powers, j, j + size)
+        n += 1
+    n += _WINDOW
+    for size in range(1, _WINDOW):
+        atoms[n] = stretch(shapes, powers, i + 1 - size, i + 1)
+        atoms[n + _WINDOW - 1] = stretch(shapes, powers, j, j + size)
+        n += 1
+    n += _WINDOW - 1
+    for distance in range(1, 4):
+        atoms[n] = stretch(hashes, powers, i - distance, i - distance + 1)
+        atoms[n + 3] = stretch(hashes, powers, j + distance, j + distance + 1)
+        n += 1
+    n += 3
+    gap = np.uint64(kinds[i + 1]) if j > i + 1 else np.uint64(0)
+    atoms[n] = ((np.uint64(kinds[i]) * np.uint64(N_CLASSES) + np.uint64(kinds[j])) << np.uint64(2) | gap) + np.uint64(1)
+
+    chunk, then = text.chunks[i], text.chunks[j]
+    start, end = text.chunk_starts[chunk], text.chunk_ends[chunk]
+    stop = text.chunk_ends[then]
+    offset = np.uint64(i - start + 1) << np.uint64(56)
+    rest = min(stop - j, 8)
+    atoms[n + 1] = stretch(hashes, powers, start, end) ^ offset
+    atoms[n + 2] = stretch(shapes, powers, start, end) ^ offset
+    atoms[n + 3] = stretch(hashes, powers, j, stop)
+    atoms[n + 4] = stretch(shapes, powers, j, stop)
+    atoms[n + 5] = rest
+    atoms[n + 6] = stretch(hashes, powers, start, i + 1)
+    atoms[n + 7] = kinds[stop - 1]
+    atoms[n + 8] = kinds[start]
+    atoms[n + 9] = kinds[stop]
+    atoms[n + 10] = contents_of(kinds, start, end) + 1
+    token = stretch(hashes, powers, begun, i + 1)
+    atoms[n + 11] = token
+    atoms[n + 12] = stretch(shapes, powers, begun, i + 1)
+    atoms[n + 13] = min(i + 1 - begun, 6)
+    longer = stretch(hashes, powers, begun, j + 1)
+    atoms[n + 14] = longer
+    following, before = then + 1, chunk - 1
+    next_start, next_end = text.chunk_starts[following], text.chunk_ends[following]
+    earlier = stretch(hashes, powers, text.chunk_starts[before], text.chunk_ends[before])
+    atoms[n + 15] = stretch(hashes, powers, next_start, next_end) + np.uint64(1)
+    atoms[n + 16] = kinds[next_start]
+    atoms[n + 17] = earlier + np.uint64(1)
+    atoms[n + 18] = known(forms, token)
+    atoms[n + 19] = known(forms, atoms[n + 3])
+    value = form_value(forms, longer)
+    atoms[n + 20] = (value >> KNOWN & 3) + 1
+    atoms[n + 21] = value >> LISTED & 3
+    n += 22
+    if gap:
+        atoms[n] = stretch(hashes, powers, start, end)
+        atoms[n + 1] = stretch(hashes, powers, j, stop)
+        atoms[n + 2] = known(forms, stretch(hashes, powers, begun, stop))
+        atoms[n + 3] = known(forms, stretch(hashes, powers, start, stop))
+        atoms[n + 4] = known(forms, stretch(hashes, powers, j, next_end))
+    else:
+        for k in range(n, n + 5):
+            atoms[k] = 0
+
+
+@kernel(forceinline=True)
+def known(forms, hashed):
+    """Return how often training saw a form, in four steps from 1: never, once, up to four times, more often."""
+    return (form_value(forms, hashed) >> KNOWN & 3) + 1
+
+
+@kernel()
+def contents_of(kinds, start, end):
+    """Return what a chunk holds within: an @ (1), a slash (2), a period before a letter (4), several apostrophes (8)."""
+    found = 0
+    apostrophes = 0
+    for place in range(start, min(end - 1, start + 80)):
+        kind = kinds[place]
+        if kind == AT:
+            found |= 1
+        elif kind == SLASH:
+            found |= 2
+        elif kind == PERIOD and (kinds[place + 1] == LOWER or kinds[place + 1] == UPPER):
+            found |= 4
+        elif kind == APOSTROPHE:
+            apostrophes += 1
+            if apostrophes == 2:
+                found |= 8
+    return found

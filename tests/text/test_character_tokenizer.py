@@ -1,0 +1,404 @@
+"""The tokenizer: what it reads, against slow references over strings; what it learns; its places in the text; its files."""
+
+import json
+import unicodedata
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.model_folder import ModelError
+from parser.text import decisions, sentence_ends, token_ends
+from parser.text.character_tokenizer import SETTINGS, TENSORS, CharacterTokenizer
+from parser.text.characters import EDGE, PARAGRAPH, POWERS, characters_of, class_of, composed_text, folded, hash_of, stretch
+from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, rules_of
+from parser.text.sentence_ends import token_rows
+from parser.text.tokens import Token
+from parser.training.tokenizer_training import TokenizerTraining, disturbed_text, f1, plain_text, train_tokenizer
+
+# Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a byte order mark, and a NUL.
+ALPHABET = "ab\u00e9e\u0301\u1100\u1161D\u0130 \t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0"
+texts = st.text(alphabet=ALPHABET, max_size=40)
+
+
+def slow_characters(text):
+    """The paragraphs of a text, each as (character in NFC, class) pairs, with a run of white space as one character."""
+    composed = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\ufeff", "")
+    paragraphs, gap = [[]], ""
+    for character in composed:
+        kind = class_of(character)
+        if kind <= PARAGRAPH:
+            gap += "P" if kind == PARAGRAPH else "L" if kind == 2 else "B"
+            continue
+        if "P" in gap or gap.count("L") > 1:
+            paragraphs.append([])
+        elif gap:
+            paragraphs[-1].append(("\n", 2) if "L" in gap else (" ", 1))
+        gap = ""
+        paragraphs[-1].append((character, kind))
+    return [list(paragraph) for paragraph in paragraphs if any(kind > PARAGRAPH for _, kind in paragraph)]
+
+
+def stripped(paragraph):
+    while paragraph and paragraph[0][1] <= PARAGRAPH:
+        paragraph = paragraph[1:]
+    return paragraph
+
+
+@given(texts)
+def test_characters_are_those_of_the_text(text):
+    found = characters_of(text)
+    codes, kinds = found.codes.tolist(), found.kinds.tolist()
+    inside = [(chr(code), kind) for code, kind in zip(codes, kinds, strict=True) if kind != PARAGRAPH]
+    expected = [pair for paragraph in slow_characters(text) for pair in stripped(paragraph)]
+    assert inside == expected
+    # EDGE characters around each paragraph, and nothing else that separates them
+    runs = "".join("P" if kind == PARAGRAPH else "." for kind in kinds).replace("P" * EDGE, "|")
+    assert "P" not in runs
+    assert runs.count("|") == max(1, len(slow_characters(text)) + 1)
+    for place, kind in enumerate(kinds):
+        if kind > PARAGRAPH:
+            assert unicodedata.normalize("NFC", text[found.starts[place] : found.ends[place]]).find(chr(codes[place])) >= 0
+    assert (np.diff(found.starts[found.kinds > PARAGRAPH]) >= 0).all()
+
+
+@given(texts)
+def test_each_paragraph_is_read_as_if_it_were_alone(text):
+    alone = [characters_of("".join(character for character, _ in stripped(own))) for own in slow_characters(text)]
+    kinds = characters_of(text).kinds
+    inner = [own.kinds[EDGE:-EDGE].tolist() for own in alone]
+    assert [kind for own in inner for kind in own] == kinds[kinds != PARAGRAPH].tolist()
+
+
+@given(st.text(max_size=30))
+def test_composing_keeps_places(text):
+    composed, starts, ends = composed_text(text)
+    assert composed == unicodedata.normalize("NFC", text)
+    assert len(starts) == len(ends) == len(composed)
+    for start, end, character in zip(starts.tolist(), ends.tolist(), composed, strict=True):
+        assert character in unicodedata.normalize("NFC", text[start:end])
+
+
+@given(st.text(alphabet=ALPHABET, min_size=1, max_size=30), st.data())
+def test_a_stretch_has_the_hash_of_its_form(text, data):
+    found = characters_of(text)
+    inside = np.flatnonzero(found.kinds > PARAGRAPH)
+    if not len(inside):
+        return
+    start = data.draw(st.sampled_from(inside.tolist()))
+    end = start + 1
+    while found.kinds[end] > PARAGRAPH and data.draw(st.booleans()):
+        end += 1
+    form = found.codes[start:end].tobytes().decode("utf-32-le")
+    assert int(stretch(found.hashes, POWERS, start, end)) == hash_of(form)
+
+
+def test_forms_are_compared_in_lower_case_with_quotes_of_ascii():
+    assert folded("D\u2019\u00d3L") == "d'\u00f3l"
+    assert folded("e\u0301") == "\u00e9"
+    assert folded("\u0130") == "\u0130"  # its lower case has two characters
+    assert hash_of("YOU\u2019RE") == hash_of("you're") != hash_of("youre")
+
+
+def slow_places(text):
+    """What token_ends.ATOMS are of each place of a paragraph without white space at its ends, for each begin of a token."""
+    characters = slow_characters(text)
+    if len(characters) != 1:
+        return
+    pairs = characters[0]
+    s = [folded(character) if kind > PARAGRAPH else " " for character, kind in pairs]
+    kinds = [kind for _, kind in pairs]
+    n = len(s)
+
+    def part(a, b):
+        return tuple(s[k] if 0 <= k < n else " " for k in range(a, b))
+
+    def classes(a, b):
+        return tuple(kinds[k] if 0 <= k < n else PARAGRAPH for k in range(a, b))
+
+    def chunk(k):
+        a, b = k, k
+        while a > 0 and kinds[a - 1] > PARAGRAPH:
+            a -= 1
+        while b < n and kinds[b] > PARAGRAPH:
+            b += 1
+        return a, b
+
+    for i in range(n - 1):
+        if kinds[i] <= PARAGRAPH:
+            continue
+        j = i + 1 if kinds[i + 1] > PARAGRAPH else i + 2
+        begins = [b for b in range(i + 1) if kinds[b] > PARAGRAPH and all(kinds[k] > PARAGRAPH for k in range(b, i + 1))]
+        start, end = chunk(i)
+        _, stop = chunk(j)
+        for begun in begins:
+            atoms = {}
+            for size in range(1, 7):
+                atoms[f"left{size}"], atoms[f"right{size}"] = part(i + 1 - size, i + 1), part(j, j + size)
+            for size in range(1, 6):
+                atoms[f"kleft{size}"], atoms[f"kright{size}"] = classes(i + 1 - size, i + 1), classes(j, j + size)
+            for distance in (1, 2, 3):
+                atoms[f"l{distance + 1}"] = part(i - distance, i - distance + 1)
+                atoms[f"r{distance + 1}"] = part(j + distance, j + distance + 1)
+            atoms["pair"] = (kinds[i], kinds[j], kinds[i + 1] if j > i + 1 else 0)
+            atoms["chunk"], atoms["kchunk"] = (part(start, end), i - start), (classes(start, end), i - start)
+            atoms["rest"], atoms["krest"], atoms["restn"] = part(j, stop), classes(j, stop), min(stop - j, 8)
+            atoms["head"] = part(start, i + 1)
+            atoms["last"], atoms["first"], atoms["after"] = kinds[stop - 1], kinds[start], classes(stop, stop + 1)
+            atoms["token"], atoms["ktoken"], atoms["tokenn"] = part(begun, i + 1), classes(begun, i + 1), min(i + 1 - begun, 6)
+            atoms["token+1"] = part(begun, j + 1)
+            yield i, j, begun, atoms
+
+
+@given(st.lists(st.text(alphabet="ab\u00e9D.,'\u20197@/\n ", min_size=1, max_size=12), min_size=1, max_size=6))
+def test_places_are_read_as_the_slow_reference_reads_them(several):
+    """Two places have the same value of an atom if and only if the reference has."""
+    by_name = {}
+    forms = np.zeros(2, np.uint32)
+    for text in (text.strip() for text in several):
+        found = characters_of(text)
+        atoms = np.zeros(len(token_ends.ATOMS), np.uint64)
+        for i, j, begun, expected in slow_places(text) or ():
+            token_ends.fill_atoms(atoms, EDGE + i, EDGE + j, EDGE + begun, found, forms, POWERS)
+            for name, value in expected.items():
+                by_name.setdefault(name, {}).setdefault(value, set()).add(int(atoms[token_ends.ATOMS.index(name)]))
+    for name, values in by_name.items():
+        assert all(len(numbers) == 1 for numbers in values.values()), name
+        assert len({number for numbers in values.values() for number in numbers}) == len(values), name
+
+
+def slow_key(atoms, template):
+    key = np.uint64(template + 1)
+    mask = (1 << 64) - 1
+    value = int(key)
+    for atom in token_ends.PROGRAM[template]:
+        if atom == decisions.NO_ATOM:
+            break
+        if atoms[atom] == 0:
+            return 0
+        value = ((value ^ int(atoms[atom])) * 0x9E3779B97F4A7C15) & mask
+        value ^= value >> 29
+    value = ((value ^ (value >> 32)) * 0xBF58476D1CE4E5B9) & mask
+    value ^= value >> 31
+    return value | 1 << 63
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_weights_are_those_that_were_packed(seed):
+    random = np.random.default_rng(seed)
+    atoms = random.integers(0, 4, len(token_ends.ATOMS)).astype(np.uint64)
+    keys = [slow_key(atoms, number) for number in range(len(token_ends.TEMPLATES))]
+    known = np.unique(np.array([key for key in keys if key and random.random() < 0.5], np.uint64))
+    weights = random.normal(0, 1, len(known))
+    table = decisions.packed(known, weights)
+    steps = dict(zip(known.tolist(), np.clip(np.rint(weights / decisions.STEP), -127, 127).tolist(), strict=True))
+    assert decisions.score(table, atoms, token_ends.PROGRAM) == sum(steps.get(key, 0) for key in keys if key)
+    assert 2 * np.count_nonzero(table) <= len(table)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=8).map(hash_of), st.integers(0, 2**16 - 1), max_size=50))
+def test_forms_have_the_values_that_were_packed(values):
+    table = decisions.packed_forms(np.array([*values], np.uint64), np.array([*values.values()], np.uint16))
+    assert all(decisions.form_value(table, np.uint64(form)) == value for form, value in values.items())
+
+
+@pytest.mark.parametrize(
+    ("form", "words", "rule"),
+    [
+        ("Germany's", ("Germany", "'s"), Rule(SUFFIX, "'s", ("", "'s"))),
+        ("You\u2019re", ("You", "\u2019re"), Rule(SUFFIX, "'re", ("", "'re"))),
+        ("can't", ("ca", "n't"), Rule(SUFFIX, "n't", ("", "n't"))),
+        ("THEY'VE", ("THEY", "'VE"), Rule(SUFFIX, "'ve", ("", "'ve"))),
+        ("do", ("de", "o"), Rule(SUFFIX, "o", ("e", "o"))),
+        ("Nas", ("Em", "as"), Rule(PREFIX, "n", ("em", ""))),
+        ("dela", ("de", "ela"), Rule(SUFFIX, "la", ("", "ela"))),
+        ("\u056b\u0576\u0579\u055e", ("\u056b\u0576\u0579", "\u055e"), Rule(SUFFIX, "\u055e", ("", "\u055e"))),
+        ("a\u055eb", ("ab", "\u055e"), Rule(MARK, "\u055e")),
+        ("zum", ("an", "der"), None),
+    ],
+)
+def test_rules_give_the_words(form, words, rule):
+    found = rules_of(form, words)
+    assert rule in found if rule is not None else not found
+    assert all(one.apply(form) == words for one in found)
+
+
+def test_of_the_rules_for_a_form_the_one_of_most_forms_is_learned():
+    tokens = [(form, (form[:-3], form[-3:])) for form in ("can't", "don't", "isn't", "hasn't")]
+    assert MultiwordRules.learned(tokens).rules["can't"] == {Rule(SUFFIX, "n't", ("", "n't")): 1}
+
+
+def test_a_rule_keeps_case_and_characters_of_the_token():
+    possessive = Rule(SUFFIX, "'s", ("", "'s"))
+    assert possessive.apply("EGYPT\u2019S") == ("EGYPT", "\u2019S")
+    assert possessive.apply("'s") is None  # no first word would be left
+    assert Rule(SUFFIX, "o", ("e", "o")).apply("DO") == ("DE", "O")
+
+
+def sentences(*lines):
+    """Sentences of tokens between blanks; ``_`` before a token: no blank before it; ``~`` between the words of a token."""
+    made = []
+    for line in lines:
+        tokens = line.split()
+        own = []
+        for token, then in zip(tokens, [*tokens[1:], ""], strict=True):
+            words = tuple(token.lstrip("_").split("~"))
+            own.append(Token("".join(words), words, not then.startswith("_")))
+        made.append(own)
+    return made
+
+
+STORY = sentences(
+    "The dog~'s bone is old _.",
+    "A cat sees Dr. Hill _, and runs _.",
+    "It~'s late _!",
+    "The man~'s hat is new _.",
+    "Where is my coat _?",
+    "We met Dr. Wood _.",
+)
+TRAIN = [STORY[k:] + STORY[:k] for k in range(6)] * 8
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer(TRAIN, None, 1)
+
+
+def shown(found):
+    return [" ".join("~".join(words) for words in sentence.words) for sentence in found]
+
+
+def test_it_learns_tokens_words_and_sentences(tokenizer):
+    text = "The cat's bone is new. We met Dr. Hill, and runs. It's old! Where is my dog?"
+    expected = ["The cat~'s bone is new .", "We met Dr. Hill , and runs .", "It~'s old !", "Where is my dog ?"]
+    assert shown(tokenizer.split(text)) == expected
+    assert shown(tokenizer.split(text.upper().replace("'", "\u2019"))) == [
+        line.upper().replace("'", "\u2019") for line in expected
+    ]
+
+
+def test_with_lines_each_line_is_a_sentence(tokenizer):
+    found = tokenizer.split("It's late! The dog runs\nA cat\n\nis old.", lines=True)
+    assert shown(found) == ["It~'s late ! The dog runs", "A cat", "is old ."]
+
+
+@given(text=texts)
+def test_tokens_and_places_are_those_of_the_text(tokenizer, text):
+    for lines in (False, True):
+        found = tokenizer.split(text, lines=lines)
+        places = [place for sentence in found for place in sentence.places]
+        assert places == sorted(places)
+        assert all(end <= start for (_, end), (start, _) in pairwise(places))
+        for sentence in found:
+            for form, (start, end) in zip(sentence.forms, sentence.places, strict=True):
+                assert " ".join(text[start:end].replace("\ufeff", "").replace("\0", " ").split()) == form.replace("\ufeff", "")
+        left_out = "".join(
+            text[a:b] for a, b in zip([0, *(e for _, e in places)], [*(s for s, _ in places), len(text)], strict=True)
+        )
+        assert not left_out.replace("\ufeff", "").replace("\0", "").strip()
+
+
+@given(text=texts)
+def test_a_paragraph_is_split_as_if_it_were_alone(tokenizer, text):
+    once = [sentence.forms for sentence in tokenizer.split(text)]
+    twice = tokenizer.split(f"{text}\n\n{text}")
+    assert [sentence.forms for sentence in twice] == once + once
+
+
+def test_decomposed_letters_change_nothing(tokenizer):
+    text = "The caf\u00e9's bone is old. We met Dr. Gar\u00e7on."
+    apart = unicodedata.normalize("NFD", text)
+    assert [
+        [tuple(unicodedata.normalize("NFC", word) for word in words) for words in sentence.words]
+        for sentence in tokenizer.split(apart)
+    ] == [sentence.words for sentence in tokenizer.split(text)]
+
+
+def test_an_abbreviation_of_a_list_does_not_end_a_sentence():
+    text = "We met Prof. Hill. The dog runs."
+    listed = train_tokenizer(TRAIN, None, 1, {"prof.": True, "the.": True})
+    assert shown(listed.split(text)) == ["We met Prof. Hill .", "The dog runs ."]
+    assert listed.abbreviations == ["prof."]  # training has "the" often, and never with a period
+
+
+def test_learning_is_the_same_again_and_its_seed_counts(tokenizer):
+    again, other = train_tokenizer(TRAIN, None, 1), train_tokenizer(TRAIN, None, 2)
+    assert np.array_equal(again.tokens.weights, tokenizer.tokens.weights)
+    assert np.array_equal(again.sentences.weights, tokenizer.sentences.weights)
+    assert not np.array_equal(other.sentences.weights, tokenizer.sentences.weights)
+
+
+def test_dev_chooses_what_the_copy_counts():
+    text = plain_text([STORY])
+    how = TokenizerTraining(epochs=2, copies=(0.25, 0.0))
+    found = train_tokenizer(TRAIN, [STORY], 1, how=how)
+    assert f1(text, found.split(text.text)) == (100.0, 100.0)
+
+
+def test_the_copy_has_the_tokens_of_the_text():
+    plain, disturbed = plain_text(TRAIN), disturbed_text(TRAIN, 3, attach=False)
+    for text in (plain, disturbed):
+        assert all(text.text[start:end].strip() for start, end in text.places)
+        assert sum(text.ends) == sum(map(len, TRAIN))
+    forms = [plain.text[start:end] for start, end in plain.places]
+    changed = [disturbed.text[start:end] for start, end in disturbed.places]
+    assert len(changed) < len(forms)  # final marks are lost
+    assert {form.lower().replace("\u2019", "'") for form in changed} <= {form.lower() for form in forms}
+    assert disturbed.text.count("\n") > plain.text.count("\n")
+    assert disturbed_text(TRAIN, 3, attach=False).text == disturbed.text
+
+
+def test_saved_it_splits_the_same(tokenizer, tmp_path):
+    tokenizer.save(tmp_path, {"note": "for people"})
+    loaded = CharacterTokenizer.load(tmp_path)
+    text = "The dog's hat is old. It's Dr. Hill!\nA cat's coat is new"
+    assert loaded.split(text) == tokenizer.split(text)
+    assert json.loads((tmp_path / SETTINGS).read_text("utf-8"))["note"] == "for people"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("format", 2, "train it again"),
+        ("threshold", 0.5, "threshold is float"),
+        ("blanks_in_tokens", 1, "blanks_in_tokens is int"),
+        ("rules", [["other", "x", "y"]], "not a rule"),
+        ("rules", [["suffix", "x"]], "not a rule"),
+        ("open_rules", [99], "there is no rule 99"),
+        ("multiword", {"x": [1, [0, "2"]]}, "multiword is str"),
+        ("exact", {"x": []}, "empty word"),
+        ("abbreviations", [1], "abbreviations is int"),
+    ],
+)
+def test_damaged_settings_are_refused(tokenizer, tmp_path, key, value, message):
+    tokenizer.save(tmp_path)
+    settings = json.loads((tmp_path / SETTINGS).read_text("utf-8"))
+    (tmp_path / SETTINGS).write_text(json.dumps(settings | {key: value}), "utf-8")
+    with pytest.raises(ModelError, match=message):
+        CharacterTokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["forms", "tokens.weights", "tokens.candidates"])
+def test_damaged_weights_are_refused(tokenizer, tmp_path, name):
+    from safetensors.numpy import load_file, save_file
+
+    tokenizer.save(tmp_path)
+    tensors = load_file(tmp_path / TENSORS)
+    save_file(tensors | {name: np.ones(1000, np.uint16)}, tmp_path / TENSORS)
+    with pytest.raises(ModelError, match=name.partition(".")[0]):
+        CharacterTokenizer.load(tmp_path)
+    full = np.ones_like(tensors[name])
+    save_file(tensors | {name: full if "candidates" not in name else full[:5]}, tmp_path / TENSORS)
+    with pytest.raises(ModelError):  # a search in a full table would not end
+        CharacterTokenizer.load(tmp_path)
+
+
+def test_rows_of_tokens_say_how_lines_end():
+    text = characters_of("aaaa bbb\ncc\ndddd eeee ffff gggg\n\nx")
+    starts = [k for k in range(len(text.kinds)) if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH]
+    stops = [k for k in range(len(text.kinds)) if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH]
+    rows = token_rows(text, np.array([starts, stops], np.int32), np.zeros(2, np.uint32), POWERS)
+    assert rows[sentence_ends.LINE_END, EDGE : EDGE + 7].tolist() == [1, 3, 4, 1, 1, 1, 1]
+    assert rows.shape[1] == 8 + 3 * EDGE
