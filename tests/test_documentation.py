@@ -442,6 +442,19 @@ def test_the_site_is_built(tmp_path):
     assert '<span class="whole">--gold</span>' in pages["index.html"]
 
 
+FOLDERS = ("configs", "docs", "experiments", "oracles", "parser", "scripts", "tests")
+TEXTS = [*PAGES, *(path for name in FOLDERS for kind in ("py", "yaml", "md") for path in (ROOT / name).rglob(f"*.{kind}"))]
+
+
+def test_texts_name_extras_that_there_are_and_no_folder_beside_the_checkout():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        assert f"{os.pardir}/shared" not in text, path
+        named = re.findall(r"\bextra `+(\w+)`|\(extra (\w+)\)|'\.\[([\w,]+)\]'", text)
+        assert {extra for groups in named for extra in "".join(groups).split(",")} <= {*extras}, path
+
+
 DOCUMENTS = [*PAGES, ROOT / ".github" / "SECURITY.md", ROOT / "tests" / "README.md"]
 DOCUMENTS += sorted((ROOT / "experiments").rglob("*.md"))
 
