@@ -159,6 +159,7 @@ def output_of(commands: str) -> str:
         for name in ("data", "docs", "experiments", "scripts", "tests"):
             (Path(folder) / name).symlink_to(ROOT / name)
         given = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(Path(folder) / "cache")}
+        given["NUMBA_DISABLE_JIT"] = "0"  # tests of kernels as plain Python would wait here for minutes
         done = subprocess.run(
             ["sh", "-ec", commands], cwd=folder, env=os.environ | given, capture_output=True, text=True, encoding="utf-8"
         )
