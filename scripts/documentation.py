@@ -60,7 +60,7 @@ class DocumentationError(OptimalStepError):
 
 
 @dataclass(frozen=True)
-class Block:
+class FencedBlock:
     """A fenced block of a page.
 
     Attributes:
@@ -81,14 +81,14 @@ class Block:
         return "\n".join(self.lines)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[FencedBlock]:
     """Yield the fenced blocks of a page."""
-    block: Block | None = None
+    block: FencedBlock | None = None
     before = ""
     for number, line in enumerate(text.splitlines()):
         if line.startswith("```"):
             if block is None:
-                block = Block(number, line[3:].strip(), [], before)
+                block = FencedBlock(number, line[3:].strip(), [], before)
             else:
                 yield block
                 block = None
