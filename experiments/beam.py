@@ -1,6 +1,6 @@
 """Accuracy against the size of the beam, of parsers trained for greedy parsing and of globally trained parsers, on test.
 
-    python experiments/beam.py systems=[accurate] paths.treebanks=../shared/ud-v2.2
+    python experiments/beam.py systems=[accurate] paths.treebanks=ud-v2.2
 
 A system whose settings have beam=global is trained once, with that beam, and decoded with all beams. Rows of exact search were
 measured at commit f3f2ff4a or before.

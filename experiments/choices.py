@@ -1,9 +1,9 @@
 """Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate contributes.
 
-    python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
+    python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=ud-v2.2
     python experiments/choices.py "studies=[target,exploration]" "languages=[hu]" seeds=1 ...
-    python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
-    python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
+    python experiments/choices.py --config-name=ablation paths.treebanks=ud-v2.2
+    python experiments/choices.py --config-name=paper_literal paths.treebanks=ud-v2.2
 
 The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. RECIPE.md has a
 table for each study.

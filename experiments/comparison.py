@@ -1,13 +1,13 @@
 """Compares variants of a training on test parts: rows, tables and claims. Files of configs/experiments say what is compared.
 
-    python experiments/comparison.py --config-name=accurate paths.treebanks=../shared/ud-v2.2
+    python experiments/comparison.py --config-name=accurate paths.treebanks=ud-v2.2
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
 
---config-name is one of accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained, online. UDPipe's lines
-need the extra ``compare``; without it, name the variants to run. A claim is the sum of the LAS of some variants minus the sum
-of other variants; it holds if this is positive. It is estimated from pairs of trainings on the same treebank with the same
-seed, with Student's 95% interval over the pairs of a treebank, and over all pairs. A claim is open if its interval contains 0,
-or if there is only one pair.
+--config-name is one of accurate, unseen, systems, systems_bilstm, systems_text, subwords, pretrained, online.
+
+A claim is the sum of the LAS of some variants minus the sum of other variants; it holds if this is positive. It is estimated
+from pairs of trainings on the same treebank with the same seed, with Student's 95% interval over the pairs of a treebank, and
+over all pairs. A claim is open if its interval contains 0, or if there is only one pair.
 """
 
 from __future__ import annotations

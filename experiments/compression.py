@@ -1,8 +1,8 @@
 """How much of a pretrained encoder's accuracy faster parsers learn from it, and how many words a second they still parse.
 
-    python experiments/compression.py paths.treebanks=../shared/ud-v2.2
-    python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
-    python experiments/compression.py --config-name=front "languages=[hu]" seeds=1 workers=1 paths.treebanks=../shared/ud-v2.2
+    python experiments/compression.py paths.treebanks=ud-v2.2
+    python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
+    python experiments/compression.py --config-name=front "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
 scripts/recombine.py makes new sentences from the treebank, and the parser with the pretrained encoder parses them. Parsers
 without it learn from the treebank and from these trees (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); parsers

@@ -1,6 +1,6 @@
 """Figure 10 of Nederhof (2019): how many nodes remain when non-critical nodes are removed from the buffer.
 
-    python experiments/figure10.py paths.treebanks=../shared/ud-v2.2
+    python experiments/figure10.py paths.treebanks=ud-v2.2
 
 It plots mean k + m' against k + m, where m is the number of buffer nodes and m' the number of critical ones. A node of the
 buffer B is critical if a gold descendant or its gold parent is not in B (Section 5 of the paper). A second curve counts the

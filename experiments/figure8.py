@@ -1,6 +1,6 @@
 """Figure 8 of Nederhof (2019): how many optimal projective trees a non-projective tree has.
 
-    python experiments/figure8.py paths.treebanks=../shared/ud-v2.2
+    python experiments/figure8.py paths.treebanks=ud-v2.2
 
 It plots, by sentence length, the geometric mean of the number of projective trees with the most gold arcs, counted exactly
 (oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they do

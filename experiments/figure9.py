@@ -1,7 +1,7 @@
 """Figure 9 of Nederhof (2019): mean time per step against k + m, for every oracle, on a logarithmic axis.
 
-    python experiments/figure9.py paths.treebanks=../shared/ud-v2.2
-    python experiments/figure9.py "+models={el: RUN_FOLDER/model}" paths.treebanks=../shared/ud-v2.2
+    python experiments/figure9.py paths.treebanks=ud-v2.2
+    python experiments/figure9.py "+models={el: RUN_FOLDER/model}" paths.treebanks=ud-v2.2
 
 It measures the time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original
 trees. The paper measured on the steps of its own classifier. So does the second command: a model explores the training part of

@@ -1,6 +1,6 @@
 """Word lattices: parsers that find the words of a sentence with its tree, against a gold path and a pipeline; F1 on test.
 
-    python experiments/lattices.py "languages=[tr]" paths.treebanks=../shared/ud-v2.2 lattices=../shared/lattices
+    python experiments/lattices.py "languages=[tr]" paths.treebanks=ud-v2.2 lattices=LATTICES
 
 Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c) ``gold paths alone``: trained on
 the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer and tagger, followed by our parser. Treebanks without

@@ -1,6 +1,6 @@
 """Other parsers, trained on the same files with their defaults and without pretrained input: accuracy, time, size.
 
-    python experiments/peers.py "peers=[spaCy]" "languages=[hu]" paths.treebanks=../shared/ud-v2.2
+    python experiments/peers.py "peers=[spaCy]" "languages=[hu]" paths.treebanks=ud-v2.2
 
 A peer runs as a command line in its own Python, with one thread: it is trained on the training part with the dev part, and
 reads the words of the test part without tags and, if it can, the raw text. configs/experiments/peers.yaml has the commands, and

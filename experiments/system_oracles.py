@@ -1,6 +1,6 @@
 """The time of the exact oracles of transition systems other than arc-standard, and the table size of LR-spine's tabular oracle.
 
-    python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
+    python experiments/system_oracles.py paths.treebanks=ud-v2.2
 
 Random computations over the training parts take an optimal transition with probability ``optimal_probability``, else any
 transition. It measures CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all

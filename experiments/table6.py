@@ -1,6 +1,6 @@
 """Table 6 of Nederhof (2019): how many arcs projectivization keeps, optimal against lifting.
 
-    python experiments/table6.py paths.treebanks=../shared/ud-v2.2
+    python experiments/table6.py paths.treebanks=ud-v2.2
 
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
 pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py), for which the paper used MaltParser 1.9.0. Percentages are of

@@ -1,6 +1,6 @@
 """Table 7 of Nederhof (2019): five ways to train, per treebank, with several seeds; the claims of its Section 8.3 tested.
 
-    python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=../shared/ud-v2.2
+    python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=ud-v2.2
 
 The rows of experiments/table7/results.csv are published with this project, and count as done: the command prints how many cells
 they fill, and trains the missing cells; with fresh=true it trains all. Rows go to runs/table7/results.csv as trainings end; the

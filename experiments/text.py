@@ -1,9 +1,9 @@
 """Parsing from text: what characters, tags as a second task, predicted tags as input and a tokenizer bring; and UDPipe 1.
 
-    python experiments/text.py paths.treebanks=../shared/ud-v2.2
-    python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
+    python experiments/text.py paths.treebanks=ud-v2.2
+    python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=ud-v2.2
 
-Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra ``text``).
+Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits.
 """
 
 from __future__ import annotations

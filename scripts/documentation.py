@@ -1,59 +1,219 @@
-"""Makes tables and pictures of pages from the code and the settings; mkdocs.yml calls it while the site is built.
+"""Renews what the pages take from elsewhere: python scripts/documentation.py [--check] [--trained] [PAGE ...].
 
-A page requests one by a line: {{ configuration }}, {{ oracles }}, {{ systems }}, or {{ tree FILE }}, a drawn tree.
+Without PAGE, it renews README.md, CONTRIBUTING.md and all pages of docs/; with --check, it only names those that are stale.
+
+* ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``: a maker of MAKERS writes what stands between.
+* ```` ```console ````: what the block of commands before it prints: all of it, or the paragraphs whose first lines stand there.
+  With ``<!-- not compared: REASON -->`` in the line before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed
+  only by --trained, since its commands take a minute and print other numbers on other processors.
+* ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree.
+
+mkdocs.yml calls the functions on_... while the site is built.
 """
 
 from __future__ import annotations
 
+import argparse
+import ast
+import json
+import os
 import re
-from collections.abc import Callable
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import dedent
 from typing import Any
 
 import oracles
+from oracles.errors import OptimalStepError
 from parser import transitions
+from parser.commands.command_line import run
 from parser.commands.settings_help import groups, sections
 from parser.drawing import as_svg, read_trees
+from parser.storage import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = "python scripts/documentation.py"
 
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _CODE = re.compile(r"(?<=<code>)[^<]+")
 _WORD = r"[^\s<>]+"
 _COMMANDS = re.compile(r'<div class="language-(?:sh|powershell) highlight">.*?</div>', re.DOTALL)
 _HYPHENATED = r"(?<=[\s>])[^\s<>]{0,20}-[^\s<>]{0,20}(?=[\s<])"
-_PLACE = re.compile(r"^\{\{ (\w+)(?: (\S+))? \}\}$", re.MULTILINE)
+_BEGIN, _END = re.compile(r"<!-- generated: (\S+)(?: ([^\n]+))? -->"), "<!-- end -->"
+_GENERATED = re.compile(rf"^{_BEGIN.pattern}$\n.*?^{_END}$", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"<!-- (not compared|trained): \S.* -->")
+_PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\.svg\)")
+_LONGEST_CALL = 100  # characters; in a longer one, each argument has a line
+# Sections of docstrings: those that are lists, and those with a heading in the reference.
+_LISTS = ("Args", "Attributes", "Raises")
+_HEADED = ("Raises", "Returns", "Yields")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Return the text of a page with its tables and pictures."""
-    return _PLACE.sub(lambda match: MAKERS[match[1]](*([match[2]] if match[2] else [])), markdown)
+class DocumentationError(OptimalStepError):
+    """A page asks for something that cannot be made; the message names page and line."""
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """Mark what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
-    html = _TABLE.sub(lambda table: _whole(table[0]), html)
-    return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
+@dataclass(frozen=True)
+class FencedBlock:
+    """A fenced block of a page.
+
+    Attributes:
+        first: the index of its opening fence among the lines of the page.
+        language: what stands after the fence, "" for nothing.
+        lines: the lines between the fences.
+        before: the last line before it that is not blank.
+    """
+
+    first: int
+    language: str
+    lines: list[str]
+    before: str
+
+    @property
+    def text(self) -> str:
+        """Its lines, joined."""
+        return "\n".join(self.lines)
 
 
-def _whole(table: str) -> str:
-    table = _CODE.sub(lambda code: _mark(_WORD, code[0]), table)
-    return table.replace(" ± ", "\xa0±\xa0").replace(" / ", "\xa0/ ")
+def blocks(text: str) -> Iterator[FencedBlock]:
+    """Yield the fenced blocks of a page."""
+    block: FencedBlock | None = None
+    before = ""
+    for number, line in enumerate(text.splitlines()):
+        if line.startswith("```"):
+            if block is None:
+                block = FencedBlock(number, line[3:].strip(), [], before)
+            else:
+                yield block
+                block = None
+        elif block is not None:
+            block.lines.append(line)
+        if line.strip():
+            before = line
 
 
-def _mark(words: str, html: str) -> str:
-    """Put each match outside tags into an element that is kept in one line."""
-    return re.sub(f"<[^>]*>|({words})", lambda found: f'<span class="whole">{found[0]}</span>' if found[1] else found[0], html)
+def with_generated_parts(page: Path, text: str) -> str:
+    """Return the text of a page with its generated parts as they are made now.
+
+    Raises:
+        DocumentationError: a part has no end, or no maker.
+    """
+
+    lines = text.splitlines()
+    begun = sum(_BEGIN.fullmatch(line) is not None for line in lines)
+    if not begun == len(_GENERATED.findall(text)) == lines.count(_END):
+        raise DocumentationError(f"{page}: each <!-- generated: ... --> needs one {_END} after it")
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] not in MAKERS:
+            raise DocumentationError(f"{page}: there is no maker {found[1]!r}; known: {', '.join(MAKERS)}")
+        made = MAKERS[found[1]](*shlex.split(found[2] or ""))
+        return "\n\n".join([found[0].partition("\n")[0], made.strip("\n"), _END])
+
+    return _GENERATED.sub(part, text)
 
 
-def on_post_page(output: str, **_: Any) -> str:
-    """Remove the attribute for which the theme's script would ask the repository's host for its number of stars."""
-    return output.replace(' data-md-component="source"', "")
+def with_outputs(page: Path, text: str, trained: bool = False) -> str:
+    """Return the text of a page with the outputs that its commands print now.
+
+    Raises:
+        DocumentationError: an output follows no command, or its command fails or prints nothing that begins like it.
+    """
+    lines, commands = text.splitlines(), None
+    shown = []
+    for block in blocks(text):
+        if block.language in ("", "sh"):
+            commands = block.text
+        elif block.language == "console":
+            mark = _MARK.fullmatch(block.before)
+            if mark is None or (trained and mark[1] == "trained"):
+                shown.append((block, commands))
+    for block, commands in reversed(shown):
+        place = f"{page}, line {block.first + 1}"
+        if commands is None:
+            raise DocumentationError(f"{place}: no command before this output")
+        try:
+            printed = excerpt(block.text, output_of(commands))
+        except DocumentationError as error:
+            raise DocumentationError(f"{place}: {error}") from error
+        lines[block.first + 1 : block.first + 1 + len(block.lines)] = printed.splitlines()
+    return "\n".join([*lines, ""])
 
 
-def on_post_template(output_content: str, **_: Any) -> str:
-    """Do the same for the page for addresses that are not found."""
-    return on_post_page(output_content)
+def output_of(commands: str) -> str:
+    """Return what a block of commands prints on standard output, in a folder with the folders of the checkout.
+
+    Raises:
+        DocumentationError: a command fails.
+    """
+    python = shlex.quote(sys.executable)
+    commands = re.sub(r"^(\.venv/bin/)?python(?= )", lambda _: python, commands, flags=re.MULTILINE)
+    commands = re.sub(r"\boptimal-step (\w+)", lambda found: f"{python} scripts/{found[1]}.py", commands)
+    with TemporaryDirectory() as folder:
+        for name in ("data", "docs", "experiments", "scripts", "tests"):
+            (Path(folder) / name).symlink_to(ROOT / name)
+        given = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(Path(folder) / "cache")}
+        given["NUMBA_DISABLE_JIT"] = "0"  # tests of kernels as plain Python would wait here for minutes
+        done = subprocess.run(
+            ["sh", "-ec", commands], cwd=folder, env=os.environ | given, capture_output=True, text=True, encoding="utf-8"
+        )
+    if done.returncode:
+        raise DocumentationError(f"the commands before it fail:\n{commands}\n{done.stderr}")
+    return done.stdout
+
+
+def excerpt(shown: str, printed: str) -> str:
+    """Return what an output shows now: all of it, or the paragraphs with the same first lines as those shown before.
+
+    Raises:
+        DocumentationError: no paragraph has such a first line.
+    """
+    paragraphs = printed.strip("\n").split("\n\n")
+    wanted = [paragraph.partition("\n")[0] for paragraph in shown.strip("\n").split("\n\n")]
+    if wanted == [""] or len(wanted) == len(paragraphs):
+        return "\n\n".join(paragraphs)
+    by_first_line = {paragraph.partition("\n")[0]: paragraph for paragraph in reversed(paragraphs)}
+    for first in wanted:
+        if first not in by_first_line:
+            known = ", ".join(map(repr, reversed(by_first_line)))
+            raise DocumentationError(f"the commands before it print no paragraph that begins with {first!r}, but {known}")
+    return "\n\n".join(by_first_line[first] for first in wanted)
+
+
+def pictures(page: Path, text: str) -> Iterator[tuple[Path, str]]:
+    """Yield the file and the content of each drawn tree of a page."""
+    for found in _PICTURE.finditer(text):
+        tree = page.parent / f"{found[1]}.conllu"
+        if tree.exists():
+            yield tree.with_suffix(".svg"), picture(tree)
+
+
+def picture(tree: Path) -> str:
+    """Return a drawing of the first tree of a file, on white, since readers may have a dark page."""
+    start, _, rest = as_svg(next(read_trees(tree)).tree).partition("\n")
+    return f'{start}\n<rect width="100%" height="100%" fill="#fff"/>\n{rest}\n'
+
+
+def renewed(page: Path, trained: bool = False) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a page that are stale, pictures included, with their content as it would be made now.
+
+    Args:
+        page: the page.
+        trained: whether outputs of commands that train are compared, too.
+
+    Raises:
+        DocumentationError: the page asks for something that cannot be made.
+    """
+    text = page.read_text(encoding="utf-8")
+    for file, content in (*pictures(page, text), (page, with_outputs(page, with_generated_parts(page, text), trained))):
+        if not file.exists() or file.read_text(encoding="utf-8") != content:
+            yield file, content
 
 
 def configuration() -> str:
@@ -90,10 +250,83 @@ def system_table() -> str:
     return "\n".join(["| system | trees that it makes | oracles, the default first |\n|---|---|---|", *rows])
 
 
-def tree(file: str) -> str:
-    """Return a drawing of the first tree of a file of docs/."""
-    drawn = next(read_trees(ROOT / "docs" / file)).tree
-    return f'<div style="overflow-x: auto; background: #fff">{as_svg(drawn)}</div>'.replace("\n", "")
+def models() -> str:
+    """Return the tables of the models that come with the project."""
+    from scripts.make_models import tables  # loads torch
+
+    return tables(json.loads((ROOT / "models" / "index.json").read_text(encoding="utf-8")))
+
+
+def without_title(file: str) -> str:
+    """Return the text of a page of the checkout below its title."""
+    return (ROOT / file).read_text(encoding="utf-8").partition("\n")[2]
+
+
+def code(file: str, *names: str) -> str:
+    """Return a block with the definitions of classes, functions or fields in a file of the checkout."""
+    definitions = _definitions(file)
+    return "\n".join(["```py", "\n\n\n".join(definitions[name][1] for name in names), "```"])
+
+
+def reference(file: str, *names: str) -> str:
+    """Return the signatures and docstrings of classes in a file of the checkout, and of their public methods."""
+    parts = []
+    nodes = {name: node for name, (node, _) in _definitions(file).items()}
+    for name in names:
+        init = nodes.get(f"{name}.__init__")
+        parts += _described(f"## {name}", nodes[name], None if init is None else _call(name, init.args))
+        for member, node in nodes.items():
+            if member.startswith(f"{name}.") and not member.startswith(f"{name}._") and isinstance(node, ast.FunctionDef):
+                is_property = any(isinstance(one, ast.Name) and one.id == "property" for one in node.decorator_list)
+                returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
+                parts += _described(f"### {member}", node, None if is_property else _call(member, node.args) + returned)
+    return "\n\n".join(parts)
+
+
+def _described(title: str, node: ast.ClassDef | ast.FunctionDef, call: str | None) -> list[str]:
+    """Return the title, the call and the docstring of a class or a function."""
+    return [title, *([] if call is None else [f"```py\n{call}\n```"]), _as_markdown(ast.get_docstring(node) or "")]
+
+
+def _definitions(file: str) -> dict[str, tuple[Any, str]]:
+    """Return the nodes and source of the classes, functions and fields of a file, those of classes as Class.name."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    lines = text.splitlines()
+
+    def walk(nodes: list[ast.stmt], prefix: str) -> Iterator[tuple[str, tuple[Any, str]]]:
+        for node in nodes:
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+                    yield prefix + name, (node, dedent("\n".join(lines[first - 1 : node.end_lineno])))
+            if isinstance(node, ast.ClassDef):
+                yield from walk(node.body, f"{node.name}.")
+
+    return dict(walk(ast.parse(text).body, ""))
+
+
+def _call(name: str, arguments: ast.arguments) -> str:
+    """Return a function's name and arguments as a caller sees them."""
+    arguments.args = [one for one in arguments.args if one.arg not in ("self", "cls")]
+    given = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(arguments))  # all arguments have types
+    if len(name) + len(given) > _LONGEST_CALL:
+        given = "\n    " + re.sub(r", (?=\*,|\w+:)", ",\n    ", given) + ",\n"
+    return f"{name}({given})"
+
+
+def _as_markdown(docstring: str) -> str:
+    """Return a docstring with its sections as lists."""
+    lines, section = [], ""
+    for line in docstring.replace("``", "`").splitlines():
+        if heading := re.fullmatch(r"(\w+):", line):
+            section = heading[1]
+            lines += [f"{section}:\n"] if section in _HEADED else []
+        elif section in _LISTS and (item := re.fullmatch(r" {4}([\w, ]+): (.*)", line)):
+            lines.append(f"* {', '.join(f'`{word}`' for word in item[1].split(', '))}: {item[2]}")
+        else:
+            section = section if line.startswith(" ") else ""
+            lines.append(re.sub(r"^ {4,}", "  " if section in _LISTS else "", line) if section else line)
+    return "\n".join(lines)
 
 
 def _cell(text: str) -> str:
@@ -104,5 +337,57 @@ MAKERS: dict[str, Callable[..., str]] = {
     "configuration": configuration,
     "oracles": oracle_table,
     "systems": system_table,
-    "tree": tree,
+    "models": models,
+    "without_title": without_title,
+    "code": code,
+    "reference": reference,
 }
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
+    html = _TABLE.sub(lambda table: _whole(table[0]), html)
+    return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
+
+
+def _whole(table: str) -> str:
+    table = _CODE.sub(lambda code: _mark(_WORD, code[0]), table)
+    return table.replace(" ± ", "\xa0±\xa0").replace(" / ", "\xa0/ ")
+
+
+def _mark(words: str, html: str) -> str:
+    """Put each match outside tags into an element that is kept in one line."""
+    return re.sub(f"<[^>]*>|({words})", lambda found: f'<span class="whole">{found[0]}</span>' if found[1] else found[0], html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Remove the attribute for which the theme's script would ask the repository's host for its number of stars."""
+    return output.replace(' data-md-component="source"', "")
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """Do the same for the page for addresses that are not found."""
+    return on_post_page(output_content)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Renews pages, or names those that are stale; returns 1 if some are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", metavar="PAGE", nargs="*", type=Path, help="default: README.md, CONTRIBUTING.md, docs/*.md")
+    parser.add_argument("--check", action="store_true", help="write nothing; the exit status is 1 if a page is stale")
+    parser.add_argument("--trained", action="store_true", help="also run commands that train")
+    given = parser.parse_args(arguments)
+    stale = False
+    for page in given.pages or PAGES:
+        for file, content in renewed(page, given.trained):
+            stale = True
+            name = file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
+            print(f"{name}: {f'stale; {COMMAND} renews it' if given.check else 'renewed'}")
+            if not given.check:
+                with replacing(file) as temporary:
+                    temporary.write_text(content, encoding="utf-8", newline="\n")
+    return int(given.check and stale)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -32,6 +32,7 @@ from parser.storage import replacing, write_json
 from parser.text.segmenter_training import read_paragraphs
 from parser.text.tokenizer import model_tokenizer
 from parser.text.tokens import text_of
+from scripts import documentation
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,7 +50,7 @@ _FROM_TEXT = {
     "sentences_f1": "sentences",
 }
 _BEAM = "--beam", "32", "--rerank"
-_PAGE, _BEGIN, _END = ROOT / "docs" / "models.md", "<!-- from models/index.json -->\n", "<!-- end -->\n"
+_PAGE = ROOT / "docs" / "models.md"
 
 
 @dataclass(frozen=True)
@@ -280,10 +281,7 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
         lines.append(f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, by {of['contributors']}")
     with replacing(output / "README.md") as temporary:
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8", newline="\n")
-    before, _, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-    with replacing(_PAGE) as temporary:
-        text = f"{before}{_BEGIN}\n{tables(index)}{_END}{rest.partition(_END)[2]}"
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    documentation.main([str(_PAGE)])
 
 
 if __name__ == "__main__":

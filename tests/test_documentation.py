@@ -1,5 +1,7 @@
 """README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is tried, with settings that make it fast.
 
+What the pages take from elsewhere, and what they show of a command's output, is compared with what it would be now.
+
 Trainings but for a few, measurements and what needs a network are understood and stopped: settings and options are checked as
 they would be. Commands run in a folder with all the files that the pages speak of.
 """
@@ -32,7 +34,7 @@ from tests import forked
 from tests.random_models import random_text_model
 from tests.toy import ROOT, SAMPLE, TINY, forget_what_is_stored
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = documentation.PAGES
 SMALL = ["treebank.train=a.conllu", "treebank.dev=b.conllu", "treebank.test=c.conllu"]
 # Trained in fact, all but the first as a sweep of two jobs.
 TRAINED = {
@@ -48,35 +50,20 @@ PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit": "hydra_submitit_launch
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
     """The fenced blocks of a page: the language, and the text."""
-    language: str | None = None
-    lines: list[str] = []
-    for line in page.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("```"):
-            lines.append(line)
-        elif language is None:
-            language, lines = line[3:].strip(), []
-        else:
-            yield language, "\n".join(lines)
-            language = None
+    for block in documentation.blocks(page.read_text(encoding="utf-8")):
+        yield block.language, block.text
 
 
-def lines_of(page: Path) -> Iterator[tuple[str, str]]:
-    """The command lines of a page, without comments, each with the output that the page shows of it, if any.
-
-    Output of a model is marked ``console``, and not compared.
-    """
-    found: list[tuple[str, str]] = []
+def lines_of(page: Path) -> Iterator[str]:
+    """The command lines of a page, without comments."""
     for language, text in blocks(page):
-        if language == "text" and found:
-            found[-1] = found[-1][0], text
         if language in ("", "sh"):
             for line in text.replace("\\\n", " ").splitlines():
                 if words := shlex.split(line, comments=True):
-                    found.append((shlex.join(words), ""))
-    yield from found
+                    yield shlex.join(words)
 
 
-COMMANDS = {line: shown for page in PAGES for line, shown in lines_of(page)}
+COMMANDS = list(dict.fromkeys(line for page in PAGES for line in lines_of(page)))
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +160,7 @@ def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given)))
         assert run(file, arguments, monkeypatch) == "error: understood"
     elif (
-        file.startswith(("tests/", "scripts/make_models"))
+        file.startswith(("tests/", "scripts/make_models", "scripts/documentation"))
         or {"--text", "--treebank"} & {*arguments}
         or (file == "scripts/benchmark.py" and "--help" not in arguments)
     ):
@@ -187,9 +174,7 @@ def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
         given = [re.sub(r"\[?(RUN_FOLDER2|MY_FOLDER)\]?", "RUN_FOLDER", word).replace(".gz", ".xz") for word in arguments]
         if "report" in file and "--gold" not in given:
             given += ["--gold", "gold.conllu"]  # RUN_FOLDER has no test part here
-        capsys.readouterr()
         assert run(file, given, monkeypatch) == 0
-        assert COMMANDS[line] in capsys.readouterr().out
 
 
 SETTINGS_OF = experiment.settings_of
@@ -257,16 +242,146 @@ def test_make_from_another_folder(target, tmp_path):
     assert others == [plain, plain]
 
 
-def test_the_readme_is_short_and_shows_output_as_it_is_today(monkeypatch, capsys):
-    """Models differ, but what they print looks so; test_shipped_models.py compares the tree with that of the model."""
+def test_the_readme_is_short_and_its_table_is_that_of_a_training():
+    """Scores depend on the processor."""
     assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
-    table, drawn = [text for language, text in blocks(PAGES[0]) if language == "console"]
+    table = next(text for language, text in blocks(PAGES[0]) if language == "console")
     scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
     parts = {"dev": scores, "test": scores}
     made = final_table(parts | {"after_first_pass": parts})
     assert re.sub(r"\d\d\.\d\d", "90.00", table) == made
-    assert run("scripts/draw.py", [str(ROOT / "docs" / "examples" / "mistakes.conllu")], monkeypatch) == 0
-    assert drawn in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_shows_what_it_takes_from_elsewhere_and_what_commands_print(page):
+    stale = [str(file.relative_to(ROOT)) for file, _ in documentation.renewed(page)]
+    assert stale == [], f"stale; {documentation.COMMAND} renews them"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_reads_as_it_lies_in_the_repository(page):
+    """Nothing stands in it that only the site's builder would replace."""
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\{\{ |\{% |--8<--|^::: ", text, re.MULTILINE)
+    for file in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text):
+        assert (page.parent / file).is_file()
+
+
+TREE = "1\tIt\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tparses\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+PAGE = """A page.
+
+<!-- generated: systems -->
+before
+<!-- end -->
+
+![A tree](examples/tree.svg)
+
+```
+echo > made      # in a folder of its own
+printf '%s\\n' 'step 1' a '' 'step 2' b '' 'step 3' c
+```
+
+<!-- not compared: as an example -->
+```console
+step 1
+before
+```
+
+<!-- trained: as an example -->
+```console
+step 2
+before
+```
+
+Two of the three steps:
+
+```console
+step 3
+before
+
+step 1
+```
+"""
+
+
+def test_pages_that_are_stale_are_named_and_renewed(tmp_path, monkeypatch, capsys):
+    page, picture = tmp_path / "page.md", tmp_path / "examples" / "tree.svg"
+    picture.parent.mkdir()
+    page.write_text(PAGE)
+    picture.with_suffix(".conllu").write_text(TREE)
+    assert documentation.main([str(page), "--check"]) == 1
+    assert page.read_text() == PAGE
+    assert not picture.exists()
+    told = capsys.readouterr().out.splitlines()
+    assert told == [f"{file}: stale; python scripts/documentation.py renews it" for file in (picture, page)]
+    assert documentation.main([str(page)]) == 0
+    assert documentation.main([str(page), "--check"]) == 0
+    assert '<rect width="100%" height="100%" fill="#fff"/>' in picture.read_text()
+    assert f"<!-- generated: systems -->\n\n{documentation.system_table()}\n\n<!-- end -->" in page.read_text()
+    assert [text for language, text in blocks(page) if language == "console"] == [
+        "step 1\nbefore", "step 2\nbefore", "step 3\nc\n\nstep 1\na",
+    ]  # fmt: skip
+    assert documentation.main([str(page), "--trained"]) == 0
+    assert "step 2\nb\n" in page.read_text()
+    picture.write_text("")
+    assert [file for file, _ in documentation.renewed(page)] == [picture]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<!-- generated: nothing -->\n<!-- end -->\n", "there is no maker 'nothing'; known: configuration, oracles"),
+        ("<!-- generated: oracles -->\n", "needs one <!-- end --> after it"),
+        ("<!-- generated: oracles -->\n<!-- generated: systems -->\n<!-- end -->\n", "needs one <!-- end --> after it"),
+        ("```console\nstep 1\n```\n", "line 1: no command before this output"),
+        ("```\nfalse\n```\n\n```console\n1\n```\n", "line 5: the commands before it fail:\nfalse"),
+        (
+            "```\nprintf '1\\n\\n2\\n'\n```\n\n```console\n3\n```\n",
+            "line 5: .* print no paragraph that begins with '3', but '1', '2'",
+        ),
+    ],
+)
+def test_what_a_page_cannot_have(text, told, tmp_path):
+    (tmp_path / "page.md").write_text(text)
+    with pytest.raises(documentation.DocumentationError, match=rf"page\.md.*{told}"):
+        list(documentation.renewed(tmp_path / "page.md"))
+
+
+def test_a_reference_has_calls_docstrings_and_public_methods(tmp_path):
+    source = '''
+class Example:
+    """An example.
+
+    Args:
+        a, b: two ``str``,
+            with a space between.
+
+    Raises:
+        ValueError: always.
+    """
+
+    def __init__(self, a: str, b: str = "b") -> None: ...
+
+    def public(self) -> int:
+        """Count.
+
+        Returns:
+            one: or more.
+        """
+
+    def _private(self) -> None:
+        """Nothing."""
+
+    @property
+    def word(self) -> str:
+        """A word."""
+'''
+    (tmp_path / "example.py").write_text(source)
+    assert documentation.reference(str(tmp_path / "example.py"), "Example").split("\n\n") == [
+        "## Example", "```py\nExample(a: str, b: str = 'b')\n```", "An example.",
+        "* `a`, `b`: two `str`,\n  with a space between.", "Raises:", "* `ValueError`: always.", "### Example.public",
+        "```py\nExample.public() -> int\n```", "Count.", "Returns:", "one: or more.", "### Example.word", "A word.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -300,15 +415,12 @@ def test_every_key_is_explained():
 def test_tables_are_those_of_the_code():
     assert documentation.oracle_table().count("\n| `") == len(documentation.oracles.all_names())
     assert "| `swap` | also non-projective | `swap_dynamic`" in documentation.system_table()
-    with pytest.raises(KeyError):
-        documentation.on_page_markdown("{{ nothing }}")
-    assert documentation.on_page_markdown("{{ tree examples/hearing.conllu }}").count("<svg") == 1
 
 
 def test_the_site_is_built(tmp_path):
     """Strictly: every link and every name that is documented is there; and no page loads anything from elsewhere."""
-    for package in ("mkdocs", "material", "mkdocstrings"):
-        pytest.importorskip(package, reason="mkdocs-material or mkdocstrings is not installed (extra docs)")
+    for package in ("mkdocs", "material"):
+        pytest.importorskip(package, reason="mkdocs-material is not installed (extra docs)")
     options = ["--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path / "site")]
     build = [sys.executable, "-m", "mkdocs", "build", *options]
     place = {"OPTIMAL_STEP_REPOSITORY": "https://github.com/someone/optimal-step"}
@@ -318,16 +430,29 @@ def test_the_site_is_built(tmp_path):
     assert {page.with_suffix(".html").name for page in PAGES[2:]} <= set(pages)
     for text in pages.values():
         assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text)
-        assert "{{ " not in text
-        assert "--8" not in text  # a snippet that was not found, or that the formatter broke
         assert 'href="https://github.com/someone/optimal-step"' in text
         assert 'data-md-component="source"' not in text  # its script would ask GitHub for the number of stars
         assert 'site.css"' in text
-    assert not re.search(r'id="[\w.]*\.__\w+__"', pages["library.html"])
+    assert '<h3 id="parserload">' in pages["library.html"]
+    assert 'src="examples/hearing.svg"' in pages["two_passes.html"]
+    assert (tmp_path / "site" / "examples" / "hearing.svg").is_file()
     assert "hu | 5 |" not in pages["table7.html"]
     assert "61.52\xa0±\xa00.12\xa0/ 75.20\xa0±\xa00.22" in pages["table7.html"]
     assert '<code><span class="whole">tokenizer</span></code>' in pages["configuration.html"]
     assert '<span class="whole">--gold</span>' in pages["index.html"]
+
+
+FOLDERS = ("configs", "docs", "experiments", "oracles", "parser", "scripts", "tests")
+TEXTS = [*PAGES, *(path for name in FOLDERS for kind in ("py", "yaml", "md") for path in (ROOT / name).rglob(f"*.{kind}"))]
+
+
+def test_texts_name_extras_that_there_are_and_no_folder_beside_the_checkout():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        assert f"{os.pardir}/shared" not in text, path
+        named = re.findall(r"\bextra `+(\w+)`|\(extra (\w+)\)|'\.\[([\w,]+)\]'", text)
+        assert {extra for groups in named for extra in "".join(groups).split(",")} <= {*extras}, path
 
 
 DOCUMENTS = [*PAGES, ROOT / ".github" / "SECURITY.md", ROOT / "tests" / "README.md"]

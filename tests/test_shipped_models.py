@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from parser import Parser
-from parser.conllu.checks import DEPREL, FORM, HEAD
-from parser.conllu.stream import read_raw_sentences
 from parser.model import packs
 from parser.model_folder import CARD, EXAMPLE, INDEX
 from parser.storage import sha256_of
@@ -40,15 +38,6 @@ def test_a_shipped_model_parses_by_name(name, cache):
     assert LISTED[name]["licence"] in (folder / CARD).read_text(encoding="utf-8")
     example = (folder / EXAMPLE).read_text(encoding="utf-8")
     assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
-
-
-def test_the_tree_of_the_readme_is_that_of_the_model():
-    with (ROOT / "docs" / "examples" / "mistakes.conllu").open("rb") as stream:
-        [shown] = read_raw_sentences(stream)
-    text = shown.lines[0].removeprefix("# text = ").rstrip()
-    assert text in (ROOT / "README.md").read_text(encoding="utf-8")
-    [tree] = Parser.load("en").parse_text(text)
-    assert [shown.column(column) for column in (FORM, HEAD, DEPREL)] == [tree.forms, [*map(str, tree.heads)], tree.deprels]
 
 
 def test_all_of_them_are_small():

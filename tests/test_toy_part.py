@@ -37,7 +37,6 @@ SMALL = [
 ]  # fmt: skip
 
 
-# --8<-- [start:part]
 class Lengths(FormPart):
     """A vector for each length of a form, up to 9 characters."""
 
@@ -66,7 +65,7 @@ class Lengths(FormPart):
 
 
 @module_of.register(Lengths)
-def _(part: Lengths, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+def module_of_lengths(part: Lengths, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
     def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         return [vectors(values[:, 0])]
 
@@ -75,11 +74,8 @@ def _(part: Lengths, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> P
 
 
 @frozen.register(Lengths)
-def _(part: Lengths, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
+def frozen_lengths(part: Lengths, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
     return lambda values: [tensors["lengths.weight"][values[0]]]
-
-
-# --8<-- [end:part]
 
 
 @pytest.fixture(scope="module")

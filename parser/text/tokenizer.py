@@ -1,4 +1,4 @@
-"""Splits text into sentences and words: by UDPipe 1's tokenizer (extra ``text``), multiword tokens included, or at spaces.
+"""Splits text into sentences and words: by UDPipe 1's tokenizer, multiword tokens included, or at spaces.
 
 Sentences end at the ends of lines if the user says so; otherwise the segmenter decides, if there is one (segmenter.py). A blank
 line always ends a sentence, so that a few paragraphs are tokenized at a time, which bounds memory. A very long paragraph is cut

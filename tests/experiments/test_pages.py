@@ -138,6 +138,13 @@ def test_every_variant_can_be_trained(module, config, overrides):
             plan(Training.of(wanted, "hu", 1, settings).settings())
 
 
+def test_configs_say_which_settings_of_theirs_have_gone():
+    lines = [line for path in (ROOT / "configs" / "experiments").glob("*.yaml") for line in path.read_text().splitlines()]
+    gone = [line for line in lines if is_gone(re.split(r"[\[\], ]+", line.partition("#")[0]))]
+    assert len(gone) == 3
+    assert all(line.endswith("# removed; commit f3f2ff4a has it") for line in gone)
+
+
 @pytest.mark.parametrize("setting", GONE)
 def test_what_has_gone_cannot_be_trained(setting):
     gone = f"{setting}1" if setting.endswith("=") else setting

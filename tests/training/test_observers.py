@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import inspect
 import io
 import logging
 import math
@@ -21,6 +22,7 @@ from parser.data.treebank import Treebank
 from parser.model.model import Model
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings.plan import Plan
+from parser.training import observers
 from parser.training.model_card import ModelCard
 from parser.training.observers import EpochEnd, ExplorationEnd, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.observers.console import EpochLog, ProgressBar
@@ -357,3 +359,8 @@ def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(caplog
                 log.on_epoch(EpochEnd(name, epoch, epochs, 0.5, None, 0.1, 100, 500, 1.0))
     said = [message.removeprefix("the passes end at about ") for message in caplog.messages if "the passes end" in message]
     assert said == expected
+
+
+def test_the_example_of_the_docstring_calls_train_as_it_is():
+    [arguments] = re.findall(r"^    train\((.*)\)$", observers.__doc__ or "", re.MULTILINE)
+    assert arguments.split(", ")[:2] == [*inspect.signature(train).parameters][:2]

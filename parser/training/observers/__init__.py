@@ -6,7 +6,7 @@
         def on_epoch(self, epoch: EpochEnd) -> None:
             self.lowest = min(self.lowest, epoch.loss)
 
-    train(settings, folder, [LowestLoss()])
+    train(plan, folder, [LowestLoss()])
 
 The training process calls its observers in their order, and waits for them. This module loads nothing slow, so that a script
 can define an observer before it loads torch.
