@@ -25,6 +25,7 @@ from parser.network_spec import check_type
 from parser.storage import replacing, write_json
 from parser.text.characters import N_CLASSES, POWERS, Characters, characters_of, hash_of
 from parser.text.decisions import KNOWN, form_value
+from parser.text.kinds import joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEnds, find_ends, paragraph_ends
 from parser.text.token_ends import TokenEnds, find_tokens
@@ -59,13 +60,20 @@ class CharacterTokenizer:
         tokens: where tokens end.
         sentences: where sentences end.
         words: the words of multiword tokens.
+        whole: the kinds of text that are never cut; see kinds.py.
         abbreviations: those in the table of forms, for people.
     """
 
     def __init__(
-        self, tokens: TokenEnds, sentences: SentenceEnds, words: WordSplitter, abbreviations: Iterable[str] = ()
+        self,
+        tokens: TokenEnds,
+        sentences: SentenceEnds,
+        words: WordSplitter,
+        whole: Iterable[str] = (),
+        abbreviations: Iterable[str] = (),
     ) -> None:
         self.tokens, self.sentences, self.words = tokens, sentences, words
+        self.whole = list(whole)
         self.abbreviations = list(abbreviations)
 
     def split(self, text: str, *, lines: bool = False) -> list[SplitSentence]:
@@ -74,7 +82,7 @@ class CharacterTokenizer:
         What is found in a paragraph does not depend on the others.
         """
         characters = characters_of(text, lines=lines)
-        bounds = find_tokens(characters, self.tokens, POWERS)
+        bounds = find_tokens(characters, joined_places(characters, self.whole), self.tokens, POWERS)
         if not bounds.shape[1]:
             return []
         ends = find_ends(characters, bounds, self.sentences, POWERS)
@@ -108,6 +116,7 @@ class CharacterTokenizer:
             **(notes or {}),
             "blanks_in_tokens": bool(self.tokens.joins),
             "threshold": self.sentences.threshold,
+            "whole": self.whole,
             "abbreviations": self.abbreviations,
             "rules": [[rule.kind, rule.part, *rule.words] for rule in numbers],
             "open_rules": [numbers[rule] for rule in rules.open_rules],
@@ -134,6 +143,7 @@ class CharacterTokenizer:
                 )
             check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
             check_type(settings["threshold"], int, "threshold")
+            whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
         with errors_named(folder / TENSORS):
             tensors = _tensors(folder / TENSORS)
@@ -142,7 +152,7 @@ class CharacterTokenizer:
         candidates = tensors["tokens.candidates"].astype(np.bool_)
         tokens = TokenEnds.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
         sentences = SentenceEnds.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
-        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), abbreviations)
+        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), whole, abbreviations)
 
 
 def _forms(characters: Characters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]) -> tuple[list[str], list[str]]:

@@ -112,15 +112,18 @@ class TokenEnds(NamedTuple):
         return cls(weights, PROGRAM, candidates, joins, forms)
 
 
-def find_tokens(text: Characters, model: TokenEnds, powers: np.ndarray) -> np.ndarray:
-    """Return int32[2, tokens]: the first character of each token, and the one after its last, in the order of the text."""
+def find_tokens(text: Characters, joined: np.ndarray, model: TokenEnds, powers: np.ndarray) -> np.ndarray:
+    """Return int32[2, tokens]: the first character of each token, and the one after its last, in the order of the text.
+
+    ``joined``: bool[characters], whether no token ends between a character and the next one; see kinds.py.
+    """
     bounds = np.empty((2, len(text.codes)), np.int32)
-    n = _find_tokens(text, model, powers, np.empty(len(ATOMS), np.uint64), bounds)
+    n = _find_tokens(text, joined, model, powers, np.empty(len(ATOMS), np.uint64), bounds)
     return bounds[:, :n]
 
 
 @kernel()
-def _find_tokens(text, model, powers, atoms, bounds):
+def _find_tokens(text, joined, model, powers, atoms, bounds):
     kinds = text.kinds
     n = 0
     place = 0
@@ -135,7 +138,7 @@ def _find_tokens(text, model, powers, atoms, bounds):
                 break
             if kinds[then] <= LINE:
                 then += 1
-            if not is_open(kinds, place, then, model.candidates, model.joins):
+            if joined[place] or not is_open(kinds, place, then, model.candidates, model.joins):
                 if then > place + 1:
                     break
             else:

@@ -50,8 +50,19 @@ from parser.text.decisions import (
     packed,
     packed_forms,
 )
+from parser.text.kinds import joined_places, whole_kinds
 from parser.text.multiword import MultiwordRules, WordSplitter
-from parser.text.sentence_ends import FORM, KFIRST, ODDS_BEGIN, ODDS_CAPITAL, ODDS_END, SentenceEnds, paragraph_ends, token_rows
+from parser.text.sentence_ends import (
+    FORM,
+    GAP,
+    KFIRST,
+    ODDS_BEGIN,
+    ODDS_CAPITAL,
+    ODDS_END,
+    SentenceEnds,
+    paragraph_ends,
+    token_rows,
+)
 from parser.text.token_ends import TokenEnds
 from parser.text.tokens import Token, tokens_of
 
@@ -75,8 +86,9 @@ _SPACED_MARKS = 0.9
 _MARKS = re.compile(r"[.,;:!?\u2026)\]}\u00bb\u201d]+")
 _FINAL = re.compile("[.!?]")
 
-# An abbreviation of a list is not used if training has it oftener than this as a word without a period.
-_FEW = 2
+# An abbreviation of a list is not used if training has it, without its period and before a blank, oftener than this: a number,
+# and as a share of the tokens. So *in.* and *go.* are not used.
+_FEW, _COMMON = 2, 0.0003
 _OPENING = ("(", "[", "\u201c", "\u00ab")
 
 # Thresholds to choose from on dev, in steps of the weights; without dev, the first.
@@ -422,8 +434,7 @@ def _form_tables(
 
     Args:
         text, tokens, ends, folds: the plain text.
-        abbreviations: with their period; whether a name or a number follows. One that training has more often as a word without
-            a period, such as *in.*, is not used.
+        abbreviations: with their period; whether a name or a number follows. Common words, such as *in.*, are not used.
 
     Returns:
         uint32[folds + 1, 2^k], see packed_forms(): what the other folds say, and at last what all say; and the abbreviations.
@@ -437,12 +448,10 @@ def _form_tables(
     for own, condition in zip(counts, conditions, strict=True):
         np.add.at(own, (folds[condition], inverse[condition]), 1)
     total = counts.sum(1)
-    seen = dict(zip(forms.tolist(), total[0].tolist(), strict=True))
-    used = {
-        short: is_before_name
-        for short, is_before_name in abbreviations.items()
-        if seen.get(hash_of(short[:-1]), 0) <= max(_FEW, seen.get(hash_of(short), 0))
-    }
+    seen = frozenset(forms.tolist())
+    alone = np.bincount(inverse[rows[GAP] > 1], minlength=len(forms))
+    common = frozenset(forms[alone > max(_FEW, _COMMON * len(ends))].tolist())
+    used = {short: before for short, before in abbreviations.items() if hash_of(short[:-1]) not in common}
     listed = {hash_of(short): (BEFORE_NAME if before else ABBREVIATION) << LISTED for short, before in used.items()}
     own = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
     new = [form for form in listed if form not in seen]
@@ -478,19 +487,22 @@ def _columns(text: Characters, tokens: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------------- examples
 @dataclass(frozen=True)
 class _Prepared:
-    """A text as kernels read it: its characters, int32[2, tokens], bool[tokens] and int64[tokens]."""
+    """A text as kernels read it: characters, int32[2, tokens], bool[tokens], int64[tokens], bool[characters]."""
 
     characters: Characters
     tokens: np.ndarray
     ends: np.ndarray
     folds: np.ndarray
+    joined: np.ndarray
 
     @classmethod
-    def of(cls, text: LearningText) -> _Prepared:
+    def of(cls, text: LearningText, whole: Iterable[str] | None = None) -> _Prepared:
+        """Return the text; ``whole``: see kinds.py, None: as the text itself has it."""
         characters = characters_of(text.text)
         places = np.array(text.places, np.int64).T.reshape(2, -1)
         tokens = np.searchsorted(characters.starts, places).astype(np.int32)
-        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64))
+        joined = joined_places(characters, whole_kinds(characters, tokens) if whole is None else whole)
+        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64), joined)
 
 
 def _cuts(texts: Iterable[_Prepared]) -> tuple[np.ndarray, bool]:
@@ -516,14 +528,14 @@ def _cuts(texts: Iterable[_Prepared]) -> tuple[np.ndarray, bool]:
 
 def _token_examples(text: _Prepared, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> Examples:
     kinds = text.characters.kinds
-    n = _count_open(kinds, text.tokens, candidates, joins)
+    n = _count_open(kinds, text.joined, text.tokens, candidates, joins)
     atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
-    _fill_token_examples(text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
+    _fill_token_examples(text.characters, text.joined, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
     return Examples(atoms, gold)
 
 
 @kernel()
-def _count_open(kinds, tokens, candidates, joins):
+def _count_open(kinds, joined, tokens, candidates, joins):
     n = 0
     for t in range(tokens.shape[1]):
         i = tokens[0, t]
@@ -531,13 +543,13 @@ def _count_open(kinds, tokens, candidates, joins):
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            n += kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins)
+            n += kinds[j] != PARAGRAPH and not joined[i] and token_ends.is_open(kinds, i, j, candidates, joins)
             i = j
     return n
 
 
 @kernel()
-def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers, atoms, gold):
+def _fill_token_examples(text, joined, tokens, folds, candidates, joins, tables, powers, atoms, gold):
     kinds = text.kinds
     n = 0
     for t in range(tokens.shape[1]):
@@ -546,7 +558,7 @@ def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers,
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins):
+            if kinds[j] != PARAGRAPH and not joined[i] and token_ends.is_open(kinds, i, j, candidates, joins):
                 token_ends.fill_atoms(atoms[n], i, j, tokens[0, t], text, tables[folds[t]], powers)
                 gold[n] = j >= tokens[1, t]
                 n += 1
@@ -612,8 +624,9 @@ def train_tokenizer(
     """Train a tokenizer; on dev the weights of the disturbed copy and the threshold of sentences are chosen."""
     attach = has_spaced_marks(train)
     texts = [plain_text(train), disturbed_text(train, seed, attach=attach)]
-    prepared = [_Prepared.of(text) for text in texts]
-    plain = prepared[0]
+    plain = _Prepared.of(texts[0])
+    whole = whole_kinds(plain.characters, plain.tokens)
+    prepared = [plain, _Prepared.of(texts[1], whole)]
     tables, listed = _form_tables(plain.characters, plain.tokens, plain.ends, plain.folds, abbreviations or {})
     candidates, joins = _cuts(prepared)
 
@@ -634,16 +647,16 @@ def train_tokenizer(
         for share in choices
     ]
     if not dev:
-        return CharacterTokenizer(tokens[0], sentences[0], words, listed)
+        return CharacterTokenizer(tokens[0], sentences[0], words, whole, listed)
     measured = [plain_text(dev), disturbed_text(dev, seed + 1, attach=attach)]
-    best_tokens = max(tokens, key=lambda one: _f1_of(CharacterTokenizer(one, sentences[0], words), measured)[0])
+    best_tokens = max(tokens, key=lambda one: _f1_of(CharacterTokenizer(one, sentences[0], words, whole), measured)[0])
     tried = []
     for one in sentences:
         for threshold in _THRESHOLDS:
-            found = CharacterTokenizer(best_tokens, one._replace(threshold=threshold), words)
+            found = CharacterTokenizer(best_tokens, one._replace(threshold=threshold), words, whole)
             tried.append((_f1_of(found, measured)[1] - 1e-4 * (threshold != 0), found))
     best = max(tried, key=lambda pair: pair[0])[1]
-    return CharacterTokenizer(best.tokens, best.sentences, words, listed)
+    return CharacterTokenizer(best.tokens, best.sentences, words, whole, listed)
 
 
 def _f1_of(tokenizer: CharacterTokenizer, texts: Sequence[LearningText]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from parser.model_folder import ModelError
 from parser.text import decisions, sentence_ends, token_ends
 from parser.text.character_tokenizer import SETTINGS, TENSORS, CharacterTokenizer
 from parser.text.characters import EDGE, PARAGRAPH, POWERS, characters_of, class_of, composed_text, folded, hash_of, stretch
+from parser.text.kinds import find_kinds, whole_kinds
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, rules_of
 from parser.text.sentence_ends import token_rows
 from parser.text.tokens import Token
@@ -237,6 +238,46 @@ def test_a_rule_keeps_case_and_characters_of_the_token():
     assert Rule(SUFFIX, "o", ("e", "o")).apply("DO") == ("DE", "O")
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "stretch"),
+    [
+        ("see https://www.example.org/docs/page.html#install.", "url", "https://www.example.org/docs/page.html#install"),
+        ("(www.example.org)", "url", "www.example.org"),
+        ("http://a.org/x_(y)", "url", "http://a.org/x_(y)"),
+        ("to anna.b+c@mail.example.org,", "email", "anna.b+c@mail.example.org"),
+        ("Go to example.org.", "domain", "example.org"),
+        ("in /home/anna/docs/ now", "path", "/home/anna/docs/"),
+        ("on 2019-05-03 there", "date", "2019-05-03"),
+        ("on 12/31/1999.", "date", "12/31/1999"),
+        ("at 10:30pm", "time", "10:30"),
+        ("about 1,000,000.50!", "number", "1,000,000.50"),
+        ("Pi is 3.14159.", "number", "3.14159"),
+        ("Open v2_final.pdf.", "file", "v2_final.pdf"),
+        ("We use Node.js and", "file", "Node.js"),
+        ("so #blessed today", "hashtag", "#blessed"),
+        ("hi @maria!", "mention", "@maria"),
+        ("love \u2764\ufe0f it", "emoji", "\u2764\ufe0f"),
+        ("\U0001f469\u200d\U0001f4bb codes", "emoji", "\U0001f469\u200d\U0001f4bb"),
+        ("He/she and/or Mr.Smith, well-known (yes). 1-2 a.b", None, ""),
+    ],
+)
+def test_kinds_are_found_where_they_stand(text, kind, stretch):
+    found = characters_of(text)
+    flat = found.codes.tobytes().decode("utf-32-le")
+    assert [(name, flat[start:end]) for name, start, end in find_kinds(found)] == ([(kind, stretch)] if kind else [])
+
+
+def test_a_treebank_that_has_enough_of_a_kind_decides_whether_it_is_cut():
+    text = characters_of("at 10:30 or 11:30 or 12:30 and 1,000 there")
+    starts = [k for k in range(len(text.kinds)) if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH]
+    stops = [k for k in range(len(text.kinds)) if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH]
+    assert "time" in whole_kinds(text, np.array([starts, stops]))
+    colons = [k for k in range(len(text.kinds)) if chr(text.codes[k]) in ":,"]
+    cut = np.array([sorted(starts + colons), sorted(stops + colons)])
+    assert "time" not in whole_kinds(text, cut)
+    assert {"url", "number"} <= {*whole_kinds(text, cut)}  # of which there are too few
+
+
 def sentences(*lines):
     """Sentences of tokens between blanks; ``_`` before a token: no blank before it; ``~`` between the words of a token."""
     made = []
@@ -350,6 +391,13 @@ def test_the_copy_has_the_tokens_of_the_text():
     assert disturbed_text(TRAIN, 3, attach=False).text == disturbed.text
 
 
+def test_addresses_are_never_cut(tokenizer):
+    found = tokenizer.split("See https://example.org/dog's/a.b, or /home/dog/old_bone.txt now.")
+    assert {"https://example.org/dog's/a.b", "/home/dog/old_bone.txt"} <= {
+        form for sentence in found for form in sentence.forms
+    }
+
+
 def test_saved_it_splits_the_same(tokenizer, tmp_path):
     tokenizer.save(tmp_path, {"note": "for people"})
     loaded = CharacterTokenizer.load(tmp_path)
@@ -370,6 +418,7 @@ def test_saved_it_splits_the_same(tokenizer, tmp_path):
         ("multiword", {"x": [1, [0, "2"]]}, "multiword is str"),
         ("exact", {"x": []}, "empty word"),
         ("abbreviations", [1], "abbreviations is int"),
+        ("whole", "url", "whole is str"),
     ],
 )
 def test_damaged_settings_are_refused(tokenizer, tmp_path, key, value, message):
