@@ -49,7 +49,7 @@ def named_folder(given: Path) -> Path:
         OptimalStepError: the pack cannot be fetched or unpacked, or did not come with this installation.
     """
     given, name = Path(given), Path(given).name
-    if len(given.parts) != 1 or not is_plain_name(name) or given.is_file():
+    if not _is_name(given):
         return given
     shipped = shipped_packs()
     if holds_model(given):
@@ -74,6 +74,17 @@ def named_folder(given: Path) -> Path:
     else:
         _mend(folder, name, listed[name], source)
     return folder
+
+
+def _is_name(given: Path) -> bool:
+    """Return whether a path may be the name of a model."""
+    return len(given.parts) == 1 and is_plain_name(given.name) and not given.is_file()
+
+
+def lasting(given: Path) -> Path:
+    """Return a path that means the same in another working folder: absolute, unless it is the name of a model elsewhere."""
+    given = Path(given)
+    return given if _is_name(given) and not holds_model(given) else given.absolute()
 
 
 def _mend(folder: Path, name: str, entry: Entry, source: str) -> None:
