@@ -3,9 +3,11 @@
 Without a name, it lists the models that come with this installation and those of --from, where index.json lists the packs
 that optimal-step pack has made, with their SHA-256. The model is unpacked into the folder of fetched models
 (~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name: optimal-step
-parse hu, Parser.load("hu"). An older model of that name is replaced.
+parse hu, Parser.load("hu"). An older model of that name is replaced, and so is one with a part that is damaged.
 
-The environment variable OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
+An installation may have only some of the project's models: a checkout has all, in models/, and pip install . takes en alone.
+The others are fetched from there: optimal-step get en-text --from CHECKOUT/models. The environment variable
+OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """
 
 from __future__ import annotations
