@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -38,6 +39,28 @@ def test_a_shipped_model_parses_by_name(name, cache):
     assert LISTED[name]["licence"] in (folder / CARD).read_text(encoding="utf-8")
     example = (folder / EXAMPLE).read_text(encoding="utf-8")
     assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
+
+
+@pytest.mark.extras
+def test_the_noun_chunks_of_the_page_are_those_of_the_model():
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+    importlib.import_module("parser.library.spacy_component")  # as the entry point of an installed package
+    nlp = spacy.blank("en")
+    nlp.add_pipe("optimal_step", config={"model": "en", "tags": "fill"})
+    chunks = [chunk.text for chunk in nlp("The old man saw a small dog in the park.").noun_chunks]
+    assert f"prints `{chunks}`" in (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.extras
+def test_portuguese_contractions_stay_whole_with_a_warning(caplog):
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+    importlib.import_module("parser.library.spacy_component")
+    nlp = spacy.blank("pt")
+    nlp.add_pipe("optimal_step", config={"model": "pt"})
+    for _ in range(2):
+        nlp("Ela foi ao mercado da vila.")
+    [message] = [message for message in caplog.messages if "whole" in message]
+    assert "such as ao (a o), da (de a);" in message
 
 
 def test_all_of_them_are_small():

@@ -3,9 +3,11 @@
 Without a name, it lists the models that come with this installation and those of --from, where index.json lists the packs
 that optimal-step pack has made, with their SHA-256. The model is unpacked into the folder of fetched models
 (~/.cache/optimal-step, or below XDG_CACHE_HOME), and other commands and the library then know it by its name: optimal-step
-parse hu, Parser.load("hu"). An older model of that name is replaced.
+parse hu, Parser.load("hu"). An older model of that name is replaced, and so is one with a part that is damaged.
 
-The environment variable OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
+An installation may have only some of the project's models: a checkout has all, in models/, and pip install . takes en alone.
+The others are fetched from there: optimal-step get en-text --from CHECKOUT/models. The environment variable
+OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of --from.
 """
 
 from __future__ import annotations
@@ -17,7 +19,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
-from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs, stored_name
+from parser.model.packs import (
+    SHIPPED,
+    SOURCE,
+    Entry,
+    absent_pack,
+    absent_packs,
+    fetch,
+    held_cache,
+    noted_pack,
+    places,
+    read_index,
+    shipped_packs,
+    stored_name,
+)
 from parser.model_folder import holds_model, plain_name
 
 # What index.json may say of a model, and how it is shown; LAS without subtypes, of raw text.
@@ -36,17 +51,23 @@ def main() -> None:
     listed = {**fetchable, **shipped}
     if not given.names:
         print(_table(listed))
+        if absent := [name for name in absent_packs() if name not in listed]:
+            print(f"not in this installation: {', '.join(absent)}; for each, {places()}", file=sys.stderr)
         return
+    sources = dict.fromkeys(fetchable, given.source) | dict.fromkeys(shipped, SHIPPED)
     for name in given.names:
+        if name not in listed and (noted := noted_pack(name)) is not None:
+            listed[name], sources[name] = noted, noted["source"]
         if name not in listed:
+            if (why := absent_pack(name)) is not None:
+                raise OptimalStepError(why)
             fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
             raise OptimalStepError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
         for name in given.names:
-            source = SHIPPED if name in shipped else given.source
-            print(f"{name}: {fetch(plain_name(name), listed[name], source, folder)}", file=sys.stderr)
+            print(f"{name}: {fetch(plain_name(name), listed[name], sources[name], folder)}", file=sys.stderr)
             if holds_model(Path(name)):
-                there = folder / stored_name(name, listed[name], source)
+                there = folder / stored_name(name, listed[name], sources[name])
                 print(f"warning: here {name} means {Path(name).absolute()}; give {there}", file=sys.stderr)
 
 

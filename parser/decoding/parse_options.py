@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
+
+import numpy as np
 
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, searching
@@ -131,7 +134,7 @@ class ParseOptions:
     In code, ``beam`` may also be a ``Beam``, and ``lexicon`` a ``LemmaLexicon``.
 
     Raises:
-        OptimalStepError: two options exclude each other.
+        OptimalStepError: two options exclude each other, or one that is true or false has another value.
     """
 
     treebank: str | None = option(
@@ -211,6 +214,9 @@ class ParseOptions:
     max_arcs: int | None = option(None, "with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")
 
     def __post_init__(self) -> None:
+        for one in fields(self):
+            if one.default is False:
+                object.__setattr__(self, one.name, truth(one.name, getattr(self, one.name)))
         if self.keep_relations and not self.keep_heads:
             raise OptimalStepError("--keep-relations needs --keep-heads")
         for flag, given in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
@@ -246,6 +252,19 @@ class ParseOptions:
             return self.beam
         own = model.lattice_beam if self.lattice and isinstance(model, Model) else None
         return searching(own or model.beam, self.beam, self.merge, self.rerank) or Beam(1)
+
+
+def truth(name: str, value: object) -> bool:
+    """Return the value of an option that is true or false: a bool, also numpy's, or 0 or 1; None means False.
+
+    Raises:
+        OptimalStepError: it is anything else, such as the text "no", which Python would take for true; it names the option.
+    """
+    if value is None:
+        return False
+    if isinstance(value, bool | np.bool_ | Integral) and value in (0, 1):
+        return bool(value)
+    raise OptimalStepError(f"{name}={value!r} is not possible; give True or False")
 
 
 def predicted_tags(model: AnyModel) -> TagUse:

@@ -31,7 +31,7 @@ from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags
+from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags, truth
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import show_compilation
 from parser.library.parsed_sentence import (
@@ -45,7 +45,7 @@ from parser.library.parsed_sentence import (
     read_words,
 )
 from parser.model.loading import AnyModel
-from parser.model.packs import named_folder
+from parser.model.packs import lasting, named_folder
 from parser.text.tokenizer import SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, add_misc, spans
 
@@ -79,7 +79,8 @@ class Parser:
         show_compilation()
         self.model = model
         self._splitters: dict[str, TextSplitter] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
-        self._folder = folder
+        # The working folder may change before the tokenizer is read.
+        self._folder, self._called = None if folder is None else lasting(folder), folder
         options = ParseOptions(beam=beam, tags=predicted_tags(model), lexicon=lexicon)
         self._predictor = Predictor(model, options, steps=True)
         self._predictor.prepare()
@@ -108,14 +109,18 @@ class Parser:
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``; None: as the folder says.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
-                single precision; None: as the folder says.
+                single precision; None: as the folder says. It may be a bool of numpy, 0 or 1, as any option that is true or
+                false.
             rerank: rank the trees of the beam also by the heads that the encoder predicts (recipe=text).
             treebank: for a model of several treebanks: the one that the input resembles; None: the first one.
             lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form, UPOS or ``_``, lemma and, if
                 they matter, FEATS, separated by tabs.
 
+        Relative paths are made absolute, so that the working folder may change afterwards.
+
         Raises:
             ModelError: the folder has no model that this version can load.
+            OptimalStepError: an option that is true or false has another value.
             TokenizerError: the given tokenizer cannot be loaded.
             BeamError: the model does not support this beam.
             Int8Error: the model does not support 8-bit products.
@@ -127,17 +132,18 @@ class Parser:
             beam=beam,
             merge=cast(Merge | None, merge),  # the beam converts a str, or refuses it
             rerank=rerank,
-            int8=int8 is True,
-            float32=int8 is False,
+            int8=int8 is not None and truth("int8", int8),
+            float32=int8 is not None and not truth("int8", int8),
             device=device,
         )
         model = load_model(Path(folder), options)
         lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
         splitter = None if tokenizer is None else Tokenizer(Path(tokenizer))
-        loaded = cls(model, splitter, Path(folder), options.search(model), lemmas)
-        tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
         named = named_folder(Path(folder)).absolute()
-        loaded._options = (named, device, tokenizer, beam, merge, int8, rerank, treebank, lexicon)
+        loaded = cls(model, splitter, named, options.search(model), lemmas)
+        loaded._called = Path(folder)
+        tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
+        loaded._options = (named, device, tokenizer, beam, merge, options.arithmetic, options.rerank, treebank, lexicon)
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
@@ -151,7 +157,7 @@ class Parser:
         return type(self).load, self._options
 
     def __repr__(self) -> str:
-        return f"Parser({'' if self._folder is None else f'{str(self._folder)!r}, '}{self.model.system.name})"
+        return f"Parser({'' if self._called is None else f'{str(self._called)!r}, '}{self.model.system.name})"
 
     def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> ParsedSentences:
         """Call parse_text() for a str, and parse() for anything else, with their options."""
@@ -179,11 +185,14 @@ class Parser:
 
         Raises:
             InputError: the input has something other than sentences and words, or the given heads are not part of a tree.
+            OptimalStepError: an option that is true or false has another value.
             GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
             MissingColumnsError: the words lack a column that the model reads.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
             raise InputError(f"{named(sentences)} is not a list of sentences; give a list, each sentence a list of its words")
+        single_root = truth("single_root", single_root)
+        allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
         read = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
             self._check_columns(read)

@@ -4,23 +4,27 @@
     nlp.add_pipe("optimal_step", config={"model": "RUN_FOLDER/model"})
     doc = nlp("A kutya ugat.")
 
-It parses the words that spaCy's tokenizer finds. Sentences are set by an earlier component, or else by spaCy's Sentencizer.
-Each gets one root, called ROOT as everywhere in spaCy. Tokens of whitespace are not parsed: they are attached to the word
-before them, at the start of a sentence to the word after them, and begin no sentence except the first.
+It parses the words that spaCy's tokenizer finds. An earlier component may have decided whether a token begins a sentence
+(``token.is_sent_start`` is True or False); where it has not (None), spaCy's Sentencizer decides. Each sentence gets one root,
+called ROOT as everywhere in spaCy. Tokens of whitespace are not parsed: they are attached to the word before them, at the start
+of a sentence to the word after them, and begin no sentence except the first.
 
-nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. nlp.pipe(n_process=2) sends
-pickled pipelines to processes. A pickle names the model folder to load from; after from_bytes() it holds the files.
+nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. nlp.pipe(n_process=2) sends pickled pipelines to
+processes. A pickle names the model folder to load from, by its absolute path; after from_bytes() it holds the files.
 """
 
 from __future__ import annotations
 
-import inspect
+import logging
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -33,17 +37,23 @@ from spacy.pipeline import Pipe, Sentencizer
 from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
+from spacy.vocab import Vocab
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
-from parser.decoding.parse_options import NoTagsError, TagUse
+from parser.decoding.parse_options import NoTagsError, TagUse, truth
+from parser.library.noun_chunks import noun_chunks
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
-from parser.model.packs import named_folder
-from parser.model_folder import ModelError, find_model
+from parser.model.packs import lasting, named_folder
+from parser.model_folder import TOKENIZER, ModelError, find_model
 from parser.storage import replacing_folder
+from parser.text.tokenizer import Tokenizer
+from parser.text.tokens import TokenizerError
+
+log = logging.getLogger(__name__)
 
 # spaCy's relation of a root, and our relation of whitespace.
 ROOT = "ROOT"
@@ -106,7 +116,7 @@ class OptimalStep(Pipe):
     nlp.evaluate() scores heads, relations and sentences as for spaCy's own parser: without punctuation.
 
     Args:
-        nlp: the pipeline, which is not used.
+        nlp: the pipeline; its noun chunks are those of UD's relations (noun_chunks.py) where a doc has these.
         name: of the component in its pipeline; all other arguments are keys of ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam; None: as the model folder says.
@@ -133,13 +143,17 @@ class OptimalStep(Pipe):
             raise OptimalStepError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
         self.name = name
         self.scorer = parser_score
-        self._folder = None if model is None else Path(model)
+        self._folder = None if model is None else lasting(Path(model))
         self._parts: dict[str, bytes] | None = None  # the files from from_bytes(), instead of a folder
-        self._beam, self._rerank, self._device = beam, rerank, device
+        self._beam, self._rerank, self._device = beam, truth("rerank", rerank), device
         self._tags = TagUse(tags)
-        self._allow_missing_columns = allow_missing_columns
+        self._allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
         self._loaded: Parser | None = None
+        self._whole: WholeTokens | None = None
+        self._warned = False
         self._sentencizer = Sentencizer()
+        if nlp is not None:
+            set_noun_chunks(nlp.vocab)
         if self._folder is not None and not _is_from_saved_pipeline():
             _ = self.parser  # refuses a bad model here, not at the first text
 
@@ -158,6 +172,9 @@ class OptimalStep(Pipe):
                 loaded = Parser.load(folder, self._device, beam=self._beam, rerank=self._rerank)
                 if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.predicted:
                     raise NoTagsError(f"{folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
+                self._whole = None if self._warned else WholeTokens.of(folder)
+                if self._parts is None:
+                    self._folder = folder.absolute()
             self._loaded = loaded
         return self._loaded
 
@@ -203,7 +220,7 @@ class OptimalStep(Pipe):
                 instead, because it may have changed.
         """
         if Path(path).is_dir():
-            self._folder, self._parts, self._loaded = Path(path), None, None
+            self._folder, self._parts, self._loaded = Path(path).absolute(), None, None
         elif self._has_model:
             raise ModelError(f"{path}: the model of {self.name} is missing; copy the whole folder of the pipeline again")
         return self
@@ -242,7 +259,7 @@ class OptimalStep(Pipe):
 
     def __reduce__(self) -> tuple[type[OptimalStep], tuple[None, str], dict[str, Any]]:
         """Pickle without the loaded parser. spaCy's Pipe would not call __getstate__."""
-        return type(self), (None, self.name), self.__dict__ | {"_loaded": None}
+        return type(self), (None, self.name), self.__dict__ | {"_loaded": None, "_whole": None}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -270,6 +287,7 @@ class OptimalStep(Pipe):
             [[columns(token) for token in words] for _, words in sentences],
             allow_missing_columns=self._allow_missing_columns,
         )
+        self._warn_of_whole_tokens(word.text for _, words in sentences for word in words)
         by_doc: dict[int, list[tuple[list[Token], ParsedSentence]]] = {}
         for (doc, words), tree in zip(sentences, parsed, strict=True):
             by_doc.setdefault(id(doc), []).append((words, tree))
@@ -279,9 +297,10 @@ class OptimalStep(Pipe):
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
         """Yields the words of each sentence that has words."""
-        if not doc.has_annotation("SENT_START"):
-            self._sentencizer(doc)
-            _move_starts_off_whitespace(doc)
+        if not doc.has_annotation("SENT_START", require_complete=True):
+            open_starts = [token.i for token in doc[1:] if token.is_sent_start is None]
+            self._sentencizer(doc)  # which decides these alone
+            _move_starts_off_whitespace(doc, {*open_starts})
         for sentence in doc.sents:
             if words := [token for token in sentence if not token.is_space]:
                 yield words
@@ -294,6 +313,7 @@ class OptimalStep(Pipe):
                 deps[word.i] = ROOT if deprel == UD_ROOT else deprel
         relations = [doc.vocab.strings.add(dep) for dep in deps]
         relative = np.array(heads, np.int64) - np.arange(len(doc))
+        doc.noun_chunks_iterator = _with_ours(doc.noun_chunks_iterator)
         doc.from_array([HEAD, DEP], np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1))
         written = {column for column in ATTRIBUTES if self._writes(doc, column)}
         for words, tree in trees:
@@ -302,26 +322,103 @@ class OptimalStep(Pipe):
                 for column in written & tree.tags.keys():
                     _set(word, column, tree.tags[column][number])
 
+    def _warn_of_whole_tokens(self, forms: Iterable[str]) -> None:
+        """Warns once, if the model knows words that this pipeline does not split."""
+        if self._whole is None:
+            return
+        if found := self._whole.among(forms):
+            shown = ", ".join(f"{whole} ({' '.join(words)})" for whole, words in found.items())
+            log.warning(
+                "%s: this pipeline leaves whole what the model has learned as several words, such as %s; its trees are better "
+                'for a Doc of the words that Parser.parse_text finds, see "In spaCy" in docs/library.md',
+                self.name,
+                shown,
+            )
+            self._warned = True
+        if self._warned or self._whole.done:
+            self._whole = None
+
     def _writes(self, doc: Doc, column: str) -> bool:
         if self._tags is TagUse.FILL:
             return not doc.has_annotation(ATTRIBUTES[column])
         return self._tags is TagUse.OVERWRITE
 
 
+class WholeTokens:
+    """Finds tokens that a model's own tokenizer splits into several words, such as ``ao`` (a o) in Portuguese.
+
+    Args:
+        tokenizer: the model's.
+    """
+
+    # Distinct forms to look at: contractions are frequent, so they come early. This many take some 50 ms.
+    MOST = 1000
+    # Forms to name in the warning.
+    _SHOWN = 3
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._seen: set[str] = set()
+
+    @classmethod
+    def of(cls, folder: Path) -> WholeTokens | None:
+        """Return that of a model's folder; None if it has no tokenizer that can be used."""
+        try:
+            return cls(Tokenizer(folder / TOKENIZER))
+        except TokenizerError:
+            return None
+
+    @property
+    def done(self) -> bool:
+        """Whether enough forms have been looked at."""
+        return len(self._seen) >= self.MOST
+
+    def among(self, forms: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return some of the forms that are split, with their words; forms that were looked at before are left out."""
+        new = [form for form in dict.fromkeys(forms) if form not in self._seen and form.isprintable() and " " not in form]
+        new = new[: self.MOST - len(self._seen)]
+        self._seen.update(new)
+        lines = self._tokenizer.tokenize("\n".join(new), presegmented=True)
+        split = {line[0].form: line[0].words for line in lines if len(line) == 1 and len(line[0].words) > 1}
+        return {form: split[form] for form in [form for form in new if form in split][: self._SHOWN]}
+
+
+def set_noun_chunks(vocab: Vocab) -> None:
+    """Let the docs of a pipeline have the noun chunks of UD's relations; with other relations, those of its language."""
+    vocab.get_noun_chunks = _with_ours(vocab.get_noun_chunks)
+
+
+def _with_ours(own: Any) -> Any:
+    """Return our iterator, with that of a language for trees that are not ours; it can be pickled with the vocabulary."""
+    return own if isinstance(own, partial) and own.func is noun_chunks else partial(noun_chunks, own=own)
+
+
 def _is_from_saved_pipeline() -> bool:
     """Return whether spaCy makes the component from a saved pipeline, and then gives it the model by from_disk().
 
-    The settings may then name a folder that no longer exists. spaCy does not tell a component, so the call stack is searched.
+    The settings may then name a folder that no longer exists. spaCy does not tell a component, so the call stack is searched
+    for Language.from_config(), where it calls add_pipe() itself.
     """
-    return any(frame.function == "from_config" for frame in inspect.stack(0))
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not Language.add_pipe.__code__:
+        frame = frame.f_back
+    while frame is not None and frame.f_code.co_name == "add_pipe":  # also that of a subclass
+        frame = frame.f_back
+    return frame is not None and frame.f_code is Language.from_config.__func__.__code__
 
 
-def _move_starts_off_whitespace(doc: Doc) -> None:
-    """Moves a sentence start from whitespace to the next word, if any: a line break at the end is no sentence."""
+def _move_starts_off_whitespace(doc: Doc, movable: set[int]) -> None:
+    """Moves a sentence start from whitespace to the next word, if any: a line break at the end is no sentence.
+
+    Args:
+        doc: the doc.
+        movable: the tokens whose starts may be set; those of an earlier component stay.
+    """
     begins = False
     for token in doc[1:]:
-        begins = begins or bool(token.is_sent_start)
-        token.is_sent_start = begins and not token.is_space
+        if token.i in movable:
+            begins = begins or bool(token.is_sent_start)
+            token.is_sent_start = begins and not token.is_space
         begins = begins and token.is_space
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
-from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of
+from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of, write_json
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +29,11 @@ SHIPPED = str(HOME / "models")
 # The environment variable that names another folder or URL of packs.
 SOURCE = "OPTIMAL_STEP_MODELS"
 
-# Beside a model, the SHA-256 of the pack that it comes from.
-_SUM = ".sha256"
+# The URL of the packs of this version's release; None: there is no release yet.
+RELEASE: str | None = None
+
+# Beside a model, the SHA-256 of the pack that it comes from, and what was unpacked, see _note().
+_SUM, _NOTE = ".sha256", ".unpacked.json"
 # Bytes that a pack may have when it is unpacked.
 _MOST = 4 << 30
 
@@ -38,13 +42,14 @@ def named_folder(given: Path) -> Path:
     """Return the folder of the model that a user names.
 
     That is a folder that holds a model; else the fetched model of this name, the shipped one, or the one in the index that
-    OPTIMAL_STEP_MODELS names. A pack is unpacked on first use. A name that is unknown is returned as it is.
+    OPTIMAL_STEP_MODELS names. A pack is unpacked on first use, and again if a part of what was unpacked is damaged. A name that
+    is unknown is returned as it is.
 
     Raises:
-        OptimalStepError: the pack cannot be fetched or unpacked.
+        OptimalStepError: the pack cannot be fetched or unpacked, or did not come with this installation.
     """
     given, name = Path(given), Path(given).name
-    if len(given.parts) != 1 or not is_plain_name(name) or given.is_file():
+    if not _is_name(given):
         return given
     shipped = shipped_packs()
     if holds_model(given):
@@ -53,16 +58,104 @@ def named_folder(given: Path) -> Path:
         return given
     fetched = fetched_models(f"{given}: no model folder of this name is here; a fetched model") / name
     if fetched.is_dir():
+        if (noted := _note(fetched)) is not None:
+            _mend(fetched, name, noted, noted["source"])
         return fetched
     source = SHIPPED if name in shipped else os.environ.get(SOURCE)
     listed = shipped if name in shipped else read_index(source) if source else {}
     if source is None or name not in listed:
+        if (why := absent_pack(name)) is not None and not os.path.lexists(given):
+            raise ModelError(why)
         return given
     folder = fetched_models() / stored_name(name, listed[name], source)
     if not folder.is_dir():
         with held_cache() as cache:
             fetch(name, listed[name], source, cache)
+    else:
+        _mend(folder, name, listed[name], source)
     return folder
+
+
+def _is_name(given: Path) -> bool:
+    """Return whether a path may be the name of a model."""
+    return len(given.parts) == 1 and is_plain_name(given.name) and not given.is_file()
+
+
+def lasting(given: Path) -> Path:
+    """Return a path that means the same in another working folder: absolute, unless it is the name of a model elsewhere."""
+    given = Path(given)
+    return given if _is_name(given) and not holds_model(given) else given.absolute()
+
+
+def _mend(folder: Path, name: str, entry: Entry, source: str) -> None:
+    """Unpack a pack again if a part of what was unpacked is damaged; a folder that something else has written stays.
+
+    Raises:
+        ModelError: it cannot be fetched or written.
+    """
+    if not _is_ours(folder, source) or (fault := _fault(folder)) is None:
+        return
+    try:
+        with held_cache() as cache:
+            said = None if _fault(folder) is None else fetch(name, entry, source, cache)  # another process may have been first
+    except (OptimalStepError, OSError) as error:
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        again = f"optimal-step get {name}{'' if source == SHIPPED else f' --from {source}'}"
+        raise ModelError(f"{folder}: {fault}, and it cannot be unpacked again ({why}); remove it, then {again}") from error
+    if said is not None:
+        log.warning("%s: %s", name, said)
+
+
+def _is_ours(folder: Path, source: str) -> bool:
+    """Return whether fetch() has written a folder: it left a file there, or the name has the sum of a shipped pack."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    empty = source == SHIPPED and not any(folder.iterdir())
+    return empty or (folder / _SUM).is_file() or _note(folder) is not None
+
+
+def noted_pack(name: str) -> Entry | None:
+    """Return file, sum and source of the pack that a fetched model comes from; None if it was not fetched."""
+    return _note(fetched_models() / name) if is_plain_name(name) else None
+
+
+def _note(folder: Path) -> Entry | None:
+    """Return what fetch() noted of a folder; None if it has not written the folder, or the note is damaged.
+
+    It is ``file``, ``sha256`` and ``source`` of the pack, the name of the ``folder``, and ``parts``: by name, bytes, time in
+    nanoseconds, SHA-256. A copy under another name is the user's own.
+    """
+    try:
+        noted: Entry = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+        texts = [noted[key] for key in ("file", "sha256", "source", "folder")]
+        types = [tuple(map(type, part)) for part in noted["parts"].values()]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    known = all(isinstance(text, str) for text in texts) and set(types) == {(int, int, str)}
+    return noted if known and noted["folder"] == folder.name and not folder.is_symlink() else None
+
+
+def _fault(folder: Path, *, thorough: bool = False) -> str | None:
+    """Return what is wrong with an unpacked pack, and None if nothing is, or if an older version unpacked it.
+
+    Args:
+        folder: the folder, which fetch() has written.
+        thorough: read all parts, rather than those that were written after they were unpacked.
+    """
+    if (noted := _note(folder)) is None:
+        if not any(folder.iterdir()):
+            return "the folder is empty"
+        if (folder / _NOTE).exists():
+            return f"{_NOTE} is damaged"
+        return "an older version unpacked it" if thorough else None
+    for name, (size, written, sha256) in noted["parts"].items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        found = path.stat()
+        if found.st_size != size or ((thorough or found.st_mtime_ns != written) and sha256_of(path) != sha256):
+            return f"{name} is damaged"
+    return None
 
 
 @cache
@@ -72,8 +165,50 @@ def _warn_once(folder: Path) -> None:
 
 def shipped_packs() -> dict[str, Entry]:
     """Return the packs that come with this installation, by name."""
-    listed = read_index(SHIPPED) if Path(SHIPPED, INDEX).is_file() else {}
-    return {name: entry for name, entry in listed.items() if Path(SHIPPED, entry["file"]).is_file()}
+    return {name: entry for name, entry in _project_packs().items() if Path(SHIPPED, entry["file"]).is_file()}
+
+
+def _project_packs() -> dict[str, Entry]:
+    """Return all packs of this project, by name; a wheel has the index of all, and the files of some."""
+    return read_index(SHIPPED) if Path(SHIPPED, INDEX).is_file() else {}
+
+
+def absent_packs() -> list[str]:
+    """Return the names of the packs of this project that did not come with this installation."""
+    return sorted(_project_packs().keys() - shipped_packs().keys())
+
+
+def absent_pack(name: str) -> str | None:
+    """Return where the pack of a model is that this project has, but not this installation; None for any other name."""
+    if name not in absent_packs():
+        return None
+    return f"there is no model {name!r} in this installation, which has {', '.join(shipped_packs()) or 'none'}; {places(name)}"
+
+
+def places(name: str = "NAME") -> str:
+    """Return where the packs are that did not come with this installation, and the command that fetches one."""
+    known = _checkout()
+    place = f"CHECKOUT{os.sep}models" if known is None else shlex.quote(str(known))
+    said = f"its pack is in models/ of a checkout of the project: optimal-step get {name} --from {place}"
+    if RELEASE is not None:
+        said = f"its pack is at {RELEASE}: optimal-step get {name} --from {RELEASE}"
+    return f"{said}; or name a folder or URL of packs in the environment variable {SOURCE}"
+
+
+def _checkout() -> Path | None:
+    """Return the folder of packs in the checkout that pip has installed this project from; None if it is not there."""
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        noted = json.loads(distribution("optimal-step").read_text("direct_url.json") or "{}")
+        url = urlsplit(noted.get("url", ""))
+    except (PackageNotFoundError, ValueError, AttributeError):
+        return None
+    place = Path(url2pathname(url.path)) / "models"
+    there = url.scheme == "file" and all((place / entry["file"]).is_file() for entry in _project_packs().values())
+    return place if there else None
 
 
 @contextmanager
@@ -131,24 +266,40 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
 
     stored = stored_name(name, entry, source)
     target, pack = folder / stored, folder / f".{stored}.zip"
-    if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
+    ours = _is_ours(target, source)
+    same = ours and (target / _SUM).is_file() and (target / _SUM).read_bytes() == entry["sha256"].encode()
+    fault = _fault(target, thorough=True) if ours else None
+    if same and fault is None:
         return f"there already, {target}"
-    if os.path.lexists(target) and (target.is_symlink() or not (target / _SUM).is_file()):
+    if os.path.lexists(target) and not ours:
         raise OptimalStepError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
     _copy(source, entry["file"], pack, entry["sha256"])
     try:
         with replacing_folder(target) as temporary:
-            _unpack(pack, temporary)
+            parts = _unpack(pack, temporary)
             load(temporary)  # through the checks that a stranger's folder meets
             (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
+            place = source if _is_url(source) else str(Path(source).absolute())
+            noted = {"file": entry["file"], "sha256": entry["sha256"], "source": place, "folder": stored}
+            write_json(temporary / _NOTE, noted | {"parts": {name: _state(temporary / name) for name in parts}})
     finally:
         pack.unlink(missing_ok=True)
-    return str(target)
+    return f"{target}" if fault is None else f"{target}: unpacked again, as {fault}"
+
+
+def _state(part: Path) -> tuple[int, int, str]:
+    """Return bytes, time in nanoseconds and SHA-256 of a part."""
+    found = part.stat()
+    return found.st_size, found.st_mtime_ns, sha256_of(part)
+
+
+def _is_url(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
 
 
 def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     """Copies or downloads a file from a folder or below a URL."""
-    if source.startswith(("http://", "https://")):
+    if _is_url(source):
         from tqdm import tqdm  # a model that is there needs none of these
 
         from parser.data.download import download, shown_in
@@ -164,8 +315,8 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
     shutil.copyfile(found, path)
 
 
-def _unpack(pack: Path, folder: Path) -> None:
-    """Unpacks plain files; with anything else, it is no pack.
+def _unpack(pack: Path, folder: Path) -> list[str]:
+    """Unpacks plain files, and returns their names; with anything else, it is no pack.
 
     Raises:
         ModelError: it is damaged, or none that optimal-step pack writes.
@@ -184,5 +335,6 @@ def _unpack(pack: Path, folder: Path) -> None:
                     inside, name = folder / HELD, name.removeprefix(f"{HELD}/")
                     inside.mkdir(exist_ok=True)
                 (inside / plain_name(name)).write_bytes(files.read(member))
+            return files.namelist()
     except (ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError) as error:
         raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error

@@ -1,6 +1,7 @@
 """The parser as a library."""
 
 import pickle
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import parser as package
+from oracles.errors import OptimalStepError
 from parser import InputError, Parser, library
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import check_tree
@@ -20,6 +22,7 @@ from parser.decoding.parse_options import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
+from parser.model_folder import TOKENIZER
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.forked import new_python
@@ -141,6 +144,39 @@ def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, 
     assert pickle.dumps(again) == written
     with pytest.raises(TypeError, match="a parser that Parser"):
         pickle.dumps(Parser(random_text_model()))
+
+
+def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
+    """Also where a folder of the same name lies in the new working folder; the tokenizer is read with the first text."""
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    for place, magic in (("here", fake_udpipe.MAGIC), ("there", "no tokenizer")):
+        shutil.copytree(folder, tmp_path / place / "model")
+        (tmp_path / place / "model" / TOKENIZER).write_text(magic)
+    monkeypatch.chdir(tmp_path / "here")
+    loaded = [Parser.load("model"), Parser.load("."), Parser(random_text_model(), folder=Path("model"))]
+    again = pickle.dumps(loaded[0])
+    assert repr(loaded[0]) == "Parser('model', arc_standard)"
+    monkeypatch.chdir(tmp_path / "there")
+    for parser in (*loaded, pickle.loads(again)):
+        assert [len(one) for one in parser.parse_text("a b. b", allow_missing_columns=True)] == [3, 1]
+
+
+def test_options_that_are_true_or_false(folder, parser):
+    """A bool of numpy, 0 and 1 are meant so; the text "no" is true for Python, so it is refused, as is any other value."""
+    for value in (False, 0, np.False_, np.int64(0), True, 1, np.True_, None):
+        made = Parser.load(folder, int8=value)
+        assert made.model.int8 is bool(value)
+        assert pickle.loads(pickle.dumps(made)).model.int8 is bool(value)
+        assert Parser.load(folder, beam=2, rerank=value)._predictor._beam.rerank is bool(value)
+        assert parser.parse(FORMS, single_root=value) == parser.parse(FORMS, single_root=bool(value))
+        assert parser.parse(FORMS, allow_missing_columns=value)
+    for value in ("no", "", "False", 2, -1, 0.0, [], np.array(False)):
+        for option in ("int8", "rerank"):
+            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+                Parser.load(folder, beam=2, **{option: value})
+        for option in ("single_root", "allow_missing_columns"):
+            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+                parser.parse(FORMS, **{option: value})
 
 
 def test_a_sentence_is_written_as_conllu(parser):

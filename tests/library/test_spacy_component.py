@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from oracles.errors import OptimalStepError
 from parser import Parser
 from parser.beam_settings import BeamError
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError
-from parser.model_folder import ModelError
+from parser.model_folder import TOKENIZER, ModelError
 from tests.forgery import small_model
 from tests.random_models import random_lemma_model, random_text_model
+from tests.text import fake_udpipe
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
@@ -27,6 +29,7 @@ from spacy.tokens import Doc  # noqa: E402
 from spacy.training import Example  # noqa: E402
 
 import parser.library.spacy_component  # noqa: E402 - registers the factory
+from parser.library.spacy_component import OptimalStep  # noqa: E402
 
 pytestmark = pytest.mark.extras
 
@@ -67,6 +70,27 @@ def test_sentences_that_are_set_stay(folder):
     doc = nlp.get_pipe("optimal_step")(doc)
     assert [len(sentence) for sentence in doc.sents] == [3, 1]
     assert [sentence.root.dep_ for sentence in doc.sents] == ["ROOT", "ROOT"]
+
+
+def test_a_sentence_start_that_nobody_decided_is_found(folder):
+    """As in spaCy's own example, a component decides for some tokens alone: None means that others decide."""
+    nlp = pipeline(folder)
+    component = nlp.get_pipe("optimal_step")
+    words = ["a", "-", "b", ".", "ba", "!", "ab", ".", "a"]
+    for starts, expected in (
+        ({2: True}, [2, 2, 2, 2, 1]),
+        ({4: False}, [6, 2, 1]),
+        ({2: True, 4: False, 8: False}, [2, 4, 3]),
+        ({}, [4, 2, 2, 1]),
+        (dict.fromkeys(range(1, 9), False), [9]),
+    ):
+        doc = Doc(nlp.vocab, words)
+        for place, start in starts.items():
+            doc[place].is_sent_start = start
+        assert [len(sentence) for sentence in component(doc).sents] == expected
+    doc = Doc(nlp.vocab, ["a", ".", "\n", "b", ".", "\n", "a"])
+    doc[2].is_sent_start, doc[6].is_sent_start = True, False
+    assert [sentence.start for sentence in component(doc).sents] == [0, 2]
 
 
 def test_whitespace_hangs_on_the_word_before_it(folder):
@@ -163,6 +187,37 @@ def test_bytes_without_a_model_leave_that_of_the_settings(folder):
     assert trees(nlp("a")) == [(0, "ROOT")]
 
 
+def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
+    """Folders of the same names with another model lie in the later working folder."""
+    shutil.copytree(folder, tmp_path / "here" / "model")
+    small_model("static").save(tmp_path / "there" / "model")
+    monkeypatch.chdir(tmp_path / "here")
+    nlp = pipeline("model")
+    expected = [trees(doc) for doc in nlp.pipe(TEXTS)]
+    nlp.to_disk("saved")
+    read, made = spacy.load("saved"), type(nlp).from_config(nlp.config)  # which load the model with the first text
+    (tmp_path / "there" / "saved").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    again = pickle.loads(pickle.dumps(nlp.get_pipe("optimal_step")))
+    for one in (nlp, read, made):
+        assert [trees(doc) for doc in one.pipe(TEXTS, n_process=2)] == expected
+        assert [trees(one(text)) for text in TEXTS] == expected
+        one.to_disk(tmp_path / "copy")
+        assert [trees(doc) for doc in spacy.load(tmp_path / "copy").pipe(TEXTS)] == expected
+    assert trees(again(nlp.make_doc(TEXTS[0]))) == expected[0]
+
+
+def test_a_name_is_that_of_loading(folder, tmp_path, monkeypatch):
+    """Where a pack is unpacked stays, also if a folder with the name lies in the later working folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shutil.copytree(folder, tmp_path / "optimal-step" / "hu")
+    small_model("static").save(tmp_path / "there" / "hu")
+    nlp = pipeline("hu")
+    monkeypatch.chdir(tmp_path / "there")
+    again = pickle.loads(pickle.dumps(nlp.get_pipe("optimal_step")))
+    assert trees(again(nlp.make_doc(TEXTS[0]))) == trees(nlp(TEXTS[0]))
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"settings", save({"../settings.json": np.zeros(1, np.uint8)}), save({"..": np.zeros(1)})],
@@ -253,9 +308,65 @@ def test_what_is_wrong_is_said(folder, tmp_path):
         pipeline(folder, rerank=True)
     with pytest.raises(ModelError, match="there is no device 'gpu' here"):
         pipeline(folder, device="gpu")
+    for option in ("rerank", "allow_missing_columns"):
+        for value in ("no", "", 2, 0.0, []):
+            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+                pipeline(folder, **{option: value})
+        assert pipeline(folder, **{option: 0})
+        with pytest.raises(OptimalStepError, match=f"{option}='no'"):
+            OptimalStep(model=str(folder), **{option: "no"})
+    assert OptimalStep(model=str(folder), beam=2, rerank=np.True_, allow_missing_columns=np.False_)
     many = " ".join(["a"] * 200)
     with pytest.raises(MissingColumnsError, match="FEATS is _"):
         pipeline(tmp_path / "static", allow_missing_columns=False)(many)
+
+
+def test_a_missing_model_is_refused_by_add_pipe_whoever_calls_it(folder, tmp_path):
+    """A user's function may have the name of spaCy's own, which makes saved pipelines."""
+
+    def from_config(folder):
+        return pipeline(folder)
+
+    class Other(type(spacy.blank("hu"))):
+        def add_pipe(self, *given, **named):
+            return super().add_pipe(*given, **named)
+
+    assert from_config(folder)
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
+        from_config(tmp_path / "nowhere")
+    with pytest.raises(ModelError, match="neither a folder nor a model"):
+        Other().add_pipe("optimal_step", config={"model": str(tmp_path / "nowhere")})
+    nlp = pipeline(folder)
+    nlp.config["components"]["optimal_step"]["model"] = str(tmp_path / "nowhere")
+    for language in (type(nlp), Other):  # which from_bytes() or from_disk() gives the model
+        assert trees(language.from_config(nlp.config).from_bytes(nlp.to_bytes())("a")) == [(0, "ROOT")]
+
+
+def test_a_pipeline_that_leaves_words_whole_warns_once(folder, tmp_path, monkeypatch, caplog):
+    """The tokenizer knows ``du`` as ``de le``. The model is as good as without it, and so are its trees."""
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    shutil.copytree(folder, tmp_path / "model")
+    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    nlp = pipeline(tmp_path / "model")
+    text = "ab du a. a_b\n\nDu du"
+    assert trees(nlp("ab a")) == trees(pipeline(folder)("ab a"))
+    assert caplog.messages == []
+    for _ in range(2):
+        assert trees(nlp(text)) == trees(pipeline(folder)(text))
+    [message] = caplog.messages
+    assert "optimal_step: this pipeline leaves whole" in message
+    assert "such as du (de le); " in message
+    again = pickle.loads(pickle.dumps(nlp.get_pipe("optimal_step")))
+    again(nlp.make_doc(text))
+    assert len(caplog.messages) == 1
+    split = pipeline(tmp_path / "model")
+    split(Doc(split.vocab, ["ab", "de", "le", "a"]))
+    assert len(caplog.messages) == 1
+    monkeypatch.setattr(parser.library.spacy_component.WholeTokens, "MOST", 2)
+    few = pipeline(tmp_path / "model")
+    few("a b c du")
+    assert few.get_pipe("optimal_step")._whole is None
+    assert len(caplog.messages) == 1
 
 
 def test_an_error_handler_leaves_documents_out(tmp_path):

@@ -262,6 +262,14 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
         PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "encoder")), 2)
 
 
+def test_a_relative_folder_is_that_of_loading(folder, monkeypatch):
+    """The weights are read later than the tokenizer."""
+    monkeypatch.chdir(folder.parent)
+    pieces = PretrainedTokenizer.of(folder.name)
+    monkeypatch.chdir("/")
+    assert PretrainedEncoder(pieces, 2)
+
+
 def test_more_layers_than_there_are(folder):
     with pytest.raises(PretrainedError, match="it has 3 layers"):
         PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 4)

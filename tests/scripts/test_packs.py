@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import shlex
 import shutil
 import sys
 import threading
@@ -9,7 +11,9 @@ import zipfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import Distribution
 from pathlib import Path
+from types import SimpleNamespace
 
 import filelock
 import numpy as np
@@ -22,7 +26,17 @@ from parser.inference.weights import rounded
 from parser.model import packs as model_packs
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model_folder import CARD, INDEX, MODEL, TENSORS, ModelError, fetched_models, read_header, read_tensors
+from parser.model_folder import (
+    CARD,
+    INDEX,
+    MODEL,
+    TENSORS,
+    VOCABULARIES,
+    ModelError,
+    fetched_models,
+    read_header,
+    read_tensors,
+)
 from parser.networks.pretrained import vector_cache
 from tests.random_models import random_text_model
 from tests.toy import ROOT
@@ -359,12 +373,197 @@ def test_get_leaves_a_shipped_model_where_its_name_leads(shipped, tmp_path, monk
     assert there.name != "hu"
 
 
-def test_a_wheel_has_only_some_of_the_packs(shipped, monkeypatch, capsys):
-    (shipped / "hu-szeged-2.2.zip").unlink()
+def test_a_wheel_has_only_some_of_the_packs_and_says_where_the_others_are(run, shipped, tmp_path, monkeypatch, capsys):
+    """First nothing is known of a checkout; then pip has noted it; then there is a release."""
+    monkeypatch.chdir(tmp_path)
+    wheel = tmp_path / "wheel"
+    wheel.mkdir()
+    shutil.copy(shipped / INDEX, wheel)
+    monkeypatch.setattr(model_packs, "SHIPPED", str(wheel))
+    monkeypatch.setattr(model_packs, "_checkout", lambda: None)
     start(get, monkeypatch)
-    assert "hu" not in capsys.readouterr().out.split()
-    with pytest.raises(ValueError, match="no model 'hu'"):
+    listed = capsys.readouterr()
+    assert "hu" not in listed.out.split()
+    assert "not in this installation: hu; for each, its pack is in models/ of a checkout" in listed.err
+    for said, change in (
+        (r"--from CHECKOUT.models; or name .* OPTIMAL_STEP_MODELS", lambda: None),
+        (f"--from {shlex.quote(str(shipped))};", lambda: monkeypatch.setattr(model_packs, "_checkout", lambda: shipped)),
+        (
+            "its pack is at https://example.org/v1: ",
+            lambda: monkeypatch.setattr(model_packs, "RELEASE", "https://example.org/v1"),
+        ),
+    ):
+        change()
+        with pytest.raises(ModelError, match=rf"no model 'hu' in this installation, which has none; .*{said}"):
+            Parser.load("hu")
+        with pytest.raises(ValueError, match=said):
+            start(get, monkeypatch, "hu")
+    monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(shipped))
+    assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
+    (tmp_path / "el").mkdir()
+    with pytest.raises(ModelError, match="el: this folder holds no model"):
+        Parser.load("el")
+
+
+def test_the_checkout_is_the_folder_that_pip_noted(shipped, tmp_path, monkeypatch):
+    checkout = tmp_path / "a check out"
+    for noted, expected in (
+        (checkout.as_uri(), checkout / "models"),
+        ("https://example.org/optimal_step.whl", None),
+        ((tmp_path / "gone").as_uri(), None),
+        (None, None),
+    ):
+        (checkout / "models").mkdir(parents=True, exist_ok=True)
+        shutil.copytree(shipped, checkout / "models", dirs_exist_ok=True)
+        text = None if noted is None else json.dumps({"url": noted, "dir_info": {}})
+        monkeypatch.setattr(Distribution, "from_name", lambda name, text=text: SimpleNamespace(read_text=lambda file: text))
+        assert model_packs._checkout() == expected
+
+
+def cut(folder: Path) -> None:
+    os.truncate(folder / TENSORS, 1000)
+
+
+def change(folder: Path) -> None:
+    """Change a byte: the numbers stay finite, so that loading would not find it."""
+    content = bytearray((folder / TENSORS).read_bytes())
+    content[-2] ^= 1
+    (folder / TENSORS).write_bytes(content)
+    os.utime(folder / TENSORS, (0, 0))
+
+
+def remove(folder: Path) -> None:
+    (folder / VOCABULARIES).unlink()
+
+
+def empty_all(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.write_bytes(b"")
+
+
+def remove_all(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize("by", ["use", "get"])
+@pytest.mark.parametrize("damage", [cut, change, remove, empty_all, remove_all])
+def test_a_damaged_model_is_unpacked_again(run, shipped, tmp_path, monkeypatch, capsys, caplog, by, damage):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(get, "SHIPPED", str(shipped))
+    folder = model_packs.named_folder(Path("hu"))
+    whole = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+    damage(folder)
+    if by == "get":
         start(get, monkeypatch, "hu")
+        assert f"hu: {folder}: unpacked again, as " in capsys.readouterr().err
+    else:
+        assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
+        assert f"hu: {folder}: unpacked again, as " in caplog.text
+    assert whole == {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+    caplog.clear()
+    start(get, monkeypatch, "hu")
+    assert "there already" in capsys.readouterr().err
+    assert model_packs.named_folder(Path("hu")) == folder
+    assert caplog.text == ""
+
+
+def test_get_finds_a_change_that_left_time_and_size(shipped, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(get, "SHIPPED", str(shipped))
+    folder = model_packs.named_folder(Path("hu"))
+    found = (folder / TENSORS).stat()
+    change(folder)
+    os.utime(folder / TENSORS, ns=(found.st_atime_ns, found.st_mtime_ns))
+    start(get, monkeypatch, "hu")
+    assert f"unpacked again, as {TENSORS} is damaged" in capsys.readouterr().err
+
+
+def test_a_folder_whose_times_changed_is_not_damaged(shipped, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    folder = model_packs.named_folder(Path("hu"))
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))
+    (shipped / "hu-szeged-2.2.zip").write_bytes(b"not needed")
+    assert Parser.load("hu").parse(WORDS)
+    assert caplog.text == ""
+
+
+def test_a_fetched_model_that_is_damaged_comes_again_from_where_it_was(run, packs, tmp_path, monkeypatch, capsys, caplog):
+    monkeypatch.chdir(tmp_path)
+    start(get, monkeypatch, "hu", "--from", packs.name)
+    cut(fetched_models() / "hu")
+    monkeypatch.chdir(tmp_path.parent)
+    assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
+    assert f"unpacked again, as {TENSORS} is damaged" in caplog.text
+    start(get, monkeypatch, "hu")
+    remove(fetched_models() / "hu")
+    start(get, monkeypatch, "hu")
+    assert f"unpacked again, as {VOCABULARIES} is missing" in capsys.readouterr().err
+    cut(fetched_models() / "hu")
+    packs.rename(tmp_path / "moved")
+    with pytest.raises(
+        ModelError, match=rf"{TENSORS} is damaged, and it cannot be unpacked again .*optimal-step get hu --from"
+    ):
+        Parser.load("hu")
+
+
+def test_a_users_own_damaged_model_is_not_touched(shipped, tmp_path, monkeypatch):
+    """It lies in the current folder, in the folder of fetched models, or is a copy of an unpacked one."""
+    monkeypatch.chdir(tmp_path)
+    unpacked = model_packs.named_folder(Path("hu"))
+    plain = shutil.ignore_patterns(".*")
+    own = [tmp_path / "hu", fetched_models() / "el", fetched_models() / "ga"]
+    for folder, left_out in zip(own, (None, plain, None), strict=True):
+        shutil.copytree(unpacked, folder, ignore=left_out)
+        cut(folder)
+        with pytest.raises(ModelError, match=r"damaged.*copy the folder again"):
+            Parser.load(folder.name)
+        assert (folder / TENSORS).stat().st_size == 1000
+
+
+def test_a_model_of_an_older_version_stays_until_get_is_asked(shipped, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(get, "SHIPPED", str(shipped))
+    folder = model_packs.named_folder(Path("hu"))
+    (folder / ".unpacked.json").unlink()
+    (folder / CARD).write_text("changed", encoding="utf-8")
+    assert model_packs.named_folder(Path("hu")) == folder
+    assert (folder / CARD).read_text(encoding="utf-8") == "changed"
+    start(get, monkeypatch, "hu")
+    assert "unpacked again, as an older version unpacked it" in capsys.readouterr().err
+
+
+def test_processes_that_find_the_damage_at_the_same_time_unpack_it_once(shipped, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    folder = model_packs.named_folder(Path("hu"))
+    cut(folder)
+
+    def wait(lock: int, blocking: bool) -> bool:
+        if blocking:  # until the other process has unpacked it
+            patch.undo()
+            model_packs.named_folder(Path("hu"))
+        return blocking
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filelock, "lock_descriptor", wait)
+        assert model_packs.named_folder(Path("hu")) == folder
+    assert caplog.text.count("unpacked again") == 1
+
+
+@pytest.mark.posix
+def test_a_damaged_model_in_a_folder_that_cannot_be_written(shipped, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cut(model_packs.named_folder(Path("hu")))
+
+    def refuse(path: Path, wait: bool) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(model_packs, "locked", refuse)
+    with pytest.raises(
+        ModelError, match=r"cannot be unpacked again \(.*Permission denied\); remove it, then optimal-step get hu"
+    ):
+        Parser.load("hu")
 
 
 def test_get_without_a_name_lists_the_models(shipped, monkeypatch, capsys):

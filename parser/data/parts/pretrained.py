@@ -143,7 +143,8 @@ class PretrainedTokenizer(PieceReader):
 
     def __init__(self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False) -> None:
         package()
-        self.folder, self.source, self.sums, self.held = folder, source, dict(sums), held
+        # The encoder is read later, when the working folder may be another one.
+        self.folder, self.source, self.sums, self.held = folder.absolute(), source, dict(sums), held
         try:
             super().__init__(json.dumps(tokenizer_of_forms(folder / TOKENIZER)))
             whole = Subwords((folder / TOKENIZER).read_text(encoding="utf-8"))
