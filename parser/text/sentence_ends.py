@@ -13,7 +13,7 @@ import numpy as np
 
 from parser.kernels import kernel
 from parser.text.characters import CLOSING, EDGE, LINE, N_CLASSES, OPENING, PARAGRAPH, PERIOD, QUOTE, Characters, stretch
-from parser.text.decisions import BEGINS, CAPITALS, ENDS, LISTED, OWN_ABBREVIATION, compiled_templates, form_value, score
+from parser.text.decisions import BEFORE_NAME, BEGINS, CAPITALS, ENDS, LISTED, compiled_templates, form_value, score
 
 # Rows of what is read of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
 # it, ``line`` how a line ends after it, ``ends`` to ``capitals`` the odds in training, ``listed`` whether it is a known
@@ -24,6 +24,9 @@ ROWS = (
 )
 FORM, PREFIX3, SUFFIX3, SUFFIX2, SUFFIX1, SHAPE, KFIRST, KLAST, GAP = range(9)
 LINE_END, ODDS_END, ODDS_BEGIN, ODDS_CAPITAL, KIND_LISTED = range(9, len(ROWS))
+
+# Nobody wraps lines at fewer characters.
+_NARROW = 30
 
 _BEFORE, _AFTER = 3, 4
 # Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
@@ -137,7 +140,8 @@ def _fill_rows(text, tokens, forms, powers, rows):
 
 @kernel()
 def _fill_lines(kinds, chunks, chunk_starts, chunk_ends, tokens, first, stop, rows, at):
-    """Say of the tokens of a paragraph how a line ends after them: 1 no line, 2 it is full, 3 nearly, 4 a word fitted."""
+    """Say of the tokens of a paragraph how a line ends after them: 1 no line, 2 it is full, 3 nearly, 4 a word fitted,
+    5 no line is long enough to be wrapped."""
     longest = 0
     begun = tokens[0, first]
     for t in range(first, stop):
@@ -151,7 +155,7 @@ def _fill_lines(kinds, chunks, chunk_starts, chunk_ends, tokens, first, stop, ro
         if kinds[end] == LINE:
             following = chunks[end + 1]
             free = longest - (end - begun) - 1 - (chunk_ends[following] - chunk_starts[following])
-            rows[LINE_END, at + t - first] = 2 if free < 0 else 3 if free < 12 else 4
+            rows[LINE_END, at + t - first] = 5 if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
             begun = end + 1
 
 
@@ -214,7 +218,7 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
         if last_of_paragraph[t]:
             ends[t] = True
             at += EDGE
-        elif rows[KIND_LISTED, at] == OWN_ABBREVIATION + 1:
+        elif rows[KIND_LISTED, at] >= BEFORE_NAME + 1 and rows[KLAST, at] == PERIOD:  # or the user's own
             ends[t] = False
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)

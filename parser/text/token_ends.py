@@ -15,6 +15,8 @@ from parser.kernels import kernel
 from parser.text.characters import (
     APOSTROPHE,
     AT,
+    COMMA,
+    DIGIT,
     LINE,
     LOWER,
     N_CLASSES,
@@ -25,7 +27,7 @@ from parser.text.characters import (
     Characters,
     stretch,
 )
-from parser.text.decisions import KNOWN, LISTED, compiled_templates, form_value, score
+from parser.text.decisions import ABBREVIATION, KNOWN, LISTED, compiled_templates, form_value, score
 
 # What is read at a place between the characters i and j. A stretch is a hash of characters, folded; ``k`` are their classes.
 _WINDOW = 6
@@ -138,7 +140,10 @@ def _find_tokens(text, joined, model, powers, atoms, bounds):
                 break
             if kinds[then] <= LINE:
                 then += 1
-            if joined[place] or not is_open(kinds, place, then, model.candidates, model.joins):
+            if joined[place] or keeps_period(kinds, place, then, begun, text.hashes, model.forms, powers):
+                place = then
+                continue
+            if not is_open(kinds, place, then, model.candidates, model.joins):
                 if then > place + 1:
                     break
             else:
@@ -150,6 +155,35 @@ def _find_tokens(text, joined, model, powers, atoms, bounds):
         n += 1
         place = then
     return n
+
+
+@kernel()
+def keeps_period(kinds, i, j, begun, hashes, forms, powers):
+    """Return whether the character j is the period of a known abbreviation, which is one token with it.
+
+    Where a name or a number follows, and of the user's own abbreviations, it always is; so it is of initials. Other
+    abbreviations may be words that end a sentence, so they are decided, unless what follows begins no sentence.
+    """
+    if j != i + 1 or kinds[j] != PERIOD:
+        return False
+    following = kinds[j + 2] if kinds[j + 1] <= LINE else kinds[j + 1]
+    if i == begun and kinds[i] == UPPER and following == UPPER and is_in_name(kinds, i):
+        return True
+    listed = form_value(forms, stretch(hashes, powers, begun, j + 1)) >> LISTED & 3
+    if listed != ABBREVIATION:
+        return listed > 0
+    return following in (LOWER, DIGIT, COMMA)
+
+
+@kernel()
+def is_in_name(kinds, i):
+    """Return whether a single capital begins a paragraph, or follows a chunk with a capital, as the initials of names do."""
+    if kinds[i - 1] > LINE or kinds[i - 1] == PARAGRAPH:
+        return kinds[i - 1] == PARAGRAPH
+    place = i - 2
+    while kinds[place - 1] > PARAGRAPH:
+        place -= 1
+    return kinds[place] == UPPER
 
 
 @kernel(forceinline=True)

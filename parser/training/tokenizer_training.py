@@ -50,7 +50,7 @@ from parser.text.decisions import (
     packed,
     packed_forms,
 )
-from parser.text.kinds import joined_places, whole_kinds
+from parser.text.kinds import whole_kinds
 from parser.text.multiword import MultiwordRules, WordSplitter
 from parser.text.sentence_ends import (
     FORM,
@@ -487,22 +487,19 @@ def _columns(text: Characters, tokens: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------------- examples
 @dataclass(frozen=True)
 class _Prepared:
-    """A text as kernels read it: characters, int32[2, tokens], bool[tokens], int64[tokens], bool[characters]."""
+    """A text as kernels read it: characters, int32[2, tokens], bool[tokens] and int64[tokens]."""
 
     characters: Characters
     tokens: np.ndarray
     ends: np.ndarray
     folds: np.ndarray
-    joined: np.ndarray
 
     @classmethod
-    def of(cls, text: LearningText, whole: Iterable[str] | None = None) -> _Prepared:
-        """Return the text; ``whole``: see kinds.py, None: as the text itself has it."""
+    def of(cls, text: LearningText) -> _Prepared:
         characters = characters_of(text.text)
         places = np.array(text.places, np.int64).T.reshape(2, -1)
         tokens = np.searchsorted(characters.starts, places).astype(np.int32)
-        joined = joined_places(characters, whole_kinds(characters, tokens) if whole is None else whole)
-        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64), joined)
+        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64))
 
 
 def _cuts(texts: Iterable[_Prepared]) -> tuple[np.ndarray, bool]:
@@ -528,14 +525,14 @@ def _cuts(texts: Iterable[_Prepared]) -> tuple[np.ndarray, bool]:
 
 def _token_examples(text: _Prepared, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> Examples:
     kinds = text.characters.kinds
-    n = _count_open(kinds, text.joined, text.tokens, candidates, joins)
+    n = _count_open(kinds, text.tokens, candidates, joins)
     atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
-    _fill_token_examples(text.characters, text.joined, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
+    _fill_token_examples(text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
     return Examples(atoms, gold)
 
 
 @kernel()
-def _count_open(kinds, joined, tokens, candidates, joins):
+def _count_open(kinds, tokens, candidates, joins):
     n = 0
     for t in range(tokens.shape[1]):
         i = tokens[0, t]
@@ -543,13 +540,13 @@ def _count_open(kinds, joined, tokens, candidates, joins):
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            n += kinds[j] != PARAGRAPH and not joined[i] and token_ends.is_open(kinds, i, j, candidates, joins)
+            n += kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins)
             i = j
     return n
 
 
 @kernel()
-def _fill_token_examples(text, joined, tokens, folds, candidates, joins, tables, powers, atoms, gold):
+def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers, atoms, gold):
     kinds = text.kinds
     n = 0
     for t in range(tokens.shape[1]):
@@ -558,7 +555,7 @@ def _fill_token_examples(text, joined, tokens, folds, candidates, joins, tables,
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            if kinds[j] != PARAGRAPH and not joined[i] and token_ends.is_open(kinds, i, j, candidates, joins):
+            if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins):
                 token_ends.fill_atoms(atoms[n], i, j, tokens[0, t], text, tables[folds[t]], powers)
                 gold[n] = j >= tokens[1, t]
                 n += 1
@@ -624,9 +621,9 @@ def train_tokenizer(
     """Train a tokenizer; on dev the weights of the disturbed copy and the threshold of sentences are chosen."""
     attach = has_spaced_marks(train)
     texts = [plain_text(train), disturbed_text(train, seed, attach=attach)]
-    plain = _Prepared.of(texts[0])
+    prepared = [_Prepared.of(text) for text in texts]
+    plain = prepared[0]
     whole = whole_kinds(plain.characters, plain.tokens)
-    prepared = [plain, _Prepared.of(texts[1], whole)]
     tables, listed = _form_tables(plain.characters, plain.tokens, plain.ends, plain.folds, abbreviations or {})
     candidates, joins = _cuts(prepared)
 

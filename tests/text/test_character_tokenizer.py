@@ -249,6 +249,7 @@ def test_a_rule_keeps_case_and_characters_of_the_token():
         ("in /home/anna/docs/ now", "path", "/home/anna/docs/"),
         ("on 2019-05-03 there", "date", "2019-05-03"),
         ("on 12/31/1999.", "date", "12/31/1999"),
+        ("less than 1/2.", "fraction", "1/2"),
         ("at 10:30pm", "time", "10:30"),
         ("about 1,000,000.50!", "number", "1,000,000.50"),
         ("Pi is 3.14159.", "number", "3.14159"),
@@ -444,10 +445,17 @@ def test_damaged_weights_are_refused(tokenizer, tmp_path, name):
         CharacterTokenizer.load(tmp_path)
 
 
-def test_rows_of_tokens_say_how_lines_end():
-    text = characters_of("aaaa bbb\ncc\ndddd eeee ffff gggg\n\nx")
+@pytest.mark.parametrize(("last", "line_ends"), [("g" * 20, [1, 4, 4, 1, 1, 1, 1]), ("gggg", [1, 5, 5, 1, 1, 1, 1])])
+def test_rows_of_tokens_say_how_lines_end(last, line_ends):
+    text = characters_of(f"aaaa bbb\ncc\ndddd eeee ffff {last}\n\nx")
     starts = [k for k in range(len(text.kinds)) if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH]
     stops = [k for k in range(len(text.kinds)) if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH]
     rows = token_rows(text, np.array([starts, stops], np.int32), np.zeros(2, np.uint32), POWERS)
-    assert rows[sentence_ends.LINE_END, EDGE : EDGE + 7].tolist() == [1, 3, 4, 1, 1, 1, 1]
+    assert rows[sentence_ends.LINE_END, EDGE : EDGE + 7].tolist() == line_ends
     assert rows.shape[1] == 8 + 3 * EDGE
+
+
+def test_initials_keep_their_period(tokenizer):
+    found = tokenizer.split("A. B. Baker met J. K. Hill and George W. Wood, and B runs")
+    forms = [form for sentence in found for form in sentence.forms]
+    assert [form for form in forms if len(form) == 2 and form.endswith(".")] == ["A.", "B.", "K.", "W."]
