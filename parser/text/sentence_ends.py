@@ -25,8 +25,9 @@ ROWS = (
 FORM, PREFIX3, SUFFIX3, SUFFIX2, SUFFIX1, SHAPE, KFIRST, KLAST, GAP = range(9)
 LINE_END, ODDS_END, ODDS_BEGIN, ODDS_CAPITAL, KIND_LISTED = range(9, len(ROWS))
 
-# Nobody wraps lines at fewer characters.
+# Nobody wraps lines at fewer characters: in such a paragraph each line ends a sentence.
 _NARROW = 30
+_SHORT_LINE = 5
 
 _BEFORE, _AFTER = 3, 4
 # Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
@@ -155,7 +156,7 @@ def _fill_lines(kinds, chunks, chunk_starts, chunk_ends, tokens, first, stop, ro
         if kinds[end] == LINE:
             following = chunks[end + 1]
             free = longest - (end - begun) - 1 - (chunk_ends[following] - chunk_starts[following])
-            rows[LINE_END, at + t - first] = 5 if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
+            rows[LINE_END, at + t - first] = _SHORT_LINE if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
             begun = end + 1
 
 
@@ -218,6 +219,8 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
         if last_of_paragraph[t]:
             ends[t] = True
             at += EDGE
+        elif rows[LINE_END, at] == _SHORT_LINE:
+            ends[t] = True
         elif rows[KIND_LISTED, at] >= BEFORE_NAME + 1 and rows[KLAST, at] == PERIOD:  # or the user's own
             ends[t] = False
         else:

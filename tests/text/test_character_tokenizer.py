@@ -459,3 +459,9 @@ def test_initials_keep_their_period(tokenizer):
     found = tokenizer.split("A. B. Baker met J. K. Hill and George W. Wood, and B runs")
     forms = [form for sentence in found for form in sentence.forms]
     assert [form for form in forms if len(form) == 2 and form.endswith(".")] == ["A.", "B.", "K.", "W."]
+
+
+def test_lines_too_short_to_be_wrapped_end_sentences(tokenizer):
+    found = tokenizer.split("the dog\nthe cat\nthe hat\n\nThe dog's hat is old and the cat\nruns.")
+    assert [len(sentence.forms) for sentence in found[:3]] == [2, 2, 2]
+    assert len(found) == 4
