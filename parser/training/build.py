@@ -60,6 +60,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
         transfer_weights(model, old)
+        model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las  # unless dev says otherwise
     _cache_vectors(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []

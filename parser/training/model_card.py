@@ -17,7 +17,7 @@ from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.scores import NAMES
 from parser.model.loading import load
-from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, predicted_columns, read_json
 from parser.storage import replacing
 from parser.training.observers import Observer, RunStart
 
@@ -83,7 +83,8 @@ class ModelCard(Observer):
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
         measured = [part for part in ("dev", "test") if metrics[part]]
-        predicted = [name for name in _TAG_SCORES if any(name in metrics[part] for part in measured)]
+        known = predicted_columns(folder) if measured else ()
+        predicted = [name for name in _TAG_SCORES if name in known]
         columns = [*_SCORES, *predicted]
         read = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
         needs = f"The input needs {tags}, tagged as the treebank is" if tags else "The input needs no tags"
