@@ -312,7 +312,7 @@ def _likely_recipe(model: Model) -> str:
     """Return a recipe whose training fits a network."""
     if model.vocabularies.tags:
         return "text"
-    return "accurate" if model.contextual or model.spec.embeddings else "paper"
+    return "accurate" if model.contextual or RELATION in model.spec.embeddings else "paper"
 
 
 def _overrides(words: Iterable[str]) -> Iterator[Override]:

@@ -86,8 +86,7 @@ class Corpus:
         train: the training part.
         known: the training sentences that vocabularies and word vectors are made of.
         tagged: the known sentences; where a file has no gold value of a column, with what the model of ``start`` predicts.
-        untaught: by training file, the predicted columns of which it has no gold value: they teach a model nothing that it
-            already predicts.
+        untaught: with ``start``, by training file: the predicted columns of which it has no gold value, and teaches nothing.
         dev: the part to choose on; None if the treebank has none.
         test: the part to report on; None if the treebank has none.
         vocabularies: the vocabularies of the attributes that the features read.
@@ -163,6 +162,11 @@ class Corpus:
         about = vocabularies, relations, slots
         return cls(plan, parts, *about, vector_length=length, tagged=tagged, untaught=untaught)
 
+    @property
+    def silent(self) -> set[str]:
+        """The columns that the model of ``start`` predicts, and of which no training file has a gold value."""
+        return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
+
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """Return the training part with trees of the given kind; the projective subset has fewer sentences."""
         sentences, trees = self.sentences(kind), self.train.trees
@@ -234,8 +238,8 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
 
 
 def _untaught(train: list[Sentence], files: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return, by training file, the columns of which it has no gold value; log them."""
-    taught: dict[str, set[str]] = {file: set() for file in files}
+    """Return, by training file, which of the columns it has no gold value of; log them."""
+    taught: dict[str, set[str]] = {}
     for sentence in train:
         found = taught.setdefault(_file_of(sentence, files), set())
         found.update(column for column in columns if column not in found and has_values(getattr(sentence, column)))
@@ -246,12 +250,12 @@ def _untaught(train: list[Sentence], files: Sequence[str], columns: Sequence[str
             log.info(
                 "%s: no gold value of %s, so it teaches none; the model predicts them as before", file or "lattices", named
             )
-    return {file: missing for file, missing in untaught.items() if missing}
+    return untaught
 
 
 def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start: Model) -> list[Sentence]:
     """Return the sentences; in columns without gold values, with what a model predicts."""
-    found, places = list(known), [place for place, one in enumerate(known) if _file_of(one, untaught) in untaught]
+    found, places = list(known), [place for place, one in enumerate(known) if untaught.get(_file_of(one, untaught))]
     if not places:
         return found
     encoded = start.vocabularies.encode([known[place] for place in places])
