@@ -275,7 +275,8 @@ def main() -> None:
         words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
         if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
             check_overrides(words, sweep=is_sweep(words))
-            words = [*_of_start(words), *words]
+            place = next((number for number, word in enumerate(words) if word.startswith("start=")), 0)
+            words[place:place] = _of_start(words)  # hydra takes no KEY=VALUE on both sides of an option
         sys.argv[1:] = words
         _job()
     except JobError:

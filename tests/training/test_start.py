@@ -338,6 +338,14 @@ def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks
     assert f"* lemmas: from {named}\n" in text
 
 
+def test_such_a_run_resumes_to_the_same_end(treebanks, of_kind, tmp_path):
+    bare = sentences("abxyz", "obj det advmod", 1)
+    for one in bare:
+        one.feats = ["_"] * len(one)
+    made = run(write_conllu(tmp_path / "bare.conllu", bare), *TEXT, f"start={of_kind('text')}")
+    check_resumes(made, tmp_path, 1)
+
+
 def test_of_several_files_each_teaches_what_it_has(treebanks, of_kind, tmp_path):
     bare = sentences("abxyz", "obj det advmod", 1)
     for one in bare:
