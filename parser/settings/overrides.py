@@ -39,7 +39,6 @@ def training_settings(overrides: Sequence[str]) -> Settings:
 
     Raises:
         SettingsError: there is no such key, or its value is invalid; the message names the key.
-        ModelError: the model of ``start`` is damaged.
     """
     register()
     words = for_hydra(overrides, path_settings(), sweep=False)

@@ -1,9 +1,9 @@
-"""What a run takes over from the model of ``start=``: recipe, model, system, beam, and the sizes of the network.
+"""What a run takes over from the model of ``start=``: recipe, model, system, and the sizes of the network.
 
 Nobody types these settings again. A value that is given by hand must be the model's, since its weights fit no other network.
-Dropout and the search belong to training and parsing: by hand, they may differ.
+Dropout belongs to training: by hand, it may differ.
 
-Recipe, model, system and beam are choices of groups, which hydra must know before it composes the settings (``choices``). The
+Recipe, model and system are choices of groups, which hydra must know before it composes the settings (``choices``). The
 other settings are numbers and lists in these groups (``started``).
 """
 
@@ -22,11 +22,12 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import ATTRIBUTES, TREEBANK
 from parser.model.loading import load
 from parser.model.model import Model
 from parser.model.packs import named_folder
-from parser.model_folder import CARD, MODEL, find_model, holds_model
+from parser.model_folder import CARD, MODEL, find_model
 from parser.network_spec import BiLSTMSpec, MlpSpec
 from parser.settings.files import CONFIGS
 from parser.settings.groups import Settings, SettingsError
@@ -65,7 +66,7 @@ class StartModel:
 
     @classmethod
     def read(cls, named: str, start: Path) -> StartModel | None:
-        """Read a model without torch; None if there is no model of this name, which the run itself reports.
+        """Read a model without torch; None if it is missing or damaged, which the run reports when it begins.
 
         Args:
             named: a folder, or the name of a model.
@@ -73,12 +74,12 @@ class StartModel:
 
         Raises:
             SettingsError: it is a linear model.
-            ModelError: a part of it is damaged.
         """
         folder = start / named_folder(Path(named))
-        if not holds_model(folder):
+        try:
+            model = load(folder, int8=False)
+        except OptimalStepError:
             return None
-        model = load(folder, int8=False)
         if not isinstance(model, Model):
             raise SettingsError(
                 f"start={named}: this is a linear model, which cannot be trained further; name one that was trained with "
@@ -90,9 +91,8 @@ class StartModel:
     @property
     def chosen(self) -> dict[str, str]:
         """The choices of groups that a run takes over."""
-        encoder, beam = self.model.spec.encoder, self.model.beam
-        found = {"recipe": self.recipe, "model": "mlp" if encoder is None else "bilstm", "system": self.model.system.name}
-        return found if beam is None else found | {"beam": str(beam.scores)}
+        kind = "mlp" if self.model.spec.encoder is None else "bilstm"
+        return {"recipe": self.recipe, "model": kind, "system": self.model.system.name}
 
     def choices(self, given: Iterable[str]) -> list[str]:
         """Return the choices that were not made by hand, as KEY=VALUE.
@@ -104,8 +104,8 @@ class StartModel:
             SettingsError: recipe, model or system was chosen by hand, and is not the model's.
         """
         by_hand = {one.key_or_group: one for one in _overrides(given)}
-        for name in ("recipe", "model", "system"):
-            one, own = by_hand.get(name), self.chosen[name]
+        for name, own in self.chosen.items():
+            one = by_hand.get(name)
             if one is None or one.is_sweep_override() or one.value() == own:
                 continue
             if name != "recipe" or self.recipe_is_known:
@@ -129,7 +129,6 @@ def start_choices(words: Sequence[str], start: Path) -> list[str]:
 
     Raises:
         SettingsError: recipe, model or system was chosen by hand, and is not the model's.
-        ModelError: the model is damaged.
     """
     named = [one for one in _overrides(words) if one.key_or_group == "start"]
     if not named:
@@ -152,13 +151,11 @@ def started(settings: Settings, given: Sequence[str], start: Path | None = None)
 
     Raises:
         SettingsError: a setting was given by hand, and is not the model's.
-        ModelError: the model is damaged.
     """
     if settings.start is None or (found := StartModel.read(settings.start, start or Path())) is None:
         return settings
     missing = found.choices(given)
-    composed = {"recipe": settings.recipe, "model": settings.model, "system": settings.system, "beam": settings.beam.name}
-    if any(composed[name] != value for name, _, value in (word.partition("=") for word in missing)):
+    if any(getattr(settings, name) != value for name, _, value in (word.partition("=") for word in missing)):
         from parser.settings.overrides import composed as compose  # imports this module
 
         made: Any = compose("train", [*missing, *given])
@@ -202,16 +199,13 @@ def _values(model: Model, made: Any) -> Iterator[tuple[str, Any, bool]]:
         model: the model.
         made: the composed settings, which may have a value already.
     """
-    spec, options, beam = model.spec, model.system.options, model.beam
+    spec, options = model.spec, model.system.options
     yield "degree", options.get("degree"), True
     if bool(made.nonmonotonic) != (own := bool(options.get("nonmonotonic"))):
         yield "nonmonotonic", own, True
     if model.lookahead is not None and "lattice" in made:
         yield "lattice.lookahead", model.lookahead, True
         yield "lattice.choices", True, True
-    if beam is not None and made.beam.name == beam.scores:
-        yield "beam.size", beam.size, False
-        yield "beam.merge", str(beam.merge), False
     yield from ((f"classifier.{name}", value, "dropout" not in name) for name, value in vars(MlpSpec.of(spec)).items())
     vectors, length = _vectors(model, made), None
     if vectors is not None:

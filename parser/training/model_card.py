@@ -151,13 +151,13 @@ Trained by optimal-step on {learned}. {settings}.
     {self._command}
 
 {chr(10).join(f"* {fact}" for fact in facts)}
-{"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
+
 ## Data
 
 | setting | file | SHA-256 | licence |
 |---|---|---|---|
 {chr(10).join(self._rows)}
-
+{"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
 ## Scores
 
 Percentages, {read}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from parser.beam_settings import Beam, as_fields
+from parser.beam_settings import Beam
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED, SetVocabulary
 from parser.model.model import Model
@@ -264,15 +264,6 @@ def test_the_recipe_is_that_of_the_run_or_the_card_or_fits_the_network(known_by,
         if known_by != "nothing":
             with pytest.raises(SettingsError, match="recipe=paper_tuned"):
                 run_alone(treebanks[0], f"start={place}", "recipe=paper_tuned")
-
-
-def test_a_model_with_a_beam_keeps_it(treebanks, of_kind, tmp_path):
-    shutil.copytree(of_kind("mlp"), tmp_path / "old")
-    change(tmp_path / "old" / "model" / "settings.json", lambda found: found.update(beam=as_fields(Beam(5))))
-    start = f"start={tmp_path}/old"
-    assert run_alone(treebanks[0], start).search == Beam(5)
-    assert run_alone(treebanks[0], start, "beam.size=3", "beam=local").search == Beam(3)
-    assert run_alone(treebanks[0], start, "beam=none").search is None
 
 
 def test_a_linear_model_is_refused(treebanks, tmp_path):

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -14,6 +14,9 @@ from parser.conllu.checks import counted
 from parser.data.attributes import PREDICTED
 from parser.evaluation.scores import NAMES
 from parser.training.observers import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
+
+if TYPE_CHECKING:
+    from parser.model.loading import AnyModel
 
 log = logging.getLogger(__name__)
 
@@ -81,12 +84,12 @@ class EpochLog(Observer):
     def __init__(self, clock: Callable[[], datetime] = datetime.now) -> None:
         self._clock = clock
         self._left = 0  # epochs of all passes
-        self._predicted: Sequence[str] = ()  # columns
+        self._model: AnyModel | None = None
         self._begun: datetime | None = None  # when the pass began; None after its first epoch
 
     def on_start(self, start: RunStart) -> None:
         self._left = start.epochs - start.epochs_done
-        self._predicted = list(start.model.vocabularies.tags)
+        self._model = start.model
 
     def on_pass_start(self, start: PassStart) -> None:
         self._begun = self._clock()
@@ -95,7 +98,8 @@ class EpochLog(Observer):
         dev = ""
         if epoch.dev is not None:
             trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)
-            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, self._predicted)
+            predicted = () if self._model is None else self._model.vocabularies.tags
+            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, predicted)
             dev = f", dev{found}" if found else ""
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
