@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -24,10 +25,13 @@ from safetensors.numpy import load_file
 
 from oracles.errors import OptimalStepError
 from parser.network_spec import ClassifierSpec, check_type
+from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # The parts that parser/text reads: UDPipe's tokenizer, and the description of a segmenter.
-TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
+TOKENIZER, SEGMENTER, SEGMENTER_TENSORS = "tokenizer.udpipe", "segmenter.json", "segmenter.safetensors"
+# All files of these parts: what turns text into words and sentences.
+TEXT_FILES = (TOKENIZER, SEGMENTER, SEGMENTER_TENSORS)
 # How a model with subwords segments forms; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
 # For people: how it was trained, and on what; a sentence to try it with.
@@ -96,6 +100,20 @@ def find_model(folder: Path) -> Path:
         if not _holds_parts(found):
             raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
         return found
+
+
+def text_files(folder: Path) -> list[str]:
+    """Return the names of the files in a model's folder that turn text into words and sentences."""
+    return [name for name in TEXT_FILES if (folder / name).is_file()]
+
+
+def copy_text_files(source: Path, target: Path) -> None:
+    """Copy what turns text into words and sentences from a model's folder to another; what was there before goes."""
+    for name in TEXT_FILES:
+        (target / name).unlink(missing_ok=True)
+    for name in text_files(source):
+        with replacing(target / name) as temporary:
+            shutil.copyfile(source / name, temporary)
 
 
 def holds_model(folder: Path) -> bool:
@@ -173,6 +191,16 @@ def _removed(settings: dict[str, Any]) -> Iterator[str]:
         yield "beam=exact"
     if (system := settings.get("transition_system")) in ("two_planar", "arc_eager_unshift"):
         yield f"system={system}"
+
+
+def predicted_columns(folder: Path) -> list[str]:
+    """Return the columns that a model predicts: upos, xpos, feats, lemma.
+
+    Raises:
+        ModelError: vocabularies.json is missing, or not a JSON object.
+    """
+    found = read_json(folder, VOCABULARIES)
+    return [*found.get("tags", {}), *(["lemma"] if "lemmas" in found else [])]
 
 
 def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:

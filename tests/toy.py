@@ -24,6 +24,7 @@ from parser.data.treebank import Sentence
 from parser.settings import Settings, register
 from parser.settings.overrides import check_overrides, explained
 from parser.settings.plan import Plan, plan
+from parser.settings.started import start_choices, started
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"
@@ -54,7 +55,8 @@ def settings(*overrides: str) -> Settings:
     """
     check_overrides(overrides, sweep=False)
     try:
-        return composed("tensorboard.figures=false", *overrides)
+        overrides = (*start_choices(overrides, Path()), *overrides)
+        return started(composed("tensorboard.figures=false", *overrides), overrides)
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error, overrides)) is None:
             raise

@@ -1,8 +1,9 @@
 """Scores a file of trees against gold trees: optimal-step evaluate GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
 
 The metrics are those of the CoNLL 2018 shared task, and UAS and LAS without punctuation. LAS counts subtypes of relations;
-LAS (official), that of the shared task, does not. parser/evaluation/scores.py defines each metric. Files are CoNLL-U, plain,
-.gz or .xz; one of them may be - for standard input. Words with _ (unknown) for HEAD or DEPREL in GOLD do not count; --by and
+LAS (official), that of the shared task, does not. parser/evaluation/scores.py defines each metric. The score of a column that
+is _ for all words of GOLD says nothing; it is marked "no gold values". Files are CoNLL-U, plain, .gz or .xz; one of them may
+be - for standard input. Words with _ (unknown) for HEAD or DEPREL in GOLD do not count; --by and
 --confusion need complete trees.
 
 With --by, the table also has LAS by relation, sentence length, distance of the head, depth in the tree or projectivity of the
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, compare, evaluate_files
@@ -33,7 +35,8 @@ def as_table(scores: dict[str, Score]) -> str:
             lines.append(f"{name:20} {'-':>9} {'-':>9} {'-':>9}")
             continue
         aligned = "" if score.aligned_accuracy is None else f"{score.aligned_accuracy:10.2f}"
-        lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}".rstrip())
+        line = f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}"
+        lines.append(line.rstrip() if score.has_gold else f"{line}  no gold values")
     if labelled < words:
         lines.append(f"of {words:,} gold heads {known:,} are known, {labelled:,} with relation; tree scores count only these")
     return "\n".join(lines)
@@ -41,7 +44,12 @@ def as_table(scores: dict[str, Score]) -> str:
 
 def as_json(scores: dict[str, Score]) -> str:
     """Return the F1 scores by key, with all digits, and their counts under ``details``."""
-    details = {key: {name: getattr(score, name) for name in _DETAILS} for key, score in scores.items()}
+    details: dict[str, dict[str, Any]] = {
+        key: {name: getattr(score, name) for name in _DETAILS} for key, score in scores.items()
+    }
+    for key, score in scores.items():
+        if not score.has_gold:
+            details[key]["no_gold_values"] = True
     partial = scores["las"].gold < scores["words"].gold  # then a score that counts no word is null; else 0
     found = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
     return json.dumps({**found, "details": details}, indent=2)

@@ -26,6 +26,7 @@ from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
 from parser.data.parts.pretrained import HELD, files_of
 from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.inference.weights import rounded
@@ -33,7 +34,19 @@ from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
 from parser.model.packs import named_folder
-from parser.model_folder import CARD, INDEX, MODEL, SETTINGS, TENSORS, errors_named, find_model, plain_name, read_json
+from parser.model_folder import (
+    CARD,
+    INDEX,
+    MODEL,
+    SETTINGS,
+    TENSORS,
+    TOKENIZER,
+    VOCABULARIES,
+    errors_named,
+    find_model,
+    plain_name,
+    read_json,
+)
 from parser.storage import locked, replacing, sha256_of, write_json
 
 # Bits that are tried for the fraction of a 16-bit number, which has 10. The others are zero and compress well: with 5 a pack is
@@ -85,6 +98,9 @@ def main() -> None:
     with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
         write_json(index, dict(sorted((_listed(index, name, given.output.name) | {name: entry}).items())))
     print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as {name} in {index}", file=sys.stderr)
+    if not (model / TOKENIZER).is_file() and not tags_read(read_json(model, VOCABULARIES)["attributes"]):
+        told = "it holds no tokenizer, so it parses CoNLL-U but no raw text; train the model with tokenizer=udpipe for that"
+        print(f"{given.output}: {told}", file=sys.stderr)
 
 
 def _listed(index: Path, name: str, file: str) -> dict[str, Any]:

@@ -28,13 +28,14 @@ from oracles.errors import OptimalStepError
 from parser.commands import command_line
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, predicted_columns, read_json
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS, name_treebank
 from parser.settings.groups import path_settings
 from parser.settings.overrides import check_overrides, explained
 from parser.settings.paths import for_hydra, is_sweep, shell_command, unresolved
 from parser.settings.plan import Plan, plans
+from parser.settings.started import start_choices, started
 from parser.storage import LockedError, locked, write_json
 from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
@@ -121,7 +122,9 @@ def _is_held(lock: Path) -> bool:
 
 def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
-    planned = plans(settings, given, Path(unresolved(job.runtime, "cwd")))
+    place = Path(unresolved(job.runtime, "cwd"))
+    settings = started(settings, given, place)
+    planned = plans(settings, given, place)
     planned[0].files.check()
     if JobFolders.is_dry:
         print(_outline(planned[-1], folder))
@@ -151,7 +154,7 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
     if several:
         metrics, written = pool_folds(runs), "metrics.json, and a folder for each fold, with its model"
         write_json(folder / METRICS, metrics)
-    shown = final_table(metrics)
+    shown = final_table(metrics, () if several else predicted_columns(folder / MODEL))
     results.debug("\n%s", shown)
     print(f"\n{shown}\n\n{written}: {folder}")
     if not several and job.mode is not RunMode.MULTIRUN:
@@ -247,6 +250,16 @@ def with_shares(arguments: Sequence[str]) -> list[str]:
     return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
 
 
+def _of_start(words: Sequence[str]) -> list[str]:
+    """Return the choices that a run takes over from the model of ``start=``; the jobs of a sweep report its errors."""
+    try:
+        return start_choices(words, Path())
+    except OptimalStepError:
+        if is_sweep(words):
+            return []
+        raise
+
+
 def main() -> None:
     """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
@@ -262,6 +275,8 @@ def main() -> None:
         words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
         if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
             check_overrides(words, sweep=is_sweep(words))
+            place = next((number for number, word in enumerate(words) if word.startswith("start=")), 0)
+            words[place:place] = _of_start(words)  # hydra takes no KEY=VALUE on both sides of an option
         sys.argv[1:] = words
         _job()
     except JobError:

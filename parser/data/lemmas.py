@@ -147,10 +147,16 @@ class Lemmas:
                 self._by_upos[key] = lemma if self._by_upos.get(key, lemma) == lemma else ""
 
     @classmethod
-    def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str]) -> Lemmas | None:
-        """Return the lemmas of a treebank; None if it has no lemmas."""
+    def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str], by_tags: Collection[str] = ()) -> Lemmas | None:
+        """Return the lemmas of a treebank; None if it has no lemmas.
+
+        Args:
+            sentences: the treebank.
+            columns: the columns of tags that decide between several lemmas of a form.
+            by_tags: forms known to have several lemmas, even if they have one here.
+        """
         by_form: dict[str, Counter[str]] = {}
-        by_tags: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
+        tagged: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
         by_lemma: dict[tuple[str, ...], set[str]] = {}
         frequencies: Counter[LemmaOfUpos] = Counter()
         words: set[tuple[str, str]] = set()
@@ -165,16 +171,17 @@ class Lemmas:
                     upos = values[columns.index("upos")] if "upos" in columns else ""
                     alike.add((form, lemma, upos))
                     by_form.setdefault(form, Counter())[lemma] += 1
-                    by_tags.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
+                    tagged.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
                     by_lemma.setdefault((lemma, *values), set()).add(form)
                     frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
         seen: Seen = {}
-        for own_tags, forms in ((), by_form), *by_tags.items():
+        for own_tags, forms in ((), by_form), *tagged.items():
             for form, found in forms.items():
                 (lemma, times), *others = found.most_common(2)
-                rivals = 0 if not others else times if not own_tags else others[0][1]
+                rivals = 0 if not others else others[0][1]
+                rivals = times if not own_tags and (others or form in by_tags) else rivals
                 if rivals < times and form not in seen.get((), {}):
                     seen.setdefault(own_tags, {})[form] = lemma
         by_upos: dict[str, list[str]] = {}
@@ -254,6 +261,11 @@ class Lemmas:
         rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
         general = {symbol for one in (self, new) for symbol in one.rules.symbols if symbol not in one.odd}
         return Lemmas(rules, self.columns, seen, self.known.extended(new.known), casings, {*rules} - general)
+
+    @property
+    def told_by_tags(self) -> set[str]:
+        """The forms whose lemma depends on their tags."""
+        return {form for tags, forms in self.seen.items() if tags for form in forms}
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """Return int32[total]: the numbers of the words' rules, ROOT before each sentence, UNKNOWN without lemma or rule."""

@@ -190,19 +190,20 @@ class Treebank:
         return f"{self.path}: {read} (skipped: {skipped})"
 
 
-def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -> Treebank:
+def read_treebank(path: str | Path, skip: bool = False, partial: bool = False, scored: bool = False) -> Treebank:
     """Read a file of gold trees: CoNLL-U in UTF-8, plain or compressed, by the ending of its name; BOM and CRLF are fine.
 
     Args:
         path: the file.
         skip: whether sentences with faults are left out.
         partial: whether HEAD and DEPREL may be ``_``, which means unknown.
+        scored: whether parses are compared with the trees, rather than learned from them.
 
     Raises:
         TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. The
             message lists the first faults.
     """
-    treebank = read_with_faults(path, partial)
+    treebank = read_with_faults(path, partial, scored)
     if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
         told = listed(treebank.faults, can_skip=not skip and bool(treebank.sentences))
         fix = "; treebank.partial=true trains on trees that are known in part"
@@ -210,8 +211,11 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False) -
     return treebank
 
 
-def read_with_faults(path: str | Path, partial: bool = False) -> Treebank:
-    """Return the usable sentences of a file, possibly none, and the faults of the rest; ``partial``: see read_treebank()."""
+def read_with_faults(path: str | Path, partial: bool = False, scored: bool = False) -> Treebank:
+    """Return the usable sentences of a file, possibly none, and the faults of the rest.
+
+    ``partial``, ``scored``: see read_treebank().
+    """
     treebank = Treebank(str(path))
     faults = treebank.faults
     try:
@@ -234,6 +238,8 @@ def read_with_faults(path: str | Path, partial: bool = False) -> Treebank:
         faults.append(Fault(fault, False, in_file=True))
     elif treebank.sentences and not treebank.n_known_heads:
         fault = f"{path}: no head is known, so there is nothing to learn; give HEAD of some words"
+        if scored:
+            fault = f"{path}: no head is known, so this part cannot be scored; give HEAD of some words, or leave the part out"
         faults.append(Fault(fault, False, in_file=True))
     return treebank
 
@@ -268,13 +274,17 @@ def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
 
 
 def read_treebanks(
-    paths: Sequence[str | Path], skip: bool = False, names: Sequence[str] = (), partial: bool = False
+    paths: Sequence[str | Path],
+    skip: bool = False,
+    names: Sequence[str] = (),
+    partial: bool = False,
+    scored: bool = False,
 ) -> Treebank:
     """Read several files as one treebank, in their order; otherwise as read_treebank().
 
     ``names``: the name of each file's treebank; without names, sentences have none.
     """
-    parts = [read_treebank(path, skip, partial) for path in paths]
+    parts = [read_treebank(path, skip, partial, scored) for path in paths]
     for part, name in zip(parts, names, strict=False):
         for sentence in part:
             sentence.treebank = name

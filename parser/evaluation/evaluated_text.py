@@ -25,7 +25,7 @@ from operator import itemgetter
 from pathlib import Path
 from unicodedata import category
 
-from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UNKNOWN_HEAD, UPOS, XPOS, ConlluError, describe_place
+from parser.conllu.checks import DEPREL, EMPTY, FEATS, FORM, LEMMA, UNKNOWN_HEAD, UPOS, XPOS, ConlluError, describe_place
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 
@@ -46,6 +46,9 @@ UNIVERSAL_FEATURES = _names("""
     PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense Aspect Voice
     Evident Polarity Person Polite
 """)
+
+# The columns that may have no gold value.
+_ANNOTATED = {LEMMA, UPOS, XPOS, FEATS}
 
 # The spaces of Unicode, none of which is beyond U+3000. One file may have them within tokens, another file between tokens.
 _NO_SPACES = dict.fromkeys(code for code in range(0x3001) if category(chr(code)) == "Zs")
@@ -107,6 +110,7 @@ class EvaluatedText:
     relations: list[str] = field(default_factory=list)
     universal: list[str] = field(default_factory=list)
     function_words: list[list[int]] = field(default_factory=list)  # the children by a functional relation, for MLAS
+    annotated: set[int] = field(default_factory=set)  # the numbers of LEMMA, UPOS, XPOS and FEATS, if any word has a value
 
     @property
     def content(self) -> list[bool]:
@@ -179,6 +183,7 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
     file.upos.extend(sentence.column(UPOS))
     file.xpos.extend(sentence.column(XPOS))
     file.feats.extend(map(universal_features, sentence.column(FEATS)))
+    file.annotated |= {number for number in _ANNOTATED - file.annotated if {*sentence.column(number)} != {EMPTY}}
     file.relations.extend(relations)
     file.universal.extend(map(universal, relations))
     file.function_words.extend([] for _ in relations)

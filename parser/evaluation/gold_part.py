@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,8 +45,8 @@ class GoldPart:
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
-        tags: by column that a tagger predicts, int64[words] and int64[values]: the compared part of the values, as numbers, of
-            the words and of the tagger's values.
+        tags: by column that a tagger predicts and that has gold values, int64[words] and int64[values]: the compared part of
+            the values, as numbers, of the words and of the tagger's values.
     """
 
     sentences: Sentences
@@ -77,6 +77,7 @@ class GoldPart:
             tags={
                 column: _compared(_column(sentences, column), known.symbols, _COMPARED.get(column, str))
                 for column, known in vocabularies.tags.items()
+                if has_values(_column(sentences, column))
             },
         )
 
@@ -123,18 +124,27 @@ class GoldPart:
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
         """Return, by predicted column, the percentage of words whose value is right; for feats, the universal features.
 
+        A column without gold values has no score.
+
         Args:
             predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_and_rules.
         """
         scores = {}
-        for column, found in predicted.items():
-            words, values = self.tags[column]
+        for column, (words, values) in self.tags.items():
+            if column not in predicted:
+                continue
+            found = predicted[column]
             scores[column] = 100 * float((values[np.delete(found, self.sentences.offsets[:-1])] == words).mean())
         return scores
 
-    def lemma_score(self, predicted: Sequence[str]) -> float:
-        """Return the percentage of right lemmas; without a gold lemma any is right, as in the official evaluation."""
+    def lemma_score(self, predicted: Sequence[str]) -> float | None:
+        """Return the percentage of right lemmas; None if no word has a gold lemma.
+
+        For a word without a gold lemma, any lemma is right, as in the official evaluation.
+        """
         gold = _column(self.source, "lemmas")
+        if not has_values(gold):
+            return None
         return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +160,11 @@ class GoldPart:
         """Return int32[words] predicted heads and relations, without the entries of the roots."""
         roots = parses.offsets[:-1]
         return np.delete(parses.heads, roots), np.delete(parses.relations, roots)
+
+
+def has_values(column: Iterable[str]) -> bool:
+    """Return whether a column has any value but ``_``."""
+    return any(value != EMPTY for value in column)
 
 
 def _column(sentences: list[Sentence], name: str) -> list[str]:

@@ -18,14 +18,14 @@ a node, and every node descends from it). So it depends on the rest of the tree 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import is_normalized, normalize
 
 import numpy as np
 
-from parser.conllu.checks import EMPTY, ConlluError
+from parser.conllu.checks import EMPTY, FEATS, LEMMA, UPOS, XPOS, ConlluError
 from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align, read_text
 
 PUNCTUATION = "PUNCT"
@@ -62,12 +62,14 @@ class Score:
         correct: how many gold words the system has right.
         gold, system: how many words count in either file.
         aligned: how many counted gold words are aligned; None for scores of tokens, sentences and words.
+        has_gold: whether the gold file has any value in the columns that are compared; else the score says nothing.
     """
 
     correct: int
     gold: int
     system: int
     aligned: int | None = None
+    has_gold: bool = True
 
     @property
     def precision(self) -> float:
@@ -149,10 +151,15 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     with_heads, with_relations = restricted(known, everything), restricted(labelled, everything)
     content = restricted(labelled, content)
 
-    def score(*properties: tuple[Sequence, Sequence], counted: tuple[list[bool], list[bool]] = everything) -> Score:
+    def score(
+        *properties: tuple[Sequence, Sequence],
+        counted: tuple[list[bool], list[bool]] = everything,
+        columns: Collection[int] = (),
+    ) -> Score:
         aligned = [(g, s) for g, s in pairs if counted[0][g]]
         correct = sum(all(own[g] == other[s] for own, other in properties) for g, s in aligned)
-        return Score(correct, sum(counted[0]), sum(counted[1]), len(aligned))
+        has_gold = not columns or any(column in gold.annotated for column in columns)
+        return Score(correct, sum(counted[0]), sum(counted[1]), len(aligned), has_gold)
 
     def same_spans(gold_spans: list[tuple[int, int]], system_spans: list[tuple[int, int]]) -> Score:
         return Score(len(set(gold_spans) & set(system_spans)), len(gold_spans), len(system_spans))
@@ -166,11 +173,11 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
         "clas": score(heads, universal, counted=content),
         "mlas": score(heads, universal, upos, feats, function_words, counted=content),
         "blex": score(heads, universal, lemmas, counted=content),
-        "upos": score(upos),
-        "xpos": score(xpos),
-        "ufeats": score(feats),
-        "alltags": score(upos, xpos, feats),
-        "lemmas": score(lemmas),
+        "upos": score(upos, columns=[UPOS]),
+        "xpos": score(xpos, columns=[XPOS]),
+        "ufeats": score(feats, columns=[FEATS]),
+        "alltags": score(upos, xpos, feats, columns=[UPOS, XPOS, FEATS]),
+        "lemmas": score(lemmas, columns=[LEMMA]),
         "words": Score(len(pairs), len(gold.spans), len(system.spans)),
         "tokens": same_spans(gold.tokens, system.tokens),
         "sentences": same_spans(gold.sentences, system.sentences),

@@ -21,7 +21,7 @@ also choose among the trees of a beam (inference/biaffine.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -56,6 +56,12 @@ class Tagger(nn.Module):
         self.labels: dict[str, Labels] = {f"biases.{task}": values.symbols for task, values in tags.items()}
         read = tags if spec.size else {}
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in read})
+
+    def keep(self, tasks: Iterable[str]) -> None:
+        """Leave the weights that predict some tasks as they are: nothing is to be learned of these tasks."""
+        for task in tasks:
+            self.outputs[task].requires_grad_(False)
+            self.biases[task].requires_grad_(False)
 
     @property
     def size(self) -> int:

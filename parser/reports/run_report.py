@@ -190,9 +190,11 @@ def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
     for one in parsed:
         low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(one.comparison)))
         made.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in one.predicted))
-        row += [Percentage(one.scores[key].f1) if made[-1] else "gold", low_high]
+        found = one.scores[key]
+        row += ["gold" if not made[-1] else Percentage(found.f1) if found.has_gold else "-", low_high]
     if len(parsed) == 2:
-        row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if all(made) else "")
+        compared = all(made) and parsed[0].scores[key].has_gold
+        row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if compared else "")
         first, second = (one.comparison for one in parsed)
         row.append("" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}")
     return row

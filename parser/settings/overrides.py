@@ -15,6 +15,7 @@ from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
 from parser.settings.groups import Key, SettingsError, keys, path_settings
 from parser.settings.paths import for_hydra, parsed
+from parser.settings.started import start_choices, started
 
 # Groups that are chosen by name.
 CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
@@ -42,8 +43,9 @@ def training_settings(overrides: Sequence[str]) -> Settings:
     register()
     words = for_hydra(overrides, path_settings(), sweep=False)
     check_overrides(words, sweep=False)
+    words = [*start_choices(words, Path()), *words]
     try:
-        return composed("train", words)  # type: ignore[return-value]
+        return started(composed("train", words), words)  # type: ignore[arg-type]
     except Exception as error:
         if (told := explained(error, words)) is None:
             raise

@@ -47,6 +47,7 @@ from parser.settings.rules import (
     check_column,
     oracle_options,
     refusals,
+    sets,
     system_options,
     templates_of,
     vocabulary_is_of_subset,
@@ -259,6 +260,7 @@ class Plan:
         resume: whether a run that was interrupted in the same folder is resumed.
         tokenizer: how UDPipe's tokenizer is trained beside the parser; None: it is not.
         segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
+        keeps_text: whether tokenizer and segmenter are those of the model of ``start``, if it has them.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
     """
@@ -282,6 +284,7 @@ class Plan:
     resume: bool
     tokenizer: UdpipeSettings | None
     segmenter: bool
+    keeps_text: bool
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
 
@@ -383,6 +386,7 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
         resume=made.resume,
         tokenizer=tokenizer,
         segmenter=made.segmenter != "none",
+        keeps_text=made.start is not None and not any(sets(word, "tokenizer") for word in given),
         tensorboard=made.tensorboard,
         recorded=recorded,
     )

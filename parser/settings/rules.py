@@ -148,7 +148,7 @@ def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
 
     An optional setting that is not null counts as given, even without an override.
     """
-    if (word := next((one for one in given if _sets(one, key)), None)) is not None:
+    if (word := next((one for one in given if sets(one, key)), None)) is not None:
         return word
     if key not in keys() or not keys()[key].optional:
         return None
@@ -158,7 +158,7 @@ def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
     return None if value is None else f"{key}={value}"
 
 
-def _sets(override: str, key: str) -> bool:
+def sets(override: str, key: str) -> bool:
     """Return whether an override sets a setting, or one in a group."""
     return f"{override.partition('=')[0].lstrip('+~')}.".startswith(f"{key}.")
 

@@ -29,12 +29,21 @@ from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import encoder_shapes
 from parser.inference.weights import under
-from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
+from parser.model_folder import (
+    SEGMENTER,
+    SEGMENTER_TENSORS,
+    check_tensors,
+    errors_named,
+    n_numbers,
+    read_header,
+    read_json,
+    read_tensors,
+)
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, Shapes, Spec, between, prefixed
 from parser.storage import replacing, write_json
 from parser.text.tokens import Token
 
-SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"
+SETTINGS, TENSORS = SEGMENTER, SEGMENTER_TENSORS
 
 # Tokens of a window that are decided, and tokens on each side that are only read.
 _DECIDED, _AROUND = 512, 64

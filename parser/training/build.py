@@ -18,6 +18,7 @@ from parser.model.extension import difference, transfer_weights
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.network_spec import Embedding
+from parser.networks.bilstm import BiLSTM
 from parser.networks.pretrained import cache_vectors, vector_cache
 from parser.settings.groups import ExampleUse, SettingsError
 from parser.settings.plan import (
@@ -35,7 +36,6 @@ from parser.training.examples.teacher import load_teachers
 from parser.training.passes import RunContext, TrainingPass
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
-from parser.training.run_folder import same_network
 from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
@@ -60,6 +60,10 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
         transfer_weights(model, old)
+        model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las  # unless dev says otherwise
+        tokens = model.classifier.tokens
+        if context.corpus.silent and isinstance(tokens, BiLSTM) and tokens.tagger is not None:
+            tokens.tagger.keep(context.corpus.silent)
     _cache_vectors(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
@@ -104,7 +108,7 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         key, here, there = found
         raise SettingsError(
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
-            f"be the same: {same_network(plan.start)}; only settings of training may differ"
+            "be the same; leave them out, and only change settings of training"
         )
     if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
         raise SettingsError(
@@ -138,7 +142,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     for part in corpus.vocabularies.parts:
         spec = part.completed(spec)
     if spec.encoder is not None and (unread := [one for one in corpus.vocabularies.tables if one not in spec.embeddings]):
-        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; {same_network(plan.start)}")
+        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; leave out features and embeddings")
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None

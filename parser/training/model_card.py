@@ -15,9 +15,22 @@ from parser.data.attributes import TREEBANK
 from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parsers import parser_with_beam
+from parser.evaluation.gold_part import has_values
 from parser.evaluation.scores import NAMES
 from parser.model.loading import load
-from parser.model_folder import CARD, MODEL, TENSORS, TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.model.model import Model
+from parser.model_folder import (
+    CARD,
+    MODEL,
+    SEGMENTER,
+    TENSORS,
+    TOKENIZER,
+    VOCABULARIES,
+    find_model,
+    predicted_columns,
+    read_json,
+    text_files,
+)
 from parser.storage import replacing
 from parser.training.observers import Observer, RunStart
 
@@ -48,6 +61,8 @@ class ModelCard(Observer):
             for folders, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS))
             for key, path in folders.items()
         ]
+        kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
+        self._kept = [name for name, file in (("tokenizer", TOKENIZER), ("segmenter", SEGMENTER)) if file in kept]
         models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
         self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
 
@@ -77,13 +92,39 @@ class ModelCard(Observer):
             facts.append(f"speed: {speed:,.0f} words per second (trees of dev, one thread, on the machine that trained it)")
         return facts
 
+    def _origins(self) -> list[str]:
+        """Return what the model has from the one that it started from, and what is new; empty without start."""
+        start, plan, corpus = self._start, self._start.plan, self._start.corpus
+        if plan.start is None:
+            return []
+        here, named = start.folder / MODEL, f"start ({_run_name(Path(plan.start))})"
+        before, after = load(find_model(Path(plan.start)), int8=False), load(here, int8=False)
+        assert isinstance(before, Model), "only a model with a classifier can be trained further"
+        assert isinstance(after, Model), "it has the kind of its start"
+        found = [f"network: from {named}, trained further on treebank.train"]
+        if self._kept:
+            found.append(f"{' and '.join(self._kept)}: from {named}, unchanged")
+        elif text_files(here):
+            found.append("tokenizer: trained on treebank.train")
+        for file, columns in corpus.untaught.items():
+            values = ", ".join(column.upper() for column in columns)
+            if columns:
+                found.append(f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has no gold value")
+        if after.vocabularies.lemmas is not None:
+            new = has_values(lemma for sentence in corpus.tagged for lemma in sentence.lemmas)
+            sources = [named] * (before.vocabularies.lemmas is not None) + ["treebank.train"] * new
+            found.append(f"lemmas: from {' and '.join(sources)}")
+        kept = after.calibration == before.calibration
+        return [*found, f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}"]
+
     def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
         """Return the card, Markdown; ``metrics`` is what metrics.json holds."""
         train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
         measured = [part for part in ("dev", "test") if metrics[part]]
-        predicted = [name for name in _TAG_SCORES if any(name in metrics[part] for part in measured)]
+        known = predicted_columns(folder) if measured else ()
+        predicted = [name for name in _TAG_SCORES if name in known]
         columns = [*_SCORES, *predicted]
         read = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
         needs = f"The input needs {tags}, tagged as the treebank is" if tags else "The input needs no tags"
@@ -100,6 +141,7 @@ class ModelCard(Observer):
         if treebanks := attributes.get(TREEBANK):
             given += f" --treebank {shlex.quote(treebanks[0])}"
             needs += f"; --treebank names the one that it resembles ({', '.join(treebanks)})"
+        origins = [f"* {one}\n" for one in self._origins()]
         learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
         learned += ", and before on the data of start" if self._start.plan.start else ""
         return f"""# A dependency parser for {metrics["treebank"]}
@@ -115,7 +157,7 @@ Trained by optimal-step on {learned}. {settings}.
 | setting | file | SHA-256 | licence |
 |---|---|---|---|
 {chr(10).join(self._rows)}
-
+{"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
 ## Scores
 
 Percentages, {read}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.
@@ -137,7 +179,8 @@ def _arithmetic(metrics: dict[str, Any]) -> list[str]:
     if (lost := metrics.get("int8_lost_las")) is None:
         return []
     used = "products of 8 bits, which lose" if metrics["int8"] else "single precision, as products of 8 bits would lose"
-    return [f"arithmetic: {used} {lost:.2f} LAS on dev (parse --int8 and --float32 choose)"]
+    where = "dev" if metrics["dev"] else "the dev part of start"
+    return [f"arithmetic: {used} {lost:.2f} LAS on {where} (parse --int8 and --float32 choose)"]
 
 
 def _rows_of_card(key: str, model: Path) -> list[str]:

@@ -7,7 +7,7 @@ train(plan, folder)
   Run.choose_arithmetic()  8 bits or single precision, with an encoder
   Run.learn_lemmas()    if the encoder predicts lemmas
   Evaluation.set_beam_and_calibrate()
-  _tokenizer_beside()   UDPipe's tokenizer, trained at the same time
+  _tokenizer_beside()   UDPipe's tokenizer, trained at the same time; with start=, that of the model is copied instead
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
 searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
@@ -44,7 +44,7 @@ from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
-from parser.model_folder import EXAMPLE, MODEL, TOKENIZER
+from parser.model_folder import EXAMPLE, MODEL, TOKENIZER, copy_text_files, find_model
 from parser.networks.classifier import check_device
 from parser.settings.groups import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
@@ -127,6 +127,8 @@ def train(
                     with replacing(folder / MODEL / EXAMPLE) as temporary:
                         temporary.write_text(run.example, encoding="utf-8", newline="\n")
                 finish_tokenizer(folder / MODEL / TOKENIZER)
+            if plan.start is not None and plan.keeps_text:
+                copy_text_files(find_model(Path(plan.start)), folder / MODEL)
             load(folder / MODEL)  # runs all checks of model folders
             if (folder / MODEL / TOKENIZER).is_file():
                 model_tokenizer(folder / MODEL)
@@ -241,16 +243,20 @@ class Run:
     def choose_arithmetic(self) -> None:
         """Let the encoder multiply in 8 bits if dev loses little LAS by it; the scores of the last pass are then for 8 bits.
 
-        A resumed run does it again, with the same result.
+        Without scores of dev, a model that is trained further multiplies as before. A resumed run does it again, with the same
+        result.
         """
         model, scores = self.model, self._progress.metrics[self._names[-1]]
         single = scores["dev"]
-        if not isinstance(model, Model) or not model.contextual or single is None or self._plan.device != "cpu":
+        if not isinstance(model, Model) or not model.contextual:
+            return
+        name = next((name for name in ("las", "uas") if single is not None and name in single), None)
+        if single is None or name is None or self._plan.device != "cpu":
+            model.int8 = model.int8_lost_las is not None and model.int8_lost_las <= _LOST_IN_8_BITS
             return
         model.int8 = True
         dev = self._measure("dev", self._plan.search)
         assert dev is not None, "there is a dev part"
-        name = "las" if "las" in dev else "uas"
         model.int8_lost_las = round(single[name] - dev[name], 4)
         model.int8 = model.int8_lost_las <= _LOST_IN_8_BITS
         used = "the model uses them" if model.int8 else "the model keeps single precision"
@@ -266,11 +272,11 @@ class Run:
         log.info("learning lemmas")
         with self._stopwatch("lemmas"):
             anew = self._plan.start is None
-            learn_lemmas(self.model, self._corpus.known, self._plan.model.lemma_epochs, self._plan.seed, anew)
+            learn_lemmas(self.model, self._corpus.tagged, self._plan.model.lemma_epochs, self._plan.seed, anew)
         measured = self._progress.metrics[self._names[-1]]
         for part, scores in measured.items():
-            if scores is not None:
-                measured[part] = scores | {"lemma": self.evaluation.lemma_score(part)}
+            if scores is not None and (score := self.evaluation.lemma_score(part)) is not None:
+                measured[part] = scores | {"lemma": score}
 
     def _train_pass(self, pass_: TrainingPass[Any]) -> None:
         if not pass_.given:
@@ -389,8 +395,11 @@ class Evaluation:
         found_in_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
         return found_in_lattices | {"gold_path_las": scores["las"]}
 
-    def lemma_score(self, part: str) -> float:
-        """Return the percentage of words of a part whose lemma is right, with the tags that the model predicts."""
+    def lemma_score(self, part: str) -> float | None:
+        """Return the percentage of words of a part whose lemma is right, with the tags that the model predicts.
+
+        None if the part has no gold lemma.
+        """
         model, gold = self.model, getattr(self.corpus, part)
         assert isinstance(model, Model), "a model with a classifier"
         tags, rule_scores = model.classifier.tokens.tags_and_rules(gold.sentences)
@@ -400,10 +409,11 @@ class Evaluation:
         values = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
         forms = tokens_of(sentence.forms for sentence in gold.source)
         lemmas = lemmatize(model.vocabularies.lemmas, forms, values, rule_scores)
-        return float(gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form]))
+        found: float | None = gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form])
+        return found
 
     def set_beam_and_calibrate(self, search: Beam | None) -> dict[str, Any]:
-        """Store the beam in the model, and fit its calibration to the dev part, if there is one.
+        """Store the beam in the model, and fit its calibration to the dev part, if there is one with enough arcs.
 
         Returns:
             The calibration's part of metrics.json.
@@ -416,7 +426,8 @@ class Evaluation:
             model.lattice_beam = self._beam_for_lattices(search)
         if corpus.dev is None:
             return {}
-        model.calibration = Calibration.fit(*self._arcs(model, corpus.dev))
+        if (fitted := Calibration.fit(*self._arcs(model, corpus.dev))) != Calibration():
+            model.calibration = fitted
         if corpus.test is None or not corpus.test.labelled.any():
             return {}
         log_probabilities, right = self._arcs(model, corpus.test)

@@ -9,8 +9,6 @@ A checksum detects damage. A finished run leaves model/, metrics.json, and run.j
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,9 +24,8 @@ from torch import Tensor, nn
 from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import files_of, find_encoder
 from parser.data.parts.subwords import FILES
-from parser.model_folder import CARD, MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
+from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings.files import ENCODER
-from parser.settings.paths import shell_command
 from parser.settings.plan import Plan
 from parser.storage import LockedError, locked, remove_leftovers, replacing, sha256_of, write_json
 
@@ -132,15 +129,6 @@ def start_over(folder: Path) -> None:
     """Remove what an earlier run left, except its model, which stays until the new one is complete."""
     for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
-
-
-def same_network(model: str | None) -> str:
-    """Return, for a message, how to train the same network as a model's; the command is in its card."""
-    card = find_model(Path(str(model))) / CARD
-    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-    words = [word for line in re.findall("^    (optimal-step train .*)", text, re.MULTILINE) for word in shlex.split(line)]
-    kept = [word for word in words if not re.match(r"\+*(tree|hydra|start|seed|path|token|resum|thread|tensor|\w+_pass)", word)]
-    return "give the settings of its run" + (f", as in {shell_command(kept, {'start': str(model)})}" if words else "")
 
 
 def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -155,6 +155,14 @@ def test_what_new_sentences_say_comes_before_what_was_known():
     }
 
 
+def test_a_form_whose_lemma_depends_on_its_tags_keeps_that_though_new_sentences_have_one_of_them():
+    old = Lemmas.of(TREEBANK, ["upos", "feats"])
+    assert old.told_by_tags == {"szívek", "ég"}
+    new = Lemmas.of([columns([("ég", "éget", *B), ("szívek", "szív", *A)])], ["upos", "feats"], old.told_by_tags)
+    found = old.extended(new)
+    assert found.seen == {**old.seen, A: {"ég": "ég", "szívek": "szív"}}
+
+
 def test_a_rule_leads_to_a_known_lemma_in_whatever_spelling():
     lemmas = Lemmas(KNOWN, [], {}, KnownLemmas({"NOUN": ["fak", "faá"], "VERB": ["Fak"]}, {"á": "a"}))
     assert lemmas.rules_by_lemma("Fák", set()) == {"fak": [0], "fa": [1], "Fak": [2]}

@@ -289,6 +289,27 @@ def test_heads_that_are_not_known_do_not_count(tmp_path):
         evaluate_files(*paths)
 
 
+def test_columns_without_gold_values_are_marked(tmp_path):
+    """The figure stays the official one: any lemma is right, and no feature."""
+    columns = {"upos": 3, "xpos": 4, "ufeats": 5, "lemmas": 2}
+    system = "".join(f"{i}\tw\tl\tX\tY\tCase=Nom\t{head}\tdep\t_\t_\n" for i, head in enumerate("201", 1)) + "\n"
+    for kept in ("", "upos", "xpos", "ufeats", "lemmas"):
+        rows = [row.split("\t") for row in system.split("\n")]
+        for row in rows[:-2]:
+            for name in columns.keys() - {kept}:
+                row[columns[name]] = "_"
+        paths = written(tmp_path, "\n".join("\t".join(row) for row in rows), system)
+        scores = evaluate_files(*paths)
+        bare = columns.keys() - {kept} | ({"alltags"} if kept in ("", "lemmas") else set())
+        assert {key for key, score in scores.items() if not score.has_gold} == bare
+        assert (scores["lemmas"].f1, scores["ufeats"].f1) == (100.0, 100.0 * (kept == "ufeats"))
+        lines = [line for line in as_table(scores).splitlines() if line.endswith("  no gold values")]
+        assert {line.split()[0].lower() for line in lines} == bare
+        found = json.loads(as_json(scores))
+        assert found["lemmas"] == 100.0
+        assert {key for key, details in found["details"].items() if details.get("no_gold_values")} == bare
+
+
 def test_relations_that_are_not_known_do_not_count(tmp_path):
     """As in training; where no word counts, nothing is said to be measured."""
     whole = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate("20222", 1)) + "\n"

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from parser.commands.report import main
+from parser.data.treebank import Sentence, read_treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parse_options import TagUse
@@ -78,8 +80,14 @@ def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(
     assert "The settings are the same." in report([one, one], gold_file(one, "test"))
 
 
+def annotated(one: Sentence) -> Sentence:
+    """The sentence with lemmas and FEATS."""
+    return replace(one, lemmas=one.forms, feats=["A=b|C=d"] * len(one))
+
+
 def test_what_a_model_predicts_is_scored(runs, tmp_path):
-    one, _, gold = runs
+    one, _, bare = runs
+    gold = write_conllu(tmp_path / "annotated.conllu", [annotated(one) for one in read_treebank(bare)])
     small_model("lemmas").save(tmp_path / "text")
     source, target = BytesIO(gold.read_bytes()), BytesIO()
     parse_file(Model.load(tmp_path / "text"), source, target, tags=TagUse.OVERWRITE, allow_missing_columns=True)
@@ -91,6 +99,16 @@ def test_what_a_model_predicts_is_scored(runs, tmp_path):
             assert re.search(rf"<td>{NAMES[key]}</td><td[^>]*>(<[^>]*>)*[^<]*(</[^>]*>)* {scores[key].f1:.2f}</td>", made), key
         assert "<td>XPOS</td>" not in made
     assert "<td>UPOS</td><td>gold</td><td></td>" in report([one, tmp_path / "text"], gold)  # read, not predicted
+
+
+def test_a_column_without_gold_values_has_no_score(runs, tmp_path):
+    """The treebank has UPOS alone; the model also predicts lemmas and FEATS."""
+    gold = runs[2]
+    small_model("lemmas").save(tmp_path / "text")
+    for made in (report([tmp_path / "text"], gold), report([tmp_path / "text", tmp_path / "text"], gold)):
+        for name in ("UFeats", "Lemmas"):
+            assert f"<td>{name}</td><td>-</td><td></td>" in made
+        assert "<td>UPOS</td><td>-</td>" not in made
 
 
 def test_the_histogram_counts_each_sentence_once(runs):

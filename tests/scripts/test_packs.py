@@ -31,6 +31,7 @@ from parser.model_folder import (
     INDEX,
     MODEL,
     TENSORS,
+    TOKENIZER,
     VOCABULARIES,
     ModelError,
     fetched_models,
@@ -38,8 +39,8 @@ from parser.model_folder import (
     read_tensors,
 )
 from parser.networks.pretrained import vector_cache
-from tests.random_models import random_text_model
-from tests.toy import ROOT
+from tests.random_models import random_text_model, small_bilstm_model
+from tests.toy import ROOT, flat_sentences
 
 DEV = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
 WORDS = [["A", "kutya", "ugat", "."], ["Ma", "jön"]]
@@ -87,6 +88,20 @@ def test_a_pack_holds_the_model_and_its_card_alone(run, packs):
         assert sorted(files.namelist()) == sorted(path.name for path in (run / MODEL).iterdir())
     entry = json.loads((packs / INDEX).read_text(encoding="utf-8"))["hu"]
     assert (entry["file"], entry["bytes"]) == ("hu-szeged-2.2.zip", (packs / "hu-szeged-2.2.zip").stat().st_size)
+
+
+def test_a_pack_without_a_tokenizer_says_so_if_it_reads_no_tags(run, tmp_path, monkeypatch, capsys):
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+    assert "tokenizer" not in capsys.readouterr().err
+    small_bilstm_model(flat_sentences([3, 4])).save(run / MODEL)
+    (run / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+    assert "it holds no tokenizer, so it parses CoNLL-U but no raw text" in capsys.readouterr().err
+    (run / MODEL / TOKENIZER).write_bytes(b"tokenizer")
+    start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+    assert "tokenizer" not in capsys.readouterr().err
+    with zipfile.ZipFile(tmp_path / "hu.zip") as files:
+        assert files.read(TOKENIZER) == b"tokenizer"
 
 
 def test_it_is_the_same_file_each_time_and_joins_the_others(packs, pack_again):

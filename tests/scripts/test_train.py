@@ -236,6 +236,27 @@ def test_it_starts_from_any_folder(tmp_path):
     assert len(list((tmp_path / "runs").glob("sample-column1-paper-seed1/*/metrics.json"))) == 1
 
 
+def test_a_model_goes_on_though_nothing_else_is_typed(tmp_path):
+    """Settings of its encoder can be given without model=; a sweep takes what its models have in common."""
+    small = ["encoder.layers=1", "encoder.hidden=4", *TINY, *NO_VECTORS, "column=1"]
+    done = train(*FILES, "recipe=accurate", "model=bilstm", *small, f"hydra.run.dir={tmp_path}/a/run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    more = [*FILES, "column=1", "first_pass.epochs=1", "tensorboard.figures=false"]
+    sweep = "hydra.sweep.dir=sweep"
+    done = train("-m", *more, "start=a/run,a/run/model,nowhere", "encoder.dropout=0.1", sweep, folder=tmp_path)
+    jobs = read_jobs(tmp_path / "sweep")
+    assert [job.error is None for job in jobs] == [True, True, False], done.stderr
+    assert "nowhere" in str(jobs[2].error)
+    for folder in (tmp_path / "sweep").glob("[01]-*"):
+        assert "-column1-accurate-seed1" in folder.name
+        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        assert (metrics["recipe"], metrics["model"]) == ("accurate", "bilstm")
+        noted = json.loads((folder / "run.json").read_text(encoding="utf-8"))["settings"]
+        assert (noted["encoder"]["hidden"], noted["encoder"]["dropout"], noted["classifier"]["hidden"]) == (4, 0.1, 8)
+    done = train(*more, "start=a/run", "model=mlp", folder=tmp_path)
+    assert done.stderr == "error: start=a/run: this run has model=mlp, and that model model=bilstm; leave out model\n"
+
+
 def test_folds(tmp_path):
     folds = "treebank.folds=2", "treebank.held_out=0.1", f"hydra.run.dir={tmp_path}/run"
     arguments = (FILES[0], "column=1", *TINY, *NO_VECTORS, *folds)

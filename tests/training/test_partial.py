@@ -193,6 +193,16 @@ def test_where_no_head_is_known_nothing_is_measured(treebank, tmp_path, caplog):
     assert "mean" in final_table(pool_folds([fold, fold]))
 
 
+def test_a_part_without_heads_cannot_be_scored(partial, treebank, tmp_path):
+    bare = tmp_path / "bare.conllu"
+    bare.write_text(without({6, 7}, treebank.read_text(encoding="utf-8")), encoding="utf-8")
+    for part in ("dev", "test"):
+        with pytest.raises(TreebankError, match=r"bare\.conllu: no head is known, so this part cannot be scored"):
+            train(run(partial, *FEW, f"treebank.{part}={bare}"), tmp_path / "run")
+    with pytest.raises(TreebankError, match=r"bare\.conllu: no head is known, so there is nothing to learn"):
+        train(run(bare, *FEW, f"treebank.dev={partial}"), tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("heads", "said"),
     [

@@ -113,13 +113,13 @@ def test_a_second_pass_that_starts_afresh_is_explored_by_the_first(treebank, tmp
     assert [one.report == other.report for one, other in zip(first, second, strict=True)] == [True, False]
 
 
-def test_what_was_fitted_for_other_weights_is_not_taken_over(treebank, tmp_path):
+def test_a_beam_is_not_taken_over_and_without_dev_the_calibration_is(treebank, tmp_path):
     train(run(treebank, "column=2", "beam=local", "beam.size=4"), tmp_path / "first")
     assert Model.load(tmp_path / "first").beam is not None
-    assert Model.load(tmp_path / "first").calibration != Calibration()
+    assert (calibration := Model.load(tmp_path / "first").calibration) != Calibration()
     train(run(treebank, "column=5", f"start={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
     second = Model.load(tmp_path / "second")
-    assert (second.beam, second.lattice_beam, second.calibration) == (None, None, Calibration())
+    assert (second.beam, second.lattice_beam, second.calibration) == (None, None, calibration)
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,33 @@ import json
 import random
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
+from parser.beam_settings import Beam
 from parser.data.treebank import Sentence
-from parser.data.vocabulary import SetVocabulary
+from parser.data.vocabulary import N_RESERVED, SetVocabulary
 from parser.model.model import Model
-from parser.model_folder import read_tensors
+from parser.model_folder import CARD, TEXT_FILES, read_tensors
 from parser.settings import SettingsError
+from parser.settings.groups import TrainingTrees
+from parser.settings.plan import NetworkPlan, plan
+from parser.settings.started import started as started_settings
+from parser.training.examples.corpus import Corpus
+from parser.training.model_card import ModelCard
 from parser.training.observers.console import final_table
 from parser.training.run import train
+from tests.forgery import change
 from tests.random_trees import random_projective_tree
-from tests.toy import sentence, write_conllu
-from tests.training.small_runs import BILSTM, TEXT, check_resumes, run
+from tests.toy import ROOT, composed, sentence, settings, write_conllu
+from tests.training.small_runs import BILSTM, TEXT, check_resumes, run, run_alone
 
 # A learning rate of next to nothing: what was known is to be seen as it was.
 STILL = ["optimizer.learning_rate=1e-30"]
@@ -158,35 +168,207 @@ def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, t
 @pytest.mark.parametrize(
     ("kind", "changed", "key"),
     [
-        ("mlp", ["classifier.hidden=33"], r"classifier\.hidden=33.*classifier\.hidden=32"),
-        ("mlp", ["classifier.hidden=33", "beam=global"], r"classifier\.hidden=33"),
-        ("mlp", ["embeddings.upos=7"], "embeddings.upos.size=7"),
-        ("mlp", ["system=arc_hybrid"], "system=arc_hybrid"),
-        ("mlp", ["features.upos=[s0]"], "slots=s0:form"),
-        ("mlp", ["model=bilstm", "encoder.hidden=12"], "encoder"),
-        ("bilstm", ["encoder.hidden=13"], "encoder.hidden=13"),
-        ("text", ["encoder.tagger.size=5"], "encoder.tagger.size=5"),
-        ("text", ["~encoder.tagger.weights.feats"], "encoder.tagger.weights.feats"),
-        ("bilstm", ["pretrained.save=true"], r"leave pretrained\.\* out"),
-        ("bilstm", ["pretrained.cache=cache"], r"leave pretrained\.\* out"),
-        ("bilstm", ["treebank.train={a: FILE}", "treebank.dev=null", "treebank.test=null"], "one treebank"),
+        ("mlp", "classifier.hidden=33", r"classifier\.hidden=33.*classifier\.hidden=32; leave out classifier\.hidden"),
+        ("mlp", "classifier.hidden=33 beam=global", r"classifier\.hidden=33"),
+        ("mlp", "embeddings.upos=7", r"embeddings\.upos=7.*embeddings\.upos=32"),
+        ("mlp", "system=arc_hybrid", "system=arc_hybrid.*system=arc_standard; leave out system"),
+        ("mlp", "degree=2", "degree=2.*degree=null"),
+        ("mlp", "features.upos=[s0]", r"features\.upos=\[s0\].*features\.upos=\[s0,s1,"),
+        ("mlp", "vectors.trained=false", "vectors.trained=false"),
+        ("mlp", "vectors.attribute=lower", "vectors.attribute=lower"),
+        ("mlp", "model=bilstm encoder.hidden=12", "model=bilstm.*model=mlp"),
+        ("mlp", "recipe=paper", "recipe=paper.*recipe=accurate; leave out recipe"),
+        ("paper", "recipe=accurate", "recipe=accurate.*recipe=paper"),
+        ("paper", "features.form=[]", r"features\.form=\[\]"),
+        ("bilstm", "encoder.hidden=13", "encoder.hidden=13.*encoder.hidden=8"),
+        ("bilstm", "recipe=text", "recipe=text.*recipe=accurate"),
+        ("text", "model=mlp", "model=mlp.*model=bilstm"),
+        ("text", "encoder.slots.token=[s0]", r"encoder\.slots\.token=\[s0\]"),
+        ("text", "features.form=[]", r"features\.form=\[\]"),
+        ("text", "encoder.tagger.size=5", "encoder.tagger.size=5"),
+        ("text", "encoder.tagger=null", "encoder.tagger=null"),
+        ("text", "encoder.lemmas.size=99", "encoder.lemmas.size=99"),
+        ("text", "~encoder.tagger.weights.feats", "encoder.tagger.weights.feats"),
+        ("bilstm", "pretrained.save=true", r"leave pretrained\.\* out"),
+        ("bilstm", "pretrained.cache=cache", r"leave pretrained\.\* out"),
     ],
 )
-def test_settings_that_the_weights_are_not_for_are_refused(kind, changed, key, treebanks, of_kind, tmp_path):
-    changed = [one.replace("FILE", str(treebanks[0])) for one in changed]
+def test_a_value_by_hand_that_is_not_the_models_is_refused_by_name(kind, changed, key, treebanks, of_kind, tmp_path):
     with pytest.raises(SettingsError, match=f"start=.*{key}"):
-        train(run(treebanks[0], *KINDS[kind], *changed, f"start={of_kind(kind)}"), tmp_path)
+        train(run_alone(treebanks[0], *KINDS[kind], *changed.split(), f"start={of_kind(kind)}"), tmp_path)
 
 
-@pytest.mark.parametrize(("old", "new"), [("bilstm", "text"), ("text", "bilstm"), ("text", "paper"), ("mlp", "text")])
-def test_another_recipe_is_refused_with_the_command_of_the_first(old, new, treebanks, of_kind, tmp_path):
-    """The command is in the card, which is copied with the model. A model without a card is refused as well."""
-    shutil.copytree(of_kind(old), tmp_path / "old")
-    begin = run(treebanks[0], *KINDS[new], f"start={tmp_path}/old"), tmp_path / "new"
-    with pytest.raises(SettingsError, match=r"start=.*of its run(?!, as)"):
-        train(*begin)
-    command = "optimal-step train recipe=accurate seed=7 encoder.hidden=12"
-    (tmp_path / "old" / "model" / "README.md").write_text(f"# A\n\n    {command}\n", encoding="utf-8")
-    again = f"as in optimal-step train recipe=accurate encoder.hidden=12 start={tmp_path}/old"
-    with pytest.raises(SettingsError, match=f"start=.*of its run, {re.escape(again)}"):
-        train(*begin)
+def test_files_by_treebank_are_for_a_model_of_several(treebanks, of_kind, tmp_path):
+    with pytest.raises(SettingsError, match=r"start=.*one treebank"):
+        train(run_alone(f"{{a: {treebanks[0]}}}", *KINDS["bilstm"], f"start={of_kind('bilstm')}"), tmp_path)
+
+
+def test_nothing_else_is_typed(started, treebanks, tmp_path):
+    """Recipe, model, system and network are the model's, and so is what training would otherwise choose by the recipe."""
+    kind, folder = started
+    alone, wanted = run_alone(treebanks[1], f"start={folder}"), run(treebanks[1], *kind)
+    for key in ("recipe", "model", "system"):
+        assert alone.labels[key] == wanted.labels[key]
+    assert isinstance(alone.model, NetworkPlan)
+    assert isinstance(wanted.model, NetworkPlan)
+    assert alone.model.spec.encoder == wanted.model.spec.encoder
+    few = ["first_pass.epochs=1", "second_pass.epochs=1", "tensorboard.figures=false"]
+    train(run_alone(treebanks[1], f"start={folder}", *few), tmp_path)
+    old, new = Model.load(folder), Model.load(tmp_path)
+    assert (new.spec, new.slots, new.system.name) == (old.spec, old.slots, old.system.name)
+
+
+def test_what_is_composed_stays_as_it_was(treebanks, of_kind):
+    made = composed(f"treebank.train={treebanks[0]}", f"start={of_kind('text')}", *KINDS["text"], "encoder.lemmas=null")
+    before = OmegaConf.to_container(made)  # type: ignore[arg-type]
+    assert started_settings(made, ["encoder.lemmas=null"]) is not made
+    assert OmegaConf.to_container(made) == before  # type: ignore[arg-type]
+
+
+def test_dropout_and_search_may_differ(treebanks, of_kind):
+    changed = ["classifier.dropout=0.1", "encoder.dropout=0.1", "encoder.tagger.dropout=0.1", "beam=local", "beam.size=3"]
+    made = run_alone(treebanks[0], "recipe=text", f"start={of_kind('text')}", *changed)
+    assert isinstance(made.model, NetworkPlan)
+    spec = made.model.spec
+    assert spec.encoder is not None
+    assert spec.encoder.tagger is not None
+    assert (spec.dropout, spec.encoder.dropout, spec.encoder.tagger.dropout) == (0.1, 0.1, 0.1)
+    assert made.search == Beam(3)
+
+
+@pytest.mark.parametrize(
+    ("system", "options"), [("attardi", ["degree=3"]), ("arc_eager", ["nonmonotonic=true"]), ("pointer", [])]
+)
+def test_the_options_of_a_system_and_places_of_candidates_are_kept(system, options, treebanks, tmp_path):
+    few = ["recipe=accurate", "classifier.hidden=8", "first_pass.epochs=1", "second_pass.epochs=1"]
+    train(run_alone(treebanks[0], f"system={system}", *options, *few), tmp_path / "old")
+    made = run_alone(treebanks[1], f"start={tmp_path}/old", "second_pass.epochs=1")
+    old = Model.load(tmp_path / "old")
+    assert (made.system.name, dict(made.system.options)) == (system, old.system.options)
+    train(made, tmp_path / "new")
+    assert Model.load(tmp_path / "new").slots == old.slots
+
+
+@pytest.mark.parametrize("known_by", ["run", "card", "nothing"])
+def test_the_recipe_is_that_of_the_run_or_the_card_or_fits_the_network(known_by, treebanks, of_kind, tmp_path):
+    for kind in ("paper", "mlp", "bilstm", "text"):
+        place = tmp_path / kind
+        shutil.copytree(of_kind(kind), place)
+        recipe = json.loads((place / "run.json").read_text(encoding="utf-8"))["settings"]["recipe"]
+        if known_by != "run":
+            (place / "run.json").unlink()
+        if known_by == "card":
+            text = f"# A parser\n\nTrained by optimal-step on 3 sentences. system=arc_standard, recipe={recipe}, model=mlp.\n"
+            (place / "model" / "README.md").write_text(text, encoding="utf-8")
+        assert run_alone(treebanks[0], f"start={place}/model").labels["recipe"] == recipe
+        if known_by != "nothing":
+            with pytest.raises(SettingsError, match="recipe=paper_tuned"):
+                run_alone(treebanks[0], f"start={place}", "recipe=paper_tuned")
+
+
+def test_a_linear_model_is_refused(treebanks, tmp_path):
+    train(run_alone(treebanks[0], "model=linear", "online.iterations=1"), tmp_path)
+    with pytest.raises(SettingsError, match=r"start=.*linear model.*model=mlp or model=bilstm"):
+        run_alone(treebanks[0], f"start={tmp_path}")
+
+
+def parts_for_text() -> dict[str, bytes]:
+    """The files of tokenizer and segmenter of a shipped model."""
+    with zipfile.ZipFile(ROOT / "models" / "vi.zip") as pack:
+        return {name: pack.read(name) for name in TEXT_FILES}
+
+
+def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_kind, tmp_path):
+    shutil.copytree(of_kind("mlp"), tmp_path / "old")
+    for name, content in parts_for_text().items():
+        (tmp_path / "old" / "model" / name).write_bytes(content)
+    few = [f"start={tmp_path}/old", "second_pass.epochs=1"]
+    train(run_alone(treebanks[1], *few), tmp_path / "new", [card := ModelCard("train")])
+    assert {name: (tmp_path / "new" / "model" / name).read_bytes() for name in TEXT_FILES} == parts_for_text()
+    assert card is not None
+    text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
+    assert "* tokenizer and segmenter: from start (old), unchanged\n" in text
+    made = settings(f"treebank.train={treebanks[1]}", *few)
+    train(plan(made, ["tokenizer=none"]), tmp_path / "none", [ModelCard("train")])
+    assert not any((tmp_path / "none" / "model" / name).exists() for name in TEXT_FILES)
+    assert "tokenizer" not in (tmp_path / "none" / "model" / CARD).read_text(encoding="utf-8")
+
+
+def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks, of_kind, tmp_path, caplog):
+    caplog.set_level("INFO")
+    bare = sentences("abxyz", "obj det advmod", 1)
+    for one in bare:
+        one.feats, one.lemmas = ["_"] * len(one), ["_"] * len(one)
+    path = write_conllu(tmp_path / "bare.conllu", bare)
+    folder = of_kind("text")
+    metrics = train(run(path, *TEXT, f"start={folder}"), tmp_path / "new", [ModelCard("train")])
+    old, new = Model.load(folder), Model.load(tmp_path / "new")
+    assert new.vocabularies.tags["feats"].symbols == old.vocabularies.tags["feats"].symbols
+    assert len(new.vocabularies.tags["upos"].symbols) > len(old.vocabularies.tags["upos"].symbols)
+    assert new.vocabularies.lemmas is not None
+    assert old.vocabularies.lemmas is not None
+    assert new.vocabularies.lemmas.described() == old.vocabularies.lemmas.described()
+    tensors, before = read_tensors(tmp_path / "new" / "model"), read_tensors(folder / "model")
+    own = [name for name in before if name.startswith(("tokens.tagger.outputs.feats", "tokens.tagger.biases.feats"))]
+    assert len(own) == 3
+    for name in own:
+        np.testing.assert_array_equal(tensors[name], before[name], err_msg=name)
+    assert not np.array_equal(tensors["hidden_bias"], before["hidden_bias"])
+    assert f"{path}: no gold value of FEATS" in caplog.text
+    for part in ("dev", "test"):
+        assert "upos" in metrics[part]
+        assert metrics[part].keys().isdisjoint(["feats", "lemma"])
+    assert "dev tags at the end: LEMMA - UPOS " in (table := final_table(metrics, new.vocabularies.predicted))
+    assert table.splitlines()[-1].endswith(" FEATS -")
+    assert re.search(r" UPOS [\d.]+ FEATS -; ", caplog.text)  # of an epoch
+    text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
+    assert "| UPOS | FEATS | LEMMA |" in text
+    assert re.search(r"^\| dev \|.*\d \| - \| - \|$", text, re.MULTILINE)
+    named = f"start ({folder.name})"
+    assert f"* FEATS: as {named} predicts; bare.conllu has no gold value\n" in text
+    assert f"* lemmas: from {named}\n" in text
+
+
+def test_such_a_run_resumes_to_the_same_end(treebanks, of_kind, tmp_path):
+    bare = sentences("abxyz", "obj det advmod", 1)
+    for one in bare:
+        one.feats = ["_"] * len(one)
+    made = run(write_conllu(tmp_path / "bare.conllu", bare), *TEXT, f"start={of_kind('text')}")
+    check_resumes(made, tmp_path, 1)
+
+
+def test_of_several_files_each_teaches_what_it_has(treebanks, of_kind, tmp_path):
+    bare = sentences("abxyz", "obj det advmod", 1)
+    for one in bare:
+        one.feats = ["_"] * len(one)
+    path = write_conllu(tmp_path / "bare.conllu", bare)
+    made = run_alone(f"[{treebanks[0]},{path}]", "recipe=text", f"start={of_kind('text')}", "second_pass.epochs=1")
+    corpus = Corpus.continued(made, Model.load(of_kind("text"), int8=False))
+    data = corpus.training_sentences(TrainingTrees.original)
+    assert data.tags is not None
+    upos, feats = data.tags[[*corpus.vocabularies.tags].index("upos")], data.tags[[*corpus.vocabularies.tags].index("feats")]
+    split = data.sentences.offsets[-len(bare) - 1]
+    taught = feats >= N_RESERVED
+    assert taught[:split].sum() == (upos[:split] >= N_RESERVED).sum()
+    assert not taught[split:].any()
+    values = {value for one in corpus.tagged[-len(bare) :] for value in one.feats}
+    assert values <= {*corpus.vocabularies.tags["feats"].symbols}
+    assert all(one.feats == ["_"] * len(one) for one in corpus.known[-len(bare) :])
+
+
+def test_calibration_and_arithmetic_stay_where_dev_says_nothing(treebanks, of_kind, tmp_path):
+    shutil.copytree(of_kind("text"), tmp_path / "old")
+    calibration = {"log_odds": [0.5, 1.5], "shares": [0.25, 0.75], "certain": 0.5}
+    more = {"calibration": calibration, "int8": True, "int8_lost_las": 0.05}
+    change(tmp_path / "old" / "model" / "settings.json", lambda found: found.update(more))
+    few = [f"start={tmp_path}/old", "second_pass.epochs=1"]
+    train(run_alone(treebanks[1], *few), tmp_path / "new", [ModelCard("train")])
+    new = Model.load(tmp_path / "new")
+    assert (asdict(new.calibration), new.int8, new.int8_lost_las) == (
+        {"log_odds": (0.5, 1.5), "shares": (0.25, 0.75), "certain": 0.5},
+        True,
+        0.05,
+    )
+    text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
+    assert "* calibration of probabilities: from start (old)\n" in text
+    assert "0.05 LAS on the dev part of start" in text

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +23,9 @@ from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary, tag_vocabulary, vocabulary_for
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.data.word_vectors import BackgroundVectors, WordVectors
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_part import GoldPart, has_values
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
@@ -66,7 +68,7 @@ def _read_parts(plan: Plan) -> _TreebankParts:
         if own is not None and part in lattices:
             found = lattices[part].treebank
         elif own is not None:
-            found = read_treebanks(own.paths, files.train.skip, own.names, files.train.partial)
+            found = read_treebanks(own.paths, files.train.skip, own.names, files.train.partial, scored=True)
         if found is not None:
             others[part] = found
             _report(part, found)
@@ -83,6 +85,8 @@ class Corpus:
     Attributes:
         train: the training part.
         known: the training sentences that vocabularies and word vectors are made of.
+        tagged: the known sentences; where a file has no gold value of a column, with what the model of ``start`` predicts.
+        untaught: with ``start``, by training file: the predicted columns of which it has no gold value, and teaches nothing.
         dev: the part to choose on; None if the treebank has none.
         test: the part to report on; None if the treebank has none.
         vocabularies: the vocabularies of the attributes that the features read.
@@ -103,11 +107,14 @@ class Corpus:
         slots: list[Slot],
         vectors: WordVectors | None = None,
         vector_length: int | None = None,
+        tagged: list[Sentence] | None = None,
+        untaught: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         about = parts, vocabularies, relations, plan.files.train.partial
         self.train, self.known, self.lattices = parts.train, parts.known, parts.lattices
         self.dev, self.test = _gold_part("dev", *about), _gold_part("test", *about)
         self.vocabularies, self.relations, self.slots = vocabularies, relations, slots
+        self.tagged, self.untaught = parts.known if tagged is None else tagged, untaught
         self.vectors = vectors
         self.vector_length = vector_length if vectors is None else vectors.matrix.shape[1]
         self.projectivization = plan.projectivization
@@ -145,12 +152,20 @@ class Corpus:
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
         parts, wanted = _read_parts(plan), plan.model.vectors
-        vocabularies, relations = _extended(start, plan, plan.model, parts.known)
+        untaught = _untaught(parts.train.sentences, plan.files.train.paths, list(start.vocabularies.tags))
+        tagged = _tagged(parts.known, untaught, start)
+        vocabularies, relations = _extended(start, plan, plan.model, parts.known, tagged)
         slots = _slots(plan, plan.model, vocabularies)
         length = None
         if wanted is not None and wanted.attribute in start.spec.embeddings:
             length = start.spec.embeddings[wanted.attribute].size
-        return cls(plan, parts, vocabularies, relations, slots, vector_length=length)
+        about = vocabularies, relations, slots
+        return cls(plan, parts, *about, vector_length=length, tagged=tagged, untaught=untaught)
+
+    @property
+    def silent(self) -> set[str]:
+        """The columns that the model of ``start`` predicts, and of which no training file has a gold value."""
+        return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """Return the training part with trees of the given kind; the projective subset has fewer sentences."""
@@ -165,6 +180,9 @@ class Corpus:
         deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
         relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative if unknown
         tags = self.vocabularies.encode_tags(sentences)
+        for row, column in enumerate(self.vocabularies.tags):
+            silent = np.array([column in self.untaught.get(_file_of(one, self.untaught), ()) for one in sentences], np.bool_)
+            tags[row, np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
@@ -214,10 +232,50 @@ def _vocabularies(
     return by_attribute, vectors
 
 
-def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence]) -> tuple[Vocabularies, Vocabulary]:
+def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
+    """Return the file of a sentence; "" if it is none of these files."""
+    return next((file for file in files if sentence.where.startswith(f"{file}, line ")), "")
+
+
+def _untaught(train: list[Sentence], files: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return, by training file, which of the columns it has no gold value of; log them."""
+    taught: dict[str, set[str]] = {}
+    for sentence in train:
+        found = taught.setdefault(_file_of(sentence, files), set())
+        found.update(column for column in columns if column not in found and has_values(getattr(sentence, column)))
+    untaught = {file: [column for column in columns if column not in found] for file, found in taught.items()}
+    for file, missing in untaught.items():
+        if missing:
+            named = ", ".join(column.upper() for column in missing)
+            log.info(
+                "%s: no gold value of %s, so it teaches none; the model predicts them as before", file or "lattices", named
+            )
+    return untaught
+
+
+def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start: Model) -> list[Sentence]:
+    """Return the sentences; in columns without gold values, with what a model predicts."""
+    found, places = list(known), [place for place, one in enumerate(known) if untaught.get(_file_of(one, untaught))]
+    if not places:
+        return found
+    encoded = start.vocabularies.encode([known[place] for place in places])
+    tags, _ = start.classifier.tokens.tags_and_rules(encoded)
+    for number, place in enumerate(places):
+        words = slice(encoded.offsets[number] + 1, encoded.offsets[number + 1])
+        columns = untaught[_file_of(known[place], untaught)]
+        values: dict[str, Any] = {
+            one: [start.vocabularies.tags[one].symbols[n] for n in tags[one][words].tolist()] for one in columns
+        }
+        found[place] = replace(known[place], **values)
+    return found
+
+
+def _extended(
+    start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence], tagged: list[Sentence]
+) -> tuple[Vocabularies, Vocabulary]:
     """Return the vocabularies and relations of a model, extended by new values in some sentences; log what is new.
 
-    New values stay unknown where training changes no vectors: they would have none.
+    New values stay unknown where training changes no vectors: they would have none. ``tagged``: see Corpus.
     """
     before, wanted = start.vocabularies, network.vectors
     by_attribute: dict[str, Vocabulary] = {}
@@ -236,10 +294,12 @@ def _extended(start: Model, plan: Plan, network: NetworkPlan, known: list[Senten
     extended = [(part, part.extended(network, known, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
     tags = {
-        column: tag_vocabulary(column, vocabulary.extended(value for s in known for value in getattr(s, column)))
+        column: tag_vocabulary(column, vocabulary.extended(value for s in tagged for value in getattr(s, column)))
         for column, vocabulary in before.tags.items()
     }
-    lemmas, found = (before.lemmas, Lemmas.of(known, list(tags))) if network.lemma_epochs else (None, None)
+    lemmas, found = (before.lemmas, None) if network.lemma_epochs else (None, None)
+    if network.lemma_epochs:
+        found = Lemmas.of(tagged, list(tags), () if lemmas is None else lemmas.told_by_tags)
     if found is not None:
         lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))

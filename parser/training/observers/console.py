@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -14,6 +14,9 @@ from parser.conllu.checks import counted
 from parser.data.attributes import PREDICTED
 from parser.evaluation.scores import NAMES
 from parser.training.observers import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
+
+if TYPE_CHECKING:
+    from parser.model.loading import AnyModel
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +84,12 @@ class EpochLog(Observer):
     def __init__(self, clock: Callable[[], datetime] = datetime.now) -> None:
         self._clock = clock
         self._left = 0  # epochs of all passes
+        self._model: AnyModel | None = None
         self._begun: datetime | None = None  # when the pass began; None after its first epoch
 
     def on_start(self, start: RunStart) -> None:
         self._left = start.epochs - start.epochs_done
+        self._model = start.model
 
     def on_pass_start(self, start: PassStart) -> None:
         self._begun = self._clock()
@@ -93,7 +98,8 @@ class EpochLog(Observer):
         dev = ""
         if epoch.dev is not None:
             trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)
-            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev)
+            predicted = () if self._model is None else self._model.vocabularies.tags
+            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, predicted)
             dev = f", dev{found}" if found else ""
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
@@ -119,16 +125,29 @@ def treebank_scores(metrics: Metrics) -> str:
     return "".join(f" {key.removesuffix('/las')} {value:.2f}" for key, value in metrics.items() if key.endswith("/las"))
 
 
-def tag_scores(metrics: Metrics) -> str:
-    """Return the scores of the predicted columns, each with a space before its name; empty if no column is predicted."""
-    return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in PREDICTED if column in metrics)
+def tag_scores(metrics: Metrics, predicted: Iterable[str] = ()) -> str:
+    """Return the scores of columns, each with a space before its name; ``-`` for a predicted column without gold values.
+
+    Args:
+        metrics: of a part; columns that have a score are predicted.
+        predicted: further columns that the model predicts.
+    """
+    named = [column for column in PREDICTED if column in metrics or column in predicted]
+    return "".join(
+        f" {column.upper()} {metrics[column]:.2f}" if column in metrics else f" {column.upper()} -" for column in named
+    )
 
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 
 
-def final_table(metrics: dict[str, Any]) -> str:
-    """Return the metrics of a run as a table, percentages with two digits; or why nothing was measured."""
+def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
+    """Return the metrics of a run as a table, percentages with two digits; or why nothing was measured.
+
+    Args:
+        metrics: as in metrics.json.
+        predicted: the columns that the model predicts; those without gold values have no score.
+    """
     if not metrics["dev"] and not metrics["test"]:
         return (
             "nothing was measured: there is neither a dev nor a test part; give treebank.dev=FILE and treebank.test=FILE, or "
@@ -143,7 +162,7 @@ def final_table(metrics: dict[str, Any]) -> str:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics
     rows = {f"{part} {stage}": parts[part] for stage, parts in stages.items() for part in ("dev", "test") if parts[part]}
-    tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
+    tags = {part: tag_scores(metrics[part], predicted) for part in ("dev", "test") if metrics[part]}
     treebanks = {part: treebank_scores(metrics[part] or {}) for part in ("dev", "test")}
     further = {"tags at the end": tags, "LAS by treebank": treebanks}
     lines = (f"{part} {what}:{scores}" for what, parts in further.items() for part, scores in parts.items() if scores)

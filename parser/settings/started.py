@@ -1,0 +1,333 @@
+"""What a run takes over from the model of ``start=``: recipe, model, system, and the sizes of the network.
+
+Nobody types these settings again. A value that is given by hand must be the model's, since its weights fit no other network.
+Dropout belongs to training: by hand, it may differ.
+
+Recipe, model and system are choices of groups, which hydra must know before it composes the settings (``choices``). The
+other settings are numbers and lists in these groups (``started``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+
+from oracles.errors import OptimalStepError
+from parser.data.attributes import ATTRIBUTES, TREEBANK
+from parser.model.loading import load
+from parser.model.model import Model
+from parser.model.packs import named_folder
+from parser.model_folder import CARD, MODEL, find_model
+from parser.network_spec import BiLSTMSpec, MlpSpec
+from parser.settings.files import CONFIGS
+from parser.settings.groups import Settings, SettingsError
+from parser.settings.paths import parsed
+from parser.transitions.features import RELATION, at_candidates
+
+# The run folder's file with the settings of its run; see training/run_folder.py.
+_MANIFEST = "run.json"
+# The recipe, in the first paragraph of a card.
+_RECIPE = re.compile(r"^Trained by optimal-step on .*\brecipe=(\w+)", re.MULTILINE)
+
+# Groups of the encoder that a model may lack, and their settings that belong to training.
+_ENCODER_GROUPS: dict[str, dict[str, Any]] = {
+    "characters": {},
+    "tagger": {"weights": {}},  # of each column that is predicted
+    "heads": {"weight": 1.0},
+    "lemmas": {"epochs": 8},
+}
+
+
+@dataclass(frozen=True)
+class StartModel:
+    """The model that a run starts from.
+
+    Attributes:
+        named: the model, as the user names it.
+        model: the model.
+        recipe: the recipe that it was trained with, or one that fits its network.
+        recipe_is_known: whether its run or its card names the recipe.
+    """
+
+    named: str
+    model: Model
+    recipe: str
+    recipe_is_known: bool
+
+    @classmethod
+    def read(cls, named: str, start: Path) -> StartModel | None:
+        """Read a model without torch; None if it is missing or damaged, which the run reports when it begins.
+
+        Args:
+            named: a folder, or the name of a model.
+            start: the folder that relative paths begin in.
+
+        Raises:
+            SettingsError: it is a linear model.
+        """
+        folder = start / named_folder(Path(named))
+        try:
+            model = load(folder, int8=False)
+        except OptimalStepError:
+            return None
+        if not isinstance(model, Model):
+            raise SettingsError(
+                f"start={named}: this is a linear model, which cannot be trained further; name one that was trained with "
+                "model=mlp or model=bilstm"
+            )
+        recipe = _recipe_of(find_model(folder))
+        return cls(named, model, recipe or _likely_recipe(model), recipe is not None)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The choices of groups that a run takes over."""
+        kind = "mlp" if self.model.spec.encoder is None else "bilstm"
+        return {"recipe": self.recipe, "model": kind, "system": self.model.system.name}
+
+    def choices(self, given: Iterable[str]) -> list[str]:
+        """Return the choices that were not made by hand, as KEY=VALUE.
+
+        Args:
+            given: the overrides, KEY=VALUE.
+
+        Raises:
+            SettingsError: recipe, model or system was chosen by hand, and is not the model's.
+        """
+        by_hand = {one.key_or_group: one for one in _overrides(given)}
+        for name, own in self.chosen.items():
+            one = by_hand.get(name)
+            if one is None or one.is_sweep_override() or one.value() == own:
+                continue
+            if name != "recipe" or self.recipe_is_known:
+                raise self.refusal(name, one.value(), own)
+        return [f"{name}={own}" for name, own in self.chosen.items() if name not in by_hand]
+
+    def refusal(self, key: str, here: Any, own: Any) -> SettingsError:
+        """Return the error about a setting that was given by hand, and is not the model's."""
+        said, own_said = (_shown(one) for one in (here, own))
+        return SettingsError(f"start={self.named}: this run has {key}={said}, and that model {key}={own_said}; leave out {key}")
+
+
+def start_choices(words: Sequence[str], start: Path) -> list[str]:
+    """Return the choices of groups that a command line takes over from the model of ``start=``, as KEY=VALUE.
+
+    A sweep over models takes over what all of them have in common.
+
+    Args:
+        words: KEY=VALUE as hydra reads them, among other words.
+        start: the folder that relative paths begin in.
+
+    Raises:
+        SettingsError: recipe, model or system was chosen by hand, and is not the model's.
+    """
+    named = [one for one in _overrides(words) if one.key_or_group == "start"]
+    if not named:
+        return []
+    value: Any = named[-1].value()
+    values = value.list if named[-1].is_choice_sweep() else [value]
+    texts = [OmegaConf.create([getattr(one, "text", one)])[0] for one in values]
+    models = [model for text in texts if isinstance(text, str) and (model := StartModel.read(text, start)) is not None]
+    found = [model.choices(words) for model in models]
+    return [word for word in found[0] if all(word in others for others in found)] if found else []
+
+
+def started(settings: Settings, given: Sequence[str], start: Path | None = None) -> Settings:
+    """Return the settings of a run with what it takes over from the model of ``start=``; without ``start``, the same settings.
+
+    Args:
+        settings: as hydra has composed them; they are not changed.
+        given: the overrides, KEY=VALUE.
+        start: the folder that relative paths begin in; None: the working folder.
+
+    Raises:
+        SettingsError: a setting was given by hand, and is not the model's.
+    """
+    if settings.start is None or (found := StartModel.read(settings.start, start or Path())) is None:
+        return settings
+    missing = found.choices(given)
+    if any(getattr(settings, name) != value for name, _, value in (word.partition("=") for word in missing)):
+        from parser.settings.overrides import composed as compose  # imports this module
+
+        made: Any = compose("train", [*missing, *given])
+    else:
+        made = deepcopy(settings)
+    _take_over(found, made, given)
+    return made
+
+
+def _take_over(found: StartModel, made: Any, given: Sequence[str]) -> None:
+    """Change composed settings to those of the model's network.
+
+    Raises:
+        SettingsError: see started().
+    """
+    model = found.model
+    for key, own, must_be in _values(model, made):
+        here = _plain(made, key)
+        by_hand = any(_touches(one, key) for one in given)
+        if here == own:
+            continue
+        if by_hand and must_be:
+            raise found.refusal(key, here, own)
+        if not by_hand:
+            OmegaConf.update(made, key, own, merge=False, force_add=True)
+    for table in _tables(model, made):
+        for name in {**table.own, **table.here}:
+            key, here, own = f"{table.key}.{name}", table.here.get(name, table.none), table.own.get(name, table.none)
+            if here != own and model.lookahead is None and any(_touches(one, key) for one in given):
+                raise found.refusal(key, here, own)
+        if [*table.here.items()] != [*table.own.items()]:
+            OmegaConf.update(made, table.key, table.own | table.others, merge=False)
+    if model.lookahead is not None and ("lattice" not in made or made.lattice.train is None):
+        raise SettingsError(f"start={found.named}: that model chooses among the words of lattices; give lattice.train=FILE")
+
+
+def _values(model: Model, made: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield settings of a model's network: key, value, and whether a value by hand must be the same.
+
+    Args:
+        model: the model.
+        made: the composed settings, which may have a value already.
+    """
+    spec, options = model.spec, model.system.options
+    yield "degree", options.get("degree"), True
+    if bool(made.nonmonotonic) != (own := bool(options.get("nonmonotonic"))):
+        yield "nonmonotonic", own, True
+    if model.lookahead is not None and "lattice" in made:
+        yield "lattice.lookahead", model.lookahead, True
+        yield "lattice.choices", True, True
+    yield from ((f"classifier.{name}", value, "dropout" not in name) for name, value in vars(MlpSpec.of(spec)).items())
+    vectors, length = _vectors(model, made), None
+    if vectors is not None:
+        length = spec.embeddings[vectors]
+        yield from (("vectors.trained", length.trained, True), ("vectors.dimensions", length.size, True))
+    if made.vectors.attribute != vectors and (vectors is not None or made.vectors.attribute in model.vocabularies.by_attribute):
+        yield "vectors.attribute", vectors, True
+    if spec.encoder is not None:
+        for name in dict.fromkeys([*made.features, *model.vocabularies.by_attribute]):
+            read = name in model.vocabularies.by_attribute
+            if name not in (RELATION, TREEBANK) and read != bool(made.features.get(name)):
+                yield f"features.{name}", ["s0"] if read else [], True
+        yield from _encoder(model, spec.encoder, made.encoder)
+
+
+def _vectors(model: Model, made: Any) -> str | None:
+    """Return the attribute that a model has word vectors for; None if there are none."""
+    read = [name for name in model.vocabularies.by_attribute if name in model.spec.embeddings and name in ATTRIBUTES]
+    likely = [name for name in read if not model.spec.embeddings[name].trained]  # nothing else stays as it is
+    likely += [name for name in (made.vectors.attribute, "form", "lower") if name in read]
+    return likely[0] if likely else None
+
+
+class _Table(NamedTuple):
+    """A dictionary among the settings, which is the model's as a whole.
+
+    Attributes:
+        key: its setting.
+        here, own: its entries in the run and in the model; without those that nothing reads.
+        others: further entries, which nothing reads.
+        none: what stands for an entry that is missing.
+    """
+
+    key: str
+    here: dict[str, Any]
+    own: dict[str, Any]
+    others: dict[str, Any]
+    none: Any
+
+
+def _tables(model: Model, made: Any) -> Iterator[_Table]:
+    """Yield the lengths of vectors by attribute, and where slots read each attribute."""
+    vectors, spec = _vectors(model, made), model.spec
+    known = [name for name in (*model.vocabularies.by_attribute, RELATION) if name != TREEBANK]
+    here = _plain(made, "embeddings")
+    own = {name: spec.embeddings[name].size for name in known if name in spec.embeddings and name != vectors}
+    others = {name: size for name, size in here.items() if name not in known}
+    yield _Table("embeddings", {name: here[name] for name in known if name in here}, own, others, None)
+    places: dict[str, list[str]] = {}
+    for slot in model.slots:
+        position, _, attribute = str(slot).rpartition(":")
+        places.setdefault(attribute, []).append(position)
+    key = "features" if spec.encoder is None else "encoder.slots"
+    here = _plain(made, key)
+    placed = {name: found for name, found in at_candidates(here, type(model.system)).items() if found}
+    yield _Table(key, placed, places, {name: [] for name in here if name not in places}, [])
+
+
+def _encoder(model: Model, spec: BiLSTMSpec, made: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the sizes of an encoder, and which of its groups there are."""
+    for name, value in vars(spec).items():
+        key, group = f"encoder.{name}", _ENCODER_GROUPS.get(name)
+        if group is None:
+            yield key, value, "dropout" not in name
+        elif value is None:
+            if name != "lemmas":  # they may be new to the model
+                yield key, None, True
+        elif made[name] is None:
+            weights = {"weights": dict.fromkeys(model.vocabularies.tags, 1.0)} if "weights" in group else {}
+            yield key, asdict(value) | group | weights, name != "lemmas"
+        else:
+            yield from ((f"{key}.{one}", size, one != "dropout") for one, size in asdict(value).items())
+            for column in model.vocabularies.tags if name == "tagger" else ():
+                if column not in made.tagger.weights:
+                    yield f"{key}.weights.{column}", 1.0, True
+
+
+def _plain(made: Any, key: str) -> Any:
+    """Return the value of a setting as a plain value; None if it is null, or there is no such setting."""
+    value = OmegaConf.select(made, key, default=None)
+    return OmegaConf.to_container(value, enum_to_str=True) if OmegaConf.is_config(value) else value
+
+
+def _recipe_of(folder: Path) -> str | None:
+    """Return the recipe that a model's run or card names; None if there is no such recipe."""
+    named = None
+    manifest, card = folder.parent / _MANIFEST, folder / CARD
+    if folder.name == MODEL and manifest.is_file():
+        with suppress(ValueError, KeyError, TypeError):
+            named = json.loads(manifest.read_text(encoding="utf-8"))["settings"]["recipe"]
+    if named is None and card.is_file():
+        stated = _RECIPE.search(card.read_text(encoding="utf-8", errors="replace"))
+        named = None if stated is None else stated[1]
+    return named if named in {path.stem for path in (CONFIGS / "recipe").glob("*.yaml")} else None
+
+
+def _likely_recipe(model: Model) -> str:
+    """Return a recipe whose training fits a network."""
+    if model.vocabularies.tags:
+        return "text"
+    return "accurate" if model.contextual or RELATION in model.spec.embeddings else "paper"
+
+
+def _overrides(words: Iterable[str]) -> Iterator[Override]:
+    """Yield the overrides among the words of a command line that hydra can read."""
+    for word in words:
+        try:
+            yield parsed(word)
+        except HydraException:  # hydra reports it later
+            continue
+
+
+def _touches(override: str, key: str) -> bool:
+    """Return whether an override sets a setting, one in it, or a group that it is in."""
+    name = override.partition("=")[0].lstrip("+~")
+    return f"{key}.".startswith(f"{name}.") or f"{name}.".startswith(f"{key}.")
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it is written on a command line."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{name}:{_shown(one)}' for name, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_shown, value))}]"
+    return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
