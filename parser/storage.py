@@ -109,9 +109,13 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON with a final newline, atomically."""
+    """Write a value as indented JSON with a final newline, atomically.
+
+    Lone surrogates, such as the bytes of a file's name that are not UTF-8, become escapes, which JSON reads back.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 @contextmanager

@@ -42,7 +42,7 @@ _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(OptimalStepError):
-    """Another process is training in this folder; the message says which."""
+    """A run cannot use this folder: another process is training in it, or its name is not UTF-8; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,12 @@ def held(folder: Path) -> Iterator[None]:
     """Create the folder if needed, lock it, and remove what dead processes left half-written.
 
     Raises:
-        RunFolderError: another process has locked it.
+        RunFolderError: another process has locked it, or its name is not UTF-8.
     """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise RunFolderError(f"{folder}: this name is not UTF-8, which TensorBoard needs; choose another hydra.run.dir") from None
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / _LOCK, wait=False):
