@@ -22,6 +22,9 @@ _OURS = ("oracles", "parser", "scripts", "experiments")
 _FULL = ("DefaultCPUAllocator", "[enforce fail at alloc_cpu.cpp")
 
 
+_REPORT = "please report it, with the traceback and the command"
+
+
 def refusal(error: BaseException) -> str | None:
     """Return what a user is told of an error in one line; None for a fault of this project."""
     if isinstance(error, OptimalStepError):
@@ -49,8 +52,8 @@ def _is_full_memory(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """Return a line about any error, for a list or a log of several; a fault's traceback must be shown elsewhere."""
-    return refusal(error) or f"a fault of optimal-step, not of the input ({named(error)}); please report it with its traceback"
+    """Return a line about any error; show_traceback() goes with it."""
+    return refusal(error) or f"this is a fault of optimal-step, not of your input ({named(error)}); {_REPORT}"
 
 
 def named(error: BaseException) -> str:
@@ -63,11 +66,7 @@ def has_traceback(error: BaseException) -> bool:
     return os.environ.get(_TRACEBACK, "0") not in ("", "0") or refusal(error) is None
 
 
-def show(error: BaseException) -> None:
-    """Print an error to standard error: its line, and its traceback where has_traceback()."""
-    if sys.stderr is None:
-        return
-    if has_traceback(error):
+def show_traceback(error: BaseException) -> None:
+    """Print the traceback of an error to standard error, where has_traceback()."""
+    if has_traceback(error) and sys.stderr is not None:
         traceback.print_exception(error)
-    request = "this is a fault of optimal-step, not of your input; please report it, with the lines above and the command"
-    print(f"error: {refusal(error) or request}", file=sys.stderr, flush=True)

@@ -72,8 +72,8 @@ def run(main: Callable[[], object]) -> NoReturn:
 def fail(error: Exception) -> NoReturn:
     """Prints one line about bad input or a lack of the machine, or the traceback of a fault, and exits with status 1."""
     _drop_output()
-    failures.show(error)
-    sys.exit(1)
+    failures.show_traceback(error)
+    sys.exit(f"error: {failures.told(error)}")
 
 
 def check_output(output: str | Path, *read: str | Path | None) -> None:

@@ -44,6 +44,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from oracles.errors import OptimalStepError
+from parser import failures
 from parser.child_process import end_with_parent
 from parser.conllu.checks import counted
 from parser.conllu.formats import foreign_file
@@ -447,8 +448,9 @@ def answer() -> None:
     try:
         found = VectorRequest(**(fields | parts)).trained()
         arrays = {"forms": _text_array(json.dumps(found.vocabulary.symbols)), "matrix": found.matrix}
-    except (ValueError, OSError, MemoryError) as error:
-        arrays = {"error": _text_array(str(error))}
+    except Exception as error:
+        arrays = {"error": _text_array(failures.told(error))}
+        failures.show_traceback(error)
     file = io.BytesIO()
     np.savez(file, **arrays)
     sys.stdout.buffer.write(file.getvalue())

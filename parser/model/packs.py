@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -16,7 +15,7 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
-from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of
+from parser.storage import HOME, from_json, locked, remove_leftovers, replacing_folder, sha256_of
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +110,7 @@ def read_index(source: str) -> dict[str, Entry]:
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
     try:
-        listed = json.loads(text)
+        listed = from_json(text)
         for name, entry in listed.items():
             if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
                 raise TypeError(f"what it says of {name} is not text")
@@ -131,7 +130,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
 
     stored = stored_name(name, entry, source)
     target, pack = folder / stored, folder / f".{stored}.zip"
-    if (target / _SUM).is_file() and (target / _SUM).read_text(encoding="utf-8") == entry["sha256"]:
+    if (target / _SUM).is_file() and (target / _SUM).read_bytes() == entry["sha256"].encode():
         return f"there already, {target}"
     if os.path.lexists(target) and (target.is_symlink() or not (target / _SUM).is_file()):
         raise OptimalStepError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
