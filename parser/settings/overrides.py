@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
+from parser import failures
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
 from parser.settings.groups import Key, SettingsError, keys, path_settings
@@ -103,7 +104,7 @@ def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
     if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
         return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
     of_hydra = isinstance(error, HydraException | OmegaConfBaseException)
-    if not (of_hydra or _is_raised_by_hydra(error)):
+    if not (of_hydra or (failures.refusal(error) is None and _is_raised_by_hydra(error))):
         return None
     in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
     for word in given if in_null or str(error).startswith("Could not override") else ():
