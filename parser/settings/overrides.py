@@ -50,12 +50,12 @@ def training_settings(overrides: Sequence[str]) -> Settings:
         SettingsError: there is no such key, or its value is invalid; the message names the key.
     """
     register()
-    words = for_hydra(overrides, path_settings(), sweep=False)
-    check_overrides(words, sweep=False)
     try:
+        words = for_hydra(overrides, path_settings(), sweep=False)
+        check_overrides(words, sweep=False)
         return composed("train", words)  # type: ignore[return-value]
     except Exception as error:
-        if (told := explained(error, words)) is None:
+        if (told := explained(error, overrides)) is None:
             raise
         raise told from error
 

@@ -165,7 +165,7 @@ class Refusals:
         self._path = output / REFUSALS
         self._known: dict[str, int] = {}
         for line in self._path.read_bytes().splitlines() if self._path.exists() else []:
-            with suppress(ValueError, KeyError, TypeError):  # a line is cut off if the disk was full
+            with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line is cut off if the disk was full
                 found = from_json(line)
                 self._known[str(found["file"])] = int(found["sentences"])
 

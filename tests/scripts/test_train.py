@@ -124,6 +124,16 @@ def test_a_table_of_jobs_whose_folders_have_any_name_at_any_depth(tmp_path):
     assert [(line.split()[0], one in line) for line, one in zip(lines, said, strict=False)] == [(n, True) for n in "01234"]
 
 
+@pytest.mark.parametrize(
+    "content", [b"{", b"\xff", b"[1]", b'{"nope": 1}', b'{"number": "x", "overrides": []}', b"[" * 100_000]
+)
+def test_a_damaged_result_of_a_job_is_a_failure(tmp_path, content):
+    (tmp_path / "3-a").mkdir()
+    (tmp_path / "3-a" / "job.json").write_bytes(content)
+    (job,) = read_jobs(tmp_path)
+    assert (job.number, job.error) == (3, f"{tmp_path}/3-a/job.json: this file is damaged")
+
+
 def test_jobs_that_differ_in_their_seeds_are_summed_up():
     scores = {
         ("column=1", 1): (50.0, 40.0),
