@@ -76,7 +76,7 @@ class Trainings:
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
-    """Calls ``main`` with the settings that the command line asks for, and exits with status 1 and one line on bad input.
+    """Calls ``main`` with the settings that the command line asks for, and exits, as command_line.run() does.
 
     Args:
         main: what to do.
@@ -94,12 +94,7 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
         if given.help:
             print(f"{doc}\n{explained(given.config_name)}", end="")
             return
-        try:
-            main(settings_of(kind, given.config_name, given.overrides))
-        except BrokenPipeError:
-            raise
-        except (HydraException, OmegaConfBaseException, OSError) as error:  # of a training's settings, of a file
-            raise OptimalStepError(in_one_line(error)) from error
+        main(settings_of(kind, given.config_name, given.overrides))
 
     command_line.run(do)
 
@@ -126,14 +121,19 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         if not set(found) <= {declared.name for declared in fields(cast(Any, kind))}:
             raise OptimalStepError(f"--config-name={config}: this file is not for {kind.__name__}")
         return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
-    except (HydraException, OmegaConfBaseException) as error:
-        raise OptimalStepError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
+    except OptimalStepError:
+        raise
+    except Exception as error:
+        if (said := in_one_line(error)) is None:
+            raise
+        raise OptimalStepError(f"{said}; --help shows the keys, and how values are written") from error
 
 
-def in_one_line(error: BaseException) -> str:
-    """Return the message of an error of hydra or OmegaConf, and of its cause; the first line of each."""
-    if isinstance(error, OverrideParseException):
-        return str(refused(error, ()))
+def in_one_line(error: Exception) -> str | None:
+    """Return the first lines of an error of composing settings and of its cause; None for any other error."""
+    if isinstance(error, OverrideParseException) or not isinstance(error, HydraException | OmegaConfBaseException):
+        told = refused(error, ())
+        return None if told is None else str(told)
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(
         dict.fromkeys(

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -290,6 +291,7 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
     The progress bar names the running jobs.
 
     Raises:
+        OptimalStepError: a process died, as when the memory is full.
         whatever a job raises; all other jobs are stopped.
     """
     if not jobs:
@@ -308,6 +310,8 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
                 bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
                 bar.update()
                 yield ended.result()
+        except BrokenProcessPool as error:
+            raise OptimalStepError("a process died; is there enough memory? Start again, with fewer workers=") from error
         except BaseException:  # also on a signal: the pool would otherwise finish all jobs, and drop their results
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from oracles.trees import Trees
+from oracles.trees import Trees, integers
 
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_TRANSITIONS = 3
@@ -238,7 +238,9 @@ class Oracle(ABC):
         Raises:
             OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
-        stack, buffer = [*map(int, stack)], [*map(int, buffer)]
+        stack, buffer, heads = (
+            integers(values, what).tolist() for values, what in ((stack, "stack"), (buffer, "buffer"), (heads, "heads"))
+        )
         front = front_of(len(heads), buffer)
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:

@@ -8,6 +8,9 @@ numba reuses a compiled kernel until the file that defines it changes. It does n
 was imported from another file, and would run the old code after an edit or a git pull. So the compiled kernels of a package are
 deleted if any source file that kernels depend on is newer. Other edits, which are most, cost no compilation.
 
+A file of a compiled kernel may be empty, cut or unreadable, as after a full disk or a crash. numba would fail at every start;
+here such a kernel is compiled again, and its files are replaced (_mended).
+
 Kernels that make no arrays are compiled without reference counting. Otherwise numba counts references to every array that a
 kernel reads from a tuple or passes on, with an atomic operation each; our kernels pass on dozens, which took two thirds of the
 time with a beam of 8. This is safe: the caller holds the arrays while the kernel runs.
@@ -31,6 +34,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,7 +67,8 @@ def array_kernel(**options: Any) -> Callable[[F], F]:
     from numba import njit  # only after the folder of kernels is chosen
 
     # No kernel is called from C or passed to another as a value; wrappers for that would take a tenth of the compile time.
-    return njit(cache=True, nogil=True, **_if_known("no_cfunc_wrapper", True), **options)
+    compiled = njit(cache=True, nogil=True, **_if_known("no_cfunc_wrapper", True), **options)
+    return lambda function: _mended(compiled(function))
 
 
 def _if_known(option: str, value: bool) -> dict[str, Any]:
@@ -71,6 +76,66 @@ def _if_known(option: str, value: bool) -> dict[str, Any]:
     from numba.core.options import DefaultOptions
 
     return {option: value} if hasattr(DefaultOptions, option) else {}
+
+
+def _mended(dispatcher: F) -> F:
+    """Let a kernel be compiled again if what is stored of it cannot be used, and run if it cannot be stored."""
+    stored: Any = getattr(dispatcher, "_cache", None)  # plain functions, with NUMBA_DISABLE_JIT=1, have none
+    cache, file = _mended_classes()
+    if type(stored) is cache.__base__ and type(stored._cache_file) is file.__base__:  # else another version of numba
+        stored._cache_file.__class__, stored.__class__ = file, cache
+    return dispatcher
+
+
+@cache
+def _mended_classes() -> tuple[Any, Any]:
+    """Return numba's classes of a kernel's cache and of its files, without the errors of files.
+
+    Reading a damaged file may raise any error. Files are not read before the kernel is called.
+    """
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+    class File(IndexDataCacheFile):
+        def _load_index(self) -> dict[Any, str]:
+            try:
+                found = super()._load_index()
+            except Exception as error:
+                log.debug("%s is damaged", self._index_path, exc_info=error)
+                return {}
+            names = found.values() if isinstance(found, dict) else [None]
+            return found if all(isinstance(name, str) and os.path.basename(name) == name for name in names) else {}
+
+    class Kernel(FunctionCache):
+        def _load_overload(self, signature: Any, context: Any) -> Any:
+            try:
+                found = super()._load_overload(signature, context)
+                if found is None or (found.fndesc.modname, found.fndesc.qualname) == _names_of(self._py_func):
+                    return found
+            except Exception as error:
+                log.debug("a file of %s is damaged", self._name, exc_info=error)
+            return None
+
+        def save_overload(self, signature: Any, kernel: Any) -> None:
+            try:
+                super().save_overload(signature, kernel)
+            except OSError as error:
+                _warn_once(str(error))
+
+    return Kernel, File
+
+
+_is_warned = False
+
+
+def _warn_once(reason: str) -> None:
+    global _is_warned
+    if not _is_warned:
+        log.warning("a compiled kernel cannot be stored (%s), so the next run compiles it again; see %s", reason, _PLACE)
+    _is_warned = True
+
+
+def _names_of(function: Callable[..., Any]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
 
 
 def choose_kernel_cache(package: Path) -> None:

@@ -45,7 +45,7 @@ class Trees:
         Raises:
             OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS; the message has its number from 0.
         """
-        trees = [np.asarray(heads, dtype=np.int32) for heads in sentences]
+        trees = [integers(heads, f"the heads of sentence {s}") for s, heads in enumerate(sentences)]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)
         for s, heads in enumerate(trees):
             check_tree(heads, f"sentence {s}", partial)
@@ -101,6 +101,21 @@ class GoldChildren(NamedTuple):
     def of(cls, trees: Trees) -> GoldChildren:
         """Return the children in these trees, in linear time."""
         return cls(*_children(trees.heads, trees.offsets))
+
+
+def integers(values: Sequence[int], what: str) -> np.ndarray:
+    """Return a sequence as int32[n].
+
+    Raises:
+        OptimalStepError: it is no sequence of such integers; names ``what``.
+    """
+    try:
+        found = np.asarray(values, dtype=np.int32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise OptimalStepError(f"{what} must be a sequence of integers of 32 bits ({error})") from error
+    if found.ndim != 1:
+        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {found.ndim}")
+    return found
 
 
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:

@@ -7,6 +7,7 @@ ids repeat. remove_leftovers() removes what killed processes leave behind.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -109,9 +110,25 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON with a final newline, atomically."""
+    """Write a value as indented JSON with a final newline, atomically.
+
+    Lone surrogates, such as the bytes of a file's name that are not UTF-8, become escapes, which JSON reads back.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def from_json(text: str | bytes) -> Any:
+    """Return the value of JSON.
+
+    Raises:
+        ValueError: it is not JSON in UTF-8, or is nested too deeply.
+    """
+    try:
+        return json.loads(text if isinstance(text, str) else text.decode())
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 @contextmanager
@@ -125,6 +142,8 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path, ending: str) -> Path:
+    if not path.name:  # such as . or /
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     return path.with_name(f".{path.name}.{secrets.token_hex(_TOKEN_BYTES)}.{ending}")
 
 

@@ -61,7 +61,7 @@ def script(
         printed = []
         for stream in (output, errors):
             stream.seek(0)
-            printed.append(stream.read().decode())
+            printed.append(os.fsdecode(stream.read()))
     return CompletedProcess([path, *arguments], status, *printed)
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from experiments import command as experiment
+from oracles.errors import OptimalStepError
 from parser.commands import fetch_treebanks, settings_help
 from parser.conllu.stream import read_raw_sentences
 from parser.training import run as training_run
@@ -140,7 +141,7 @@ def script(words: list[str]) -> tuple[str, list[str]]:
 
 
 def understood(*_: object, **__: object) -> None:
-    raise ValueError("understood")
+    raise OptimalStepError("understood")
 
 
 def extra(text: str) -> list[pytest.MarkDecorator]:

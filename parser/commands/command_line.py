@@ -1,7 +1,11 @@
-"""What every command does around its work: bad input gives one line on standard error, and a closed pipe is not an error."""
+"""What every command does around its work: bad input gives one line on standard error, and a closed pipe is not an error.
+
+A fault of this project keeps its traceback; see parser/failures.py.
+"""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
@@ -15,6 +19,7 @@ from types import FrameType
 from typing import NoReturn, TypeVar
 
 from oracles.errors import OptimalStepError
+from parser import failures
 from parser.conllu.files import STANDARD_STREAM
 from parser.kernels import show_compilation
 
@@ -23,12 +28,11 @@ Kind = TypeVar("Kind", bound=StrEnum)
 # Exit statuses that a shell reports after SIGPIPE, Ctrl-C and SIGTERM.
 _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 
+# The name of the handler of characters that a stream cannot encode.
+_AS_IT_WAS = "optimal_step_as_it_was"
+
 # More threads than any machine can use; each costs memory.
 _MAX_THREADS = 256
-
-
-# Packages of this project: a missing module of these is a bug, shown with its traceback.
-_OURS = ("oracles", "parser", "scripts")
 
 # Signals received that end a command.
 _received: list[int] = []
@@ -39,11 +43,9 @@ class Terminated(KeyboardInterrupt):
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with the status that it returns, or on bad input with 1 and one line of text.
+    """Runs a command and exits: with the status that it returns, or after an error with 1, as fail() does.
 
-    All bad input raises ValueError, whose message says what is wrong and how to mend it; a traceback would hide this. Errors
-    of the operating system are also printed in one line. SIGTERM ends a command like Ctrl-C: temporary files are removed, and
-    the notes of the exception are printed.
+    SIGTERM ends a command like Ctrl-C: temporary files are removed, and the notes of the exception are printed.
     """
     _occupy_closed_streams()
     _write_utf8()
@@ -62,24 +64,16 @@ def run(main: Callable[[], object]) -> NoReturn:
         for note in getattr(stop, "__notes__", []):
             print(note, file=sys.stderr)
         sys.exit(_TERMINATED if isinstance(stop, Terminated) else _INTERRUPTED)
-    except (ValueError, OSError) as error:
-        _drop_output()
-        sys.exit(f"error: {described(error)}")
-    except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package in _OURS:
-            raise
-        _drop_output()
-        sys.exit(f"error: this command needs {package}, which is not installed; run pip install . in a checkout of the source")
+    except Exception as error:
+        fail(error)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def described(error: Exception) -> str:
-    """Return the message of an error; for an error of the operating system, the file comes first."""
-    if not isinstance(error, OSError):
-        return str(error)
-    place = "" if error.filename is None else f"{error.filename}: "
-    return f"{place}{error.strerror or error}"
+def fail(error: Exception) -> NoReturn:
+    """Prints one line about bad input or a lack of the machine, or the traceback of a fault, and exits with status 1."""
+    _drop_output()
+    failures.show_traceback(error)
+    sys.exit(f"error: {failures.told(error)}")
 
 
 def check_output(output: str | Path, *read: str | Path | None) -> None:
@@ -155,11 +149,24 @@ def _occupy_closed_streams() -> None:
 def _write_utf8() -> None:
     """Writes UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system; terminals keep their encoding.
 
-    Windows would write its own code page and line ends.
+    Windows would write its own code page and line ends. Characters that cannot be encoded are written as _as_it_was() says.
     """
+    codecs.register_error(_AS_IT_WAS, _as_it_was)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
-            stream.reconfigure(encoding="utf-8", newline="\n")
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors=_AS_IT_WAS)
+            else:
+                stream.reconfigure(encoding="utf-8", errors=_AS_IT_WAS, newline="\n")
+
+
+def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Handle characters that cannot be encoded: bytes of a file's name that are not UTF-8 stay; others become escapes."""
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    if "\udc80" <= character <= "\udcff":
+        return bytes([ord(character) - 0xDC00]), error.start + 1
+    return character.encode("ascii", "backslashreplace"), error.start + 1
 
 
 def _drop_output() -> None:

@@ -125,7 +125,11 @@ def _dev_of(model: Path) -> Path | None:
         return None
     from omegaconf import OmegaConf
 
-    path: Any = OmegaConf.load(noted).treebank.get("dev")
+    try:
+        path: Any = OmegaConf.load(noted).treebank.get("dev")
+    except Exception as error:  # a file that people may have edited: YAML and OmegaConf raise errors of many classes
+        said = " ".join(str(error).split())
+        raise OptimalStepError(f"{noted}: this file cannot be read ({said}); correct it, or give --dev FILE") from error
     return Path(path) if isinstance(path, str) and Path(path).is_file() else None
 
 

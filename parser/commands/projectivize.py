@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 
 import oracles
+from oracles.errors import OptimalStepError
 from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, EMPTY, HEAD, UNKNOWN_HEAD, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
@@ -82,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
                     target.write(count_row(sentence, summary))
             except ConlluError:
                 raise
-            except ValueError as error:  # too long
+            except OptimalStepError as error:  # too long
                 raise ConlluError(f"{sentence.place()}: {error}") from error
             summary.sentences += len(sentence) > 0
             summary.words += len(sentence) - sentence.column(HEAD).count(EMPTY)

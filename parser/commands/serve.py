@@ -97,7 +97,7 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
     """Yields a listening socket and its address."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: of a name that no host can have
         raise OptimalStepError(f"{host}, port {port}: {error}; give another --port or --host") from error
     with listening:
         yield listening, f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"

@@ -25,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from oracles.errors import OptimalStepError
+from parser import failures
 from parser.commands import command_line
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
@@ -58,24 +59,31 @@ register()
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def _job(settings: Settings) -> float | None:
     """Trains into hydra's run folder and prints the final metrics; returns dev LAS, which a sweeper can search with."""
-    return run(settings)
+    try:
+        return run(settings)
+    except JobError:
+        raise
+    except Exception as error:  # main() would take it for an error of hydra's
+        command_line.fail(error)
 
 
 def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     """Trains within a job of hydra; ``observers`` hear of the run.
 
     Raises:
-        JobError: bad input in a sweep, which goes on with its next job; a single run exits with the message.
+        JobError: an error in a sweep, which goes on with its next job; a single run exits with the message of bad input.
     """
     job = HydraConfig.get()
     folder, given = Path(unresolved(job.runtime, "output_dir")), unresolved(job.overrides, "task")
     if job.mode is not RunMode.MULTIRUN:
         try:
             return _las(_train(settings, given, folder, observers), "dev")
-        except (ValueError, OSError, OmegaConfBaseException) as error:
+        except Exception as error:
+            if failures.refusal(error) is None:
+                raise
             log.debug("traceback", exc_info=True)
             _remove_if_unused(folder, {f"{job.job.name}.log", ".lock"})
-            sys.exit(f"error: {explained(error, given) or command_line.described(error)}")
+            command_line.fail(error)
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
         made = handler.formatter or logging.Formatter()
@@ -83,10 +91,11 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     begun, number = time.perf_counter(), int(job.job.num)
     try:
         metrics = _train(settings, given, folder, observers)
-    except (ValueError, OSError, OmegaConfBaseException) as error:
-        message = str(explained(error, given) or command_line.described(error))
+    except Exception as error:
+        message = failures.told(error)
         SweepJob(number, given, error=message).write(folder)
-        log.error("job %d failed; the table at the end says why", number)
+        shown = failures.has_traceback(error)
+        log.error("job %d failed; the table at the end says why", number, exc_info=error if shown else None)
         raise JobError(message) from error
     SweepJob(number, given, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
     return _las(metrics, "dev")

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         text = table(metrics)
         given.output.mkdir(parents=True, exist_ok=True)
         with replacing(given.output / "table.md") as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+            temporary.write_text(text, "utf-8", "backslashreplace", "\n")
     print(text, end="")
     return int(None in metrics.values())
 

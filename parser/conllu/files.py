@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # By ending of a name, the function that opens a file for reading.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # Names of descriptors that this process has open.
-_DESCRIPTOR = re.compile("/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
+_DESCRIPTOR = re.compile("/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 _STREAMS = {"stdout": 1, "stderr": 2}
 # Endings of compressions that are not written here.
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
@@ -50,6 +50,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
         return
+    _check_name(name)
     opener = COMPRESSED.get(Path(name).suffix, open)
     try:
         opened = cast(BinaryIO, opener(name, "rb"))
@@ -98,6 +99,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
         with io.BufferedWriter(_Target(sys.stdout.buffer, "standard output", owned=False)) as stream:
             yield cast(BinaryIO, stream)
         return
+    _check_name(name)
     if name.endswith(_OTHER_COMPRESSIONS):
         raise ConlluError(f"{name}: the only compressed formats written are .gz and .xz; choose another name")
     with _cannot_be_written(name):
@@ -138,6 +140,16 @@ def _compressed(plain: BinaryIO, name: str) -> BinaryIO:
         # No name and no time in the header: the same text gives the same bytes.
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0))
     return cast(BinaryIO, lzma.open(plain, "wb")) if name.endswith(".xz") else plain
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that no file can have, for which Python raises another error than for a missing file."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise ConlluError(f"{name!r}: no file can have this name ({error.reason}); choose another name") from error
+    if "\0" in name:
+        raise ConlluError(f"{name!r}: no file can have this name (it has a null character); choose another name")
 
 
 class _Source(io.RawIOBase):

@@ -58,6 +58,10 @@ def download(
         except urllib.error.HTTPError as error:
             message = f"{url}: the server says {error.code} {error.reason}; is the address right?"
             raise DownloadError(message, error.code) from error
+        except DownloadError:
+            raise
+        except ValueError as error:  # of the address, or of what the server says
+            raise DownloadError(f"{url}: it cannot be fetched ({error}); is the address right?") from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
     raise DownloadError(f"{url}: {reason}; try again")

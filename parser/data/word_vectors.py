@@ -44,8 +44,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from oracles.errors import OptimalStepError
+from parser import failures
 from parser.child_process import end_with_parent
-from parser.conllu.checks import counted
+from parser.conllu.checks import counted, shortened
 from parser.conllu.formats import foreign_file
 from parser.data.attributes import attribute_values
 from parser.data.treebank import TrainingFiles
@@ -198,6 +199,8 @@ _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open
 _MOST_LEFT_OUT = 0.5
 _LONGEST_LINE = 2**20  # bytes of a line that are read to tell text from numbers
 
+# Numbers of a vector, far above what is of use: as much memory is taken for a vector of a binary file.
+_MOST_DIMENSIONS = 1_000_000
 # Bytes by which files of other formats are recognized.
 _BEGINNING = 64
 # The first bytes of binary files of fastText: its magic number, 793712314, in little-endian order.
@@ -288,6 +291,10 @@ def _beginning(line: bytes, path: Path) -> tuple[int | None, int, str]:
         count, dimensions = map(int, fields)
     except ValueError:
         count = dimensions = 0
+    if dimensions > _MOST_DIMENSIONS:
+        raise VectorFileError(
+            f"{path}: its first line says {shortened(str(dimensions))} numbers a vector; correct it, or fetch it"
+        )
     if min(count, dimensions) > 0:
         says = f"its first line says {counted(count, 'vector')} of {counted(dimensions, 'number')}"
         return count, dimensions, says
@@ -362,7 +369,7 @@ def _fasttext(path: Path, limit: int | None) -> _VectorFile:
     try:
         _check_words(path)
         found = _gensim().fasttext.load_facebook_vectors(str(path))
-    except (ValueError, AssertionError, NotImplementedError, MemoryError, struct.error) as error:
+    except Exception as error:  # gensim, and what it calls, may raise any error
         raise VectorFileError(f"{path}: this file of fastText cannot be read ({error}); {fix}") from error
     return _VectorFile(list(found.index_to_key)[:limit], found.vectors[:limit], from_characters=found.get_vector)
 
@@ -447,8 +454,9 @@ def answer() -> None:
     try:
         found = VectorRequest(**(fields | parts)).trained()
         arrays = {"forms": _text_array(json.dumps(found.vocabulary.symbols)), "matrix": found.matrix}
-    except (ValueError, OSError, MemoryError) as error:
-        arrays = {"error": _text_array(str(error))}
+    except Exception as error:
+        arrays = {"error": _text_array(failures.told(error))}
+        failures.show_traceback(error)
     file = io.BytesIO()
     np.savez(file, **arrays)
     sys.stdout.buffer.write(file.getvalue())

@@ -16,7 +16,6 @@ rare forms. Words with an initial capital or with digits are counted separately.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, space_after_of
 from parser.lattices.gold_paths import surface_tokens
-from parser.storage import write_json
+from parser.storage import from_json, write_json
 
 Tags = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
@@ -165,7 +164,7 @@ class Lexicon:
             LatticeError: the file is missing or damaged.
         """
         try:
-            stored = json.loads(Path(path).read_text(encoding="utf-8"))
+            stored = from_json(Path(path).read_bytes())
             if stored["format"] != _FORMAT:
                 raise OptimalStepError(f"format {stored['format']}")
             guess, most = Guess(stored["guess"]), int(stored["most"])
@@ -178,7 +177,7 @@ class Lexicon:
             unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
         except OSError as error:
             raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise LatticeError(f"{path}: not a lexicon ({error}); make one with optimal-step lattices build") from error
         return cls(analyses, unknown, guess, most)
 

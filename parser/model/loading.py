@@ -7,6 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
+from oracles.errors import OptimalStepError
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
@@ -35,7 +36,7 @@ def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyMode
             check_device(device)
         except ModuleNotFoundError as error:
             raise ModelError(f"device={device} needs torch, which is not installed; pip install torch") from error
-        except ValueError as error:
+        except OptimalStepError as error:
             raise ModelError(f"device={device}: {error}") from error
     folder = find_model(named_folder(folder))
     kind = read_settings(folder).get("model", Model.kind)  # older folders name no kind

@@ -17,7 +17,7 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
-from parser.storage import HOME, locked, remove_leftovers, replacing_folder, sha256_of, write_json
+from parser.storage import HOME, from_json, locked, remove_leftovers, replacing_folder, sha256_of, write_json
 
 log = logging.getLogger(__name__)
 
@@ -246,7 +246,7 @@ def read_index(source: str) -> dict[str, Entry]:
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
     try:
-        listed = json.loads(text)
+        listed = from_json(text)
         for name, entry in listed.items():
             if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
                 raise TypeError(f"what it says of {name} is not text")

@@ -36,7 +36,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec
-from parser.storage import remove_old_temporaries, replacing
+from parser.storage import from_json, remove_old_temporaries, replacing
 
 TRANSFORMER = "tokens.pretrained.transformer."
 """The prefix of the encoder's weights in a classifier that trains them."""
@@ -360,7 +360,7 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
 def _check_config(folder: Path) -> None:
     """Refuse sizes that do not fit the weights: a model of such sizes may not fit into memory."""
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = from_json((folder / CONFIG).read_bytes())
         tensors = numbers = 0
         for name in files_of(folder):
             if name.endswith(".safetensors"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from parser.drawing.html import LEGEND, Cell, Percentage, confusion_table, drawi
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
+from parser.storage import from_json
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 # The score of each column that a model may predict.
@@ -63,7 +63,7 @@ def gold_file(run: Path, part: str | None = None) -> Path:
         OptimalStepError: this is not a run's folder, or the run has no such part, or the part has several files.
     """
     try:
-        treebank = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]["treebank"]
+        treebank = from_json((run / "run.json").read_bytes())["settings"]["treebank"]
         files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
     except (OSError, ValueError, KeyError, TypeError):
         raise OptimalStepError(
@@ -107,13 +107,21 @@ def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
         options = ParseOptions(allow_missing_columns=True, tags=predicted_tags(model))
         parse_file(Predictor(model, options), source, target, str(gold))
     output.write_bytes(target.getvalue())
-    metrics, made_from = (
-        json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        for path in (run / "metrics.json", run / "run.json")
-    )
+    metrics, made_from = (_read_object(run / name) for name in ("metrics.json", "run.json"))
     settings = dict(_flat(made_from.get("settings", {})))
     scores, comparison = evaluate_files(gold, output), compare(gold, output)
     return Parsed(name, _shown_folder(run), metrics, settings, scores, comparison, model.vocabularies.predicted)
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file of a run; empty if there is no such file."""
+    try:
+        found = from_json(path.read_bytes()) if path.is_file() else {}
+    except ValueError as error:
+        raise OptimalStepError(f"{path}: this file is damaged ({error}); start the run again, or remove the file") from error
+    if not isinstance(found, dict):
+        raise OptimalStepError(f"{path}: this file is not of a run; remove it")
+    return found
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

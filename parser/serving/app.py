@@ -28,7 +28,8 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from parser import batch_sizes
+from oracles.errors import OptimalStepError
+from parser import batch_sizes, failures
 from parser.serving.page import HEADERS, error_part, example, form_page, page_request, result_parts
 from parser.serving.service import Request, RequestError, Service, TooLateError
 
@@ -39,7 +40,7 @@ _DISCARDED = 64_000_000
 
 T = TypeVar("T")
 
-Answer = str | ValueError
+Answer = str | Exception
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class Batcher:
                 except Exception as error:  # a fault of the parser, which every waiting caller is told
                     for _, future in batch:
                         if not future.done():
-                            future.set_exception(RuntimeError(f"the parser failed: {error!r}"))
+                            future.set_exception(_fault(error))
                     continue
                 for (_, future), answer in zip(batch, answers, strict=True):
                     if not future.done():
@@ -226,6 +227,13 @@ class Batcher:
                 batch.append((job, future))
                 size += len(job.data)
         return batch
+
+
+def _fault(error: Exception) -> RuntimeError:
+    """Return a new error for each caller, since an error that is raised collects the caller's frames."""
+    fault = RuntimeError(f"the parser failed: {failures.named(error)}")
+    fault.__cause__ = error
+    return fault
 
 
 _METHODS = ["GET", "HEAD", "POST"]
@@ -259,8 +267,8 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
 
     async def answer_to(request: Request) -> str:
         answer = await batcher.answer(replace(request, deadline=time.monotonic() + limits.seconds))
-        if isinstance(answer, ValueError):
-            raise answer
+        if isinstance(answer, Exception):
+            raise answer if isinstance(answer, OptimalStepError) else _fault(answer)
         return answer
 
     async def models() -> Response:
@@ -290,12 +298,16 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
                 name = f"attachment; filename*=UTF-8''{quote(service.name, safe='')}.conllu"
                 return PlainTextResponse(answer, headers={"Content-Disposition": name})
             parts, status = await batcher.alone(lambda: result_parts(service, answer, request.heads)), 200
-        except ValueError as error:
+        except OptimalStepError as error:
             parts, status = [error_part(error)], _status(error)
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)
 
     async def refused(http: HttpRequest, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", _status(error))
+
+    async def failed(http: HttpRequest, error: Exception) -> Response:  # after this, the server logs the traceback
+        LOG.error("this is a fault of optimal-step, not of the request; please report it, with the lines below")
+        return PlainTextResponse("the server failed on this; its log says why, and asks to report it\n", 500)
 
     async def not_there(http: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -306,7 +318,8 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
     for path, endpoint in (("/models", models), ("/process", process), ("/", page)):
         app.add_api_route(path, endpoint, methods=_METHODS)
         app.add_api_route(path, options, methods=["OPTIONS"])
-    app.add_exception_handler(ValueError, refused)
+    app.add_exception_handler(OptimalStepError, refused)
+    app.add_exception_handler(Exception, failed)
     app.add_exception_handler(HTTPException, not_there)
     # Pages of any origin may send requests and read answers, as with UDPipe's service: nothing is kept, and there are no users.
     limited = Limited(app, limits, root_path)
@@ -314,6 +327,8 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
 
 
 def _status(error: Exception) -> int:
+    if failures.has_traceback(error):
+        LOG.info("refused", exc_info=error)
     return 408 if isinstance(error, TooLateError) else 400
 
 

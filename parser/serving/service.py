@@ -194,9 +194,9 @@ class Service:
         """Whether the model reads tags of the input."""
         return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
 
-    def answers(self, requests: Sequence[Request]) -> list[str | ValueError]:
-        """Return the result of each request, or the error that says why there is none."""
-        found: list[str | ValueError | None] = [None] * len(requests)
+    def answers(self, requests: Sequence[Request]) -> list[str | Exception]:
+        """Return the result of each request, or the error that says why there is none: bad input, or a fault of the parser."""
+        found: list[str | Exception | None] = [None] * len(requests)
         documents: list[list[RawSentence]] = [[] for _ in requests]
         alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
         for number, request in enumerate(requests):
@@ -206,7 +206,7 @@ class Service:
                     found[number] = self._with_given_heads(sentences, request)
                 elif request.tagger or request.parser:
                     alike[request.tagger, request.parser] += [(number, place) for place in range(len(sentences))]
-            except ValueError as error:
+            except Exception as error:  # a fault concerns this request alone
                 found[number] = error
         texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
         for steps, places in alike.items():
@@ -312,8 +312,8 @@ class Service:
         return texts
 
 
-def _written(result: str | ValueError, layout: str) -> str | ValueError:
-    if isinstance(result, ValueError) or layout == "conllu":
+def _written(result: str | Exception, layout: str) -> str | Exception:
+    if isinstance(result, Exception) or layout == "conllu":
         return result
     return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
 

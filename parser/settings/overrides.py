@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
 
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -11,6 +14,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
+from parser import failures
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
 from parser.settings.groups import Key, SettingsError, keys, path_settings
@@ -22,6 +26,12 @@ CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle
 
 # Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
+
+# Libraries that hydra calls to read settings, and its launchers, which pass on errors of other processes.
+_CALLED_BY_HYDRA = sys.stdlib_module_names | {"antlr4", "yaml", "hydra_plugins", "joblib", "submitit"}
+
+# How many characters of an error of a library are quoted.
+_QUOTED = 300
 
 
 def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:
@@ -41,13 +51,13 @@ def training_settings(overrides: Sequence[str]) -> Settings:
         SettingsError: there is no such key, or its value is invalid; the message names the key.
     """
     register()
-    words = for_hydra(overrides, path_settings(), sweep=False)
-    check_overrides(words, sweep=False)
-    words = [*start_choices(words, Path()), *words]
     try:
+        words = for_hydra(overrides, path_settings(), sweep=False)
+        check_overrides(words, sweep=False)
+        words = [*start_choices(words, Path()), *words]
         return started(composed("train", words), words)  # type: ignore[arg-type]
     except Exception as error:
-        if (told := explained(error, words)) is None:
+        if (told := explained(error, overrides)) is None:
             raise
         raise told from error
 
@@ -89,21 +99,27 @@ def _key(name: str) -> Key | None:
 
 
 def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
-    """Return an error of hydra or YAML as one line that names the key; None for any other error.
+    """Return an error of composing settings as one line that names the key or the file; None for any other error.
 
     ``given``: the overrides, KEY=VALUE.
     """
     if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
         return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
+    of_hydra = isinstance(error, HydraException | OmegaConfBaseException)
+    if not (of_hydra or (failures.refusal(error) is None and _is_raised_by_hydra(error))):
+        return None
     in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
     for word in given if in_null or str(error).startswith("Could not override") else ():
         name = word.partition("=")[0].lstrip("+~")
         if (key := _key(name)) is not None and key.choices and (in_null or f"'{name}'" in str(error)):
             return SettingsError(f"{word}: there is no {name} in this run; leave it out, or choose {' or '.join(key.choices)}")
-    if not isinstance(error, HydraException | OmegaConfBaseException):
-        return None
+    if not of_hydra:
+        place = next((frame.f_locals["full_path"] for frame in _frames(error) if "full_path" in frame.f_locals), None)
+        fix = "correct the value of a setting" if place is None else "correct the file"
+        said = " ".join(str(error).split())[:_QUOTED]
+        return SettingsError(f"{place or 'the settings'} cannot be read ({type(error).__name__}: {said}); {fix}")
     if isinstance(error, MissingConfigException) and error.options:
-        group, _, name = str(error.missing_cfg_file).partition("/")
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
         fix = "; for a file, give treebank.train=FILE" if group == "treebank" else ""
         return SettingsError(f"{group}={name} is unknown; known: {', '.join(error.options)}{fix}")
     lines = [line.strip() for one in (error, error.__cause__) for line in str(one or "").splitlines()]
@@ -113,3 +129,22 @@ def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
             return SettingsError(f"{error.override} is not KEY=VALUE; to train on a file, give treebank.train=FILE")
         said = f"{error.override} cannot be read as KEY=VALUE: {said}; quotes within the shell's may help, KEY='\"a, b\"'"
     return SettingsError(said)
+
+
+def _is_raised_by_hydra(error: BaseException) -> bool:
+    """Return whether hydra, or a library that it called, has raised an error, rather than what hydra runs.
+
+    Hydra runs jobs, resolvers and callbacks: their errors come from code that neither hydra nor Python brings.
+    """
+    for frame in _frames(error):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package in ("hydra", "omegaconf"):
+            return True
+        if package not in _CALLED_BY_HYDRA:
+            return False
+    return False
+
+
+def _frames(error: BaseException) -> Iterator[FrameType]:
+    """Yield the frames of an error's traceback, the innermost first."""
+    yield from reversed([frame for frame, _ in walk_tb(error.__traceback__)])

@@ -85,8 +85,14 @@ def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, swee
 
     Raises:
         SettingsError: a value could be one path or several (the message says how to write it), or a dictionary has a name
-        twice.
+        twice, or a word is not text.
     """
+    words = list(words)
+    for word in words:
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError as error:
+            raise SettingsError(f"{word!r} cannot be read ({error.reason}); correct its characters") from error
     known = {**settings, **_OF_HYDRA}
     return [_word(word, known, sweep) for word in words]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import oracles
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
 from parser.data.word_vectors import VectorRequest
@@ -330,7 +332,8 @@ class Plan:
 
 def plans(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> list[Plan]:
     """Return the plan of a run, or with treebank.folds the plan of each fold's run; see plan()."""
-    folds = settings.treebank.folds
+    with _settings_errors():
+        folds = settings.treebank.folds
     if folds is None or folds < 2 or settings.treebank.fold is not None:
         return [plan(settings, given, start)]
     settings.treebank.fold = 1
@@ -349,19 +352,13 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
     Raises:
         SettingsError: the settings are invalid; the message names the key and the fix.
     """
-    try:
+    with _settings_errors():
         check_column(settings)
         name_treebank(settings.treebank, given)
         if start is not None:
             make_absolute(settings, start)
         made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
         recorded: Any = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)
-    except OmegaConfBaseException as error:
-        raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
-    except SettingsError:
-        raise
-    except ValueError as error:  # from a part of the encoder in network_spec.py
-        raise SettingsError(f"encoder.{error}") from error
     files = FilesPlan.of(made)
     for message in refusals(made, given):
         raise SettingsError(message)
@@ -390,6 +387,19 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
         tensorboard=made.tensorboard,
         recorded=recorded,
     )
+
+
+@contextmanager
+def _settings_errors() -> Iterator[None]:
+    """Turn errors of a value, which OmegaConf finds when it is read, into a SettingsError that names the key."""
+    try:
+        yield
+    except OmegaConfBaseException as error:
+        raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
+    except SettingsError:
+        raise
+    except OptimalStepError as error:  # from a part of the encoder in network_spec.py
+        raise SettingsError(f"encoder.{error}") from error
 
 
 def _shorter(optimizer: OptimizerPlan, epochs: int) -> OptimizerPlan:

@@ -15,6 +15,7 @@ from omegaconf import MISSING
 
 import oracles
 from oracles import arc_eager, covington
+from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
@@ -249,7 +250,7 @@ def _wrong_oracle(made: Settings) -> Iterator[str]:
         yield f"ties={made.ties} is unknown to oracle={made.oracle}; {fix}"
     try:
         oracles.create(made.oracle, oracles.Strategy(made.strategy), **oracle_options(made))  # refuses unsupported strategies
-    except ValueError as error:
+    except OptimalStepError as error:
         yield str(error)
 
 

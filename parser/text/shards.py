@@ -18,7 +18,7 @@ from typing import Any
 
 from oracles.errors import OptimalStepError
 from parser.decoding.parse_options import ParseOptions, changed
-from parser.storage import remove_temporaries, sha256_of, write_json
+from parser.storage import from_json, remove_temporaries, sha256_of, write_json
 
 NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"
@@ -132,7 +132,7 @@ def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | No
 
 def _read(note: Path) -> Any:
     try:
-        return json.loads(note.read_text(encoding="utf-8"))
+        return from_json(note.read_bytes())
     except ValueError:
         return None  # unknown, so different from any other
 
@@ -164,11 +164,10 @@ class Refusals:
         self._output = output
         self._path = output / REFUSALS
         self._known: dict[str, int] = {}
-        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
-        for line in lines:
-            with suppress(json.JSONDecodeError):  # a line is cut off if the disk was full
-                found = json.loads(line)
-                self._known[found["file"]] = found["sentences"]
+        for line in self._path.read_bytes().splitlines() if self._path.exists() else []:
+            with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line is cut off if the disk was full
+                found = from_json(line)
+                self._known[str(found["file"])] = int(found["sentences"])
 
     def remember(self, outcome: Outcome) -> None:
         """Records the refused sentences of a file that is done; they replace an older count."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
+from parser import failures
 from parser.child_process import work_for_parent
 from parser.conllu.files import open_binary_output, open_input
 from parser.decoding.parse_options import ParseOptions
@@ -22,8 +24,8 @@ def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard],
     """Return a parser of files. If loading fails, every outcome says why: a process that failed here would count as dead."""
     try:
         return ShardParser(model_folder, options)
-    except (ValueError, OSError, MemoryError) as error:
-        why = str(error)
+    except Exception as error:
+        why = _told(error)
         return lambda shard: Outcome(shard, error=f"{shard.source}: {why}")
 
 
@@ -82,7 +84,7 @@ class ShardParser:
             self._tokenizer.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
-        """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
+        """Parses a file. Errors are outcomes, not exceptions: the other files are parsed all the same."""
         from parser.decoding.files.file_parsing import parse_file
         from parser.text.tokenizer import conllu_source
 
@@ -97,12 +99,16 @@ class ShardParser:
                 )
                 if _state(shard.source) != begun:  # later runs would take the newer trees for up to date
                     raise BulkError(f"{shard.source}: the file changed while it was parsed; parse it again")
-        except (ValueError, OSError) as error:
-            return Outcome(shard, error=str(error))
-        except MemoryError:
-            return Outcome(shard, error=f"{shard.source}: not enough memory for it; use fewer workers, or split the file")
+        except Exception as error:
+            why = _told(error)
+            return Outcome(shard, error=why if isinstance(error, OptimalStepError) else f"{shard.source}: {why}")
         warnings = (*found, *(f"{shard.source}: {text}" for text in parsed.warnings()))
         return Outcome(shard, parsed.words, parsed.refused, warnings=warnings)
+
+
+def _told(error: Exception) -> str:
+    failures.show_traceback(error)
+    return failures.told(error)
 
 
 def _state(path: str) -> tuple[int, int]:

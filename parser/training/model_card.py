@@ -70,7 +70,7 @@ class ModelCard(Observer):
         """Write the card beside the model."""
         facts = [*self._facts(), *_arithmetic(metrics)]
         with replacing(self._start.folder / MODEL / CARD) as temporary:
-            temporary.write_text(self._card(metrics, facts), encoding="utf-8", newline="\n")
+            temporary.write_text(self._card(metrics, facts), "utf-8", "backslashreplace", "\n")
 
     def _facts(self) -> list[str]:
         """Return date and size; the language, if files are named as in Universal Dependencies; the speed, if there is dev."""

@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.lemmas import lemmatize, tokens_of
@@ -98,7 +99,7 @@ def train(
         raise SettingsError(f"start={plan.start}: this run would replace that model; choose another hydra.run.dir")
     try:
         check_device(plan.device)
-    except ValueError as error:
+    except OptimalStepError as error:
         raise SettingsError(f"device={plan.device}: {error}") from None
     torch.set_num_threads(plan.threads)
     with run_folder.held(folder):

@@ -27,7 +27,7 @@ from parser.data.parts.subwords import FILES
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings.files import ENCODER
 from parser.settings.plan import Plan
-from parser.storage import LockedError, locked, remove_leftovers, replacing, sha256_of, write_json
+from parser.storage import LockedError, from_json, locked, remove_leftovers, replacing, sha256_of, write_json
 
 METRICS = "metrics.json"
 CHECKPOINT = "checkpoint.safetensors"
@@ -39,7 +39,7 @@ _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(OptimalStepError):
-    """Another process is training in this folder; the message says which."""
+    """A run cannot use this folder: another process is training in it, or its name is not UTF-8; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,12 @@ def held(folder: Path) -> Iterator[None]:
     """Create the folder if needed, lock it, and remove what dead processes left half-written.
 
     Raises:
-        RunFolderError: another process has locked it.
+        RunFolderError: another process has locked it, or its name is not UTF-8.
     """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise RunFolderError(f"{folder}: TensorBoard needs a name in UTF-8; choose another hydra.run.dir") from None
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / _LOCK, wait=False):
@@ -109,8 +113,10 @@ def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
         return None
     advice = "choose another hydra.run.dir, or replace it with resume=false"
     try:
-        found = Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-        metrics: dict[str, Any] = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+        found = Manifest(**from_json((folder / MANIFEST).read_bytes()))
+        metrics: dict[str, Any] = from_json((folder / METRICS).read_bytes())
+        if not all(isinstance(one, dict) for one in (found.settings, found.files, metrics)):
+            raise TypeError("not an object")
     except (OSError, ValueError, TypeError):
         raise CheckpointError(f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}") from None
     if (difference := found.difference(manifest)) is not None:

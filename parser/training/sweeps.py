@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from contextlib import suppress
@@ -17,7 +16,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from oracles.errors import OptimalStepError
-from parser.storage import write_json
+from parser.storage import from_json, write_json
 
 _JOB = "job.json"
 
@@ -85,12 +84,23 @@ def read_jobs(sweep: Path) -> list[SweepJob]:
     A job has failed if its folder, whose name begins with a number, has no result.
     """
     results = list(sweep.rglob(_JOB))
-    jobs = [SweepJob(**json.loads(result.read_text(encoding="utf-8"))) for result in results]
+    jobs = list(map(_read_job, results))
     told = {above for result in results for above in result.parents}
     for folder in sweep.iterdir():
-        if folder not in told and folder.is_dir() and (number := re.match(r"\d+", folder.name)):
+        if folder not in told and folder.is_dir() and (number := re.match(r"\d{1,9}", folder.name)):
             jobs.append(SweepJob(int(number[0]), [folder.name], error="it ended without a result"))
     return sorted(jobs, key=lambda job: job.number)
+
+
+def _read_job(path: Path) -> SweepJob:
+    try:
+        found = SweepJob(**from_json(path.read_bytes()))
+        if isinstance(found.number, int) and isinstance(found.overrides, list):
+            return found
+    except (ValueError, TypeError):
+        pass
+    number = re.match(r"\d{1,9}", path.parent.name)
+    return SweepJob(int(number[0]) if number else -1, [path.parent.name], error=f"{path}: this file is damaged")
 
 
 def table(jobs: list[SweepJob]) -> str:

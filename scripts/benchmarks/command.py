@@ -19,7 +19,7 @@ from scripts.benchmarks.measurements import Measurement, write_measurements
 BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> None:
     """Runs one benchmark and prints what it found."""
     words = sys.argv[1:] if arguments is None else arguments
     first = argparse.ArgumentParser(description=__doc__)
@@ -38,16 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     rows, label = given.pop("rows"), given.pop("label")
     if (rows is None) != (label is None):
         parser.error("--rows and --label go together; give both, or leave out both")
-    try:
-        result = benchmark.run(**given)
-        print(benchmark.as_table(result), file=sys.stderr)
-        if rows is not None:
-            command = shell_command(["python", "scripts/benchmark.py", *words])
-            found = benchmark.quantities(result).items()
-            measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in found]
-            write_measurements(rows, label, measurements)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    result = benchmark.run(**given)
+    print(benchmark.as_table(result), file=sys.stderr)
+    if rows is not None:
+        command = shell_command(["python", "scripts/benchmark.py", *words])
+        found = benchmark.quantities(result).items()
+        measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in found]
+        write_measurements(rows, label, measurements)
     print(json.dumps(result, indent=2))
-    return 0

@@ -239,7 +239,7 @@ def _sizes(text: str) -> list[int]:
     """Read the argument --beam."""
     try:
         return [Beam(int(size)).size for size in text.split(",")]
-    except ValueError as error:
+    except ValueError as error:  # of int() and of Beam
         raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
 
 

@@ -64,6 +64,13 @@ def test_names_that_cannot_be(tmp_path):
     for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000), tmp_path / "none" / "f", tmp_path):
         with pytest.raises(ConlluError, match="it cannot be written"), open_output(path):
             pass
+    for name in ("a\0b", "\ud800.gz"):
+        with pytest.raises(ConlluError, match="no file can have this name"):
+            read(tmp_path / name)
+        with pytest.raises(ConlluError, match="no file can have this name"), open_output(tmp_path / name):
+            pass
+    with pytest.raises(ConlluError, match="it cannot be written"), open_output("/dev/fd/99999999999999999999"):
+        pass
     with pytest.raises(ConlluError, match=r"are \.gz and \.xz"), open_output(tmp_path / "f.bz2"):
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}

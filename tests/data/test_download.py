@@ -32,7 +32,7 @@ class Server(BaseHTTPRequestHandler):
             return
         content = cls.files[self.path]
         self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", "many" if self.path == "/many" else str(len(content)))
         self.end_headers()
         if cls.cuts:
             cls.cuts -= 1
@@ -45,7 +45,7 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    Server.files, Server.cuts, Server.asked = {"/a": CONTENT}, 0, []
+    Server.files, Server.cuts, Server.asked = {"/a": CONTENT, "/many": CONTENT}, 0, []
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
@@ -71,6 +71,9 @@ def test_after_a_cut_it_begins_again(server, tmp_path):
         ("{server}/a", None, 10**6, "connection was cut; try again"),
         ("{server}/c", None, 0, "404"),
         ("http://127.0.0.1:9/a", None, 0, "refused"),
+        ("http://[::1/a", None, 0, r"it cannot be fetched \(Invalid IPv6 URL\); is the address right"),
+        ("{server}/\u0151", None, 0, r"it cannot be fetched \('ascii' codec"),
+        ("{server}/many", None, 0, r"it cannot be fetched \(invalid literal for int"),
         ("file:///etc/passwd", None, 0, "begins with https://"),
     ],
 )

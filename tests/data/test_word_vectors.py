@@ -177,6 +177,8 @@ def test_what_is_no_file_of_vectors_is_refused(tmp_path):
     for number in (b"nan", b"inf"):
         refused(tmp_path / "v.txt", content.replace(b"5.0", number), "the vector of 'deux' holds NaN or infinity")
     refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
+    for length in (b"9" * 13, b"9" * 30):
+        refused(tmp_path / "v.txt", b"1 " + length + b"\na \0\1\2\3", "numbers a vector; correct it, or fetch it")
     refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import command, trainings
 from parser.conllu.stream import read_raw_sentences
-from tests.toy import ROOT, composed
+from tests.toy import ROOT, settings
 
 _SENTENCES = {"train": 100, "dev": 30, "test": 30}
 
@@ -36,5 +36,5 @@ def composed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "composed", compose)  # what it returns is only read
-        patch.setattr(trainings, "training_settings", lambda overrides: composed(*overrides))
+        patch.setattr(trainings, "training_settings", lambda overrides: settings(*overrides))
         yield

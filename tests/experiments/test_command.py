@@ -14,6 +14,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from experiments import choices, command, comparison, engine, figure8, figure9, lattices, table7, text, trainings, treebanks
 from experiments.command import settings_of, with_quotes
 from experiments.trainings import Training
+from oracles.errors import OptimalStepError
 from parser.settings.overrides import training_settings
 from tests.toy import ROOT
 
@@ -45,8 +46,8 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["seeds=many"], "Value 'many' of type 'str' could not be converted to Integer"),
         ("table7", ["colour=red"], "Could not override 'colour'"),
         ("table7", ["seeds"], "'seeds' is not KEY=VALUE"),
-        ("table7", ["languages=[sample]", "recipe=soup"], "Could not find 'recipe/soup'"),
-        ("table7", ["languages=[sample]", "overrides=[first_pass.epoch=2]"], "Could not override 'first_pass.epoch'"),
+        ("table7", ["languages=[sample]", "recipe=soup"], "recipe=soup is unknown; known: "),
+        ("table7", ["languages=[sample]", "overrides=[first_pass.epoch=2]"], "there is no setting first_pass.epoch; "),
         ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
         ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true needs a folder to publish to"),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
@@ -150,7 +151,7 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
 
     def stop(*given: Any) -> None:
         settings_of(*given)
-        raise ValueError("understood")
+        raise OptimalStepError("understood")
 
     _, file, *arguments = shlex.split(line, comments=True)
     monkeypatch.setattr(command, "settings_of", stop)

@@ -76,11 +76,11 @@ def _mutate_json(path: Path, rng: Random) -> None:
     except ValueError:
         return
     for _ in range(rng.choice([1, 1, 2, 4])):
-        value = _changed(value, rng)
+        value = changed_value(value, rng)
     path.write_text(json.dumps(value))
 
 
-def _changed(value: Any, rng: Random) -> Any:
+def changed_value(value: Any, rng: Random) -> Any:
     """The value with a change somewhere in it."""
     if not isinstance(value, (dict, list)) or not value or rng.random() < 0.05:
         return copy.deepcopy(rng.choice(VALUES))
@@ -96,7 +96,7 @@ def _changed(value: Any, rng: Random) -> Any:
     elif kind == 2 and isinstance(value, dict):
         value[rng.choice(["encoder", "form", "deprel", "token", "degree", "x"])] = copy.deepcopy(rng.choice(VALUES))
     else:
-        value[key] = _changed(value[key], rng)
+        value[key] = changed_value(value[key], rng)
     return value
 
 

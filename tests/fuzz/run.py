@@ -23,7 +23,9 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--first", type=int, default=0, help="the number of the first case (0)")
     arguments.add_argument(
-        "--target", nargs="*", help="parse, gold, compressed, model, output, checkpoint, settings, text, lattice; default: all"
+        "--target",
+        nargs="*",
+        help="parse, gold, compressed, model, output, checkpoint, settings, files, overrides, text, lattice; default: all",
     )
     arguments.add_argument("--bounds", action="store_true", help="check every index in the kernels")
     given = arguments.parse_args()

@@ -23,7 +23,7 @@ from parser.decoding.parse_options import OnError
 from parser.decoding.parsers import parse
 from parser.model.model import Model, ModelError
 from tests.forgery import KINDS
-from tests.fuzz import outputs, readers, runs
+from tests.fuzz import files, outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
 from tests.parsed_files import parse_file
 from tests.toy import sentence
@@ -154,6 +154,8 @@ TARGETS: dict[str, Callable[[Random, Path], None]] = {
     "output": outputs.fuzz_output,
     "checkpoint": runs.fuzz_checkpoint,
     "settings": runs.fuzz_settings,
+    "files": files.fuzz_files,
+    "overrides": files.fuzz_overrides,
     "text": readers.fuzz_text,
     "lattice": readers.fuzz_lattice,
 }

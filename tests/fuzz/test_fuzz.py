@@ -8,8 +8,8 @@ import torch
 from tests.fuzz.targets import TARGETS, generator
 
 CASES = {
-    **{"parse": 1100, "gold": 13_000, "compressed": 2800, "model": 900, "output": 150, "checkpoint": 400, "settings": 190},
-    **{"text": 60, "lattice": 1400},
+    **{"parse": 1100, "gold": 10_400, "compressed": 2800, "model": 900, "output": 150, "checkpoint": 400, "settings": 190},
+    **{"text": 60, "lattice": 1400, "files": 2400, "overrides": 200},
 }  # 20,000 in all, most where one takes least; of which make test tries the first twentieth
 
 

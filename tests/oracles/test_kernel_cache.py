@@ -1,14 +1,21 @@
-"""Where compiled kernels are kept; those older than any source of their package are removed, others stay."""
+"""Where compiled kernels are kept; those older than any source of their package are removed, others stay; damaged ones."""
 
 import os
+import pickle
+import runpy
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 
+from oracles import kernel_cache
 from oracles.kernel_cache import _own_folders, forget_stale_kernels, is_private
+from tests.jit import COMPILED
 from tests.toy import ROOT
 
 
@@ -52,6 +59,74 @@ def test_kernels_kept_in_a_place_of_our_own_are_forgotten_as_well(tmp_path, monk
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "optimal-step"))
     forget_stale_kernels(tmp_path / "package")
     assert not stale.exists()
+
+
+def loaded(folder: Path, name: str, result: str) -> Any:
+    """A kernel that a new process would load or compile, from a module of this folder."""
+    text = f"from oracles.kernel_cache import kernel\n\n@kernel()\ndef {name}(x):\n    return {result}\n"
+    return runpy.run_path(str(touch(folder / f"{name}.py", 100, text)), run_name=name)[name]
+
+
+def first_call(folder: Path) -> tuple[int, bool]:
+    """What a kernel computes in a new process, and whether it was found on disk."""
+    called = loaded(folder, "double", "2 * x")
+    return called(21), bool(called.stats.cache_hits)
+
+
+def wrong_names(index: bytes) -> bytes:
+    """An index whose kernels are in files that no string names."""
+    version = pickle.loads(index)
+    begin = len(pickle.dumps(version, protocol=-1))
+    stamp, stored = pickle.loads(index[begin:])
+    return index[:begin] + pickle.dumps((stamp, dict.fromkeys(stored, 5)))
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled (NUMBA_DISABLE_JIT=1)")
+@pytest.mark.parametrize(
+    ("ending", "damaged"),
+    [
+        *product((".nbi", ".nbc"), (lambda _: b"", lambda whole: whole[:-1], lambda whole: b"\0" * len(whole))),
+        *product((".nbi", ".nbc"), (lambda _: pickle.dumps(None), lambda _: pickle.dumps([1, 2]), lambda _: b"cspam\neggs\n.")),
+        (".nbi", lambda whole: whole[:20]),
+        (".nbi", wrong_names),
+        (".nbc", lambda _: pickle.dumps((1,) * 12)),
+        (".nbc", None),
+    ],
+)
+def test_a_kernel_whose_file_is_damaged_is_compiled_again_once(tmp_path, monkeypatch, ending, damaged):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    assert [first_call(tmp_path) for _ in range(2)] == [(42, False), (42, True)]
+    (file,) = tmp_path.rglob(f"*{ending}")
+    if damaged is None:
+        file.unlink()
+    else:
+        file.write_bytes(damaged(file.read_bytes()))
+    assert [first_call(tmp_path) for _ in range(2)] == [(42, False), (42, True)]
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled (NUMBA_DISABLE_JIT=1)")
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_kernel_whose_file_can_be_neither_read_nor_written_runs_all_the_same(tmp_path, monkeypatch, caplog, ending):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(kernel_cache, "_is_warned", False)
+    first_call(tmp_path)
+    (file,) = tmp_path.rglob(f"*{ending}")
+    file.unlink()
+    file.mkdir()
+    assert [first_call(tmp_path) for _ in range(2)] == [(42, False)] * 2
+    (message,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert message.startswith("a compiled kernel cannot be stored (")
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled (NUMBA_DISABLE_JIT=1)")
+def test_the_file_of_another_kernel_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    first_call(tmp_path)
+    (file,) = tmp_path.rglob("*.nbc")
+    other = loaded(tmp_path, "halve", "x // 2")
+    assert other(42) == 21
+    file.write_bytes(next(tmp_path.rglob("halve*.nbc")).read_bytes())
+    assert [first_call(tmp_path) for _ in range(2)] == [(42, False), (42, True)]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import oracles
-from oracles import NonProjectiveGoldError, Trees
+from oracles import NonProjectiveGoldError, OptimalStepError, Trees
 
 # By system, the oracles in their order, and with a star those that take any gold tree.
 NAMES = {
@@ -59,6 +59,19 @@ def test_options_that_are_not_known_are_refused_with_those_that_are(name, option
 def test_trees_that_are_not_projective_are_refused_with_the_oracles_that_take_them(name, others):
     with pytest.raises(NonProjectiveGoldError, match=rf"sentence 1 .*{others}"):
         oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
+
+
+@pytest.mark.parametrize("heads", [["a"], [None], [[0]], "ab", 5, [10**30], [2**31], [float("nan")], {}])
+def test_heads_that_are_no_integers_are_refused(heads):
+    for use in (oracles.projectivize, oracles.lift, oracles.count_projectivizations, lambda heads: Trees.from_heads([heads])):
+        with pytest.raises(OptimalStepError, match="the heads of sentence 0 must be a sequence of integers"):
+            use(heads)
+    oracle = oracles.create("nederhof_cubic")
+    for place in range(3):
+        given = [[0, 1], [0], [1, 2]]
+        given[place] = heads
+        with pytest.raises(OptimalStepError, match=f"^{('heads', 'stack', 'buffer')[place]} must be a sequence of integers"):
+            oracle.step_scores(*given)
 
 
 # By system, configurations of a sentence of three words that cannot be: stack, buffer, perhaps the heads made, and the message.

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from oracles.errors import OptimalStepError
 from parser.commands.report import main
 from parser.data.treebank import Sentence, read_treebank
 from parser.data.vocabularies import Vocabularies
@@ -145,6 +147,16 @@ def test_what_there_is_no_report_about(tmp_path, part, files, message):
         (tmp_path / "run.json").write_text(json.dumps({"settings": {"treebank": files}}))
     with pytest.raises(ValueError, match=message):
         gold_file(tmp_path, part)
+
+
+@pytest.mark.parametrize(("name", "content"), [("metrics.json", '{"dev"'), ("run.json", "[" * 100_000), ("run.json", "[]")])
+def test_a_damaged_file_of_a_run_is_named(runs, tmp_path, name, content):
+    one, _, gold = runs
+    folder = tmp_path / "run"
+    shutil.copytree(one, folder)
+    (folder / name).write_text(content)
+    with pytest.raises(OptimalStepError, match=rf"run/{name}: this file is (damaged|not of a run)"):
+        report([folder], gold)
 
 
 def test_a_run_without_a_test_part_is_reported_on_dev(runs, tmp_path):

@@ -45,7 +45,8 @@ def program(tmp_path):
     """Runs a program in a process that has loaded what it needs: its status, and what it says."""
 
     def run(text: str) -> tuple[int, str]:
-        (tmp_path / "program.py").write_text(f"from parser.commands.command_line import run\n{text}", encoding="utf-8")
+        imports = "from oracles.errors import OptimalStepError\nfrom parser.commands.command_line import run"
+        (tmp_path / "program.py").write_text(f"{imports}\n{text}", encoding="utf-8")
         done = forked.script(str(tmp_path / "program.py"))
         return done.returncode, done.stderr
 
@@ -54,6 +55,56 @@ def program(tmp_path):
 
 def test_what_the_system_refuses_is_one_line(program):
     assert program("run(lambda: open('/dev/null/x'))") == (1, "error: /dev/null/x: Not a directory\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("OptimalStepError('x.conllu: it is bad; mend it')", "error: x.conllu: it is bad; mend it"),
+        ("ConnectionError('the server is gone')", "error: the server is gone"),
+        ("ModuleNotFoundError(name='spam.eggs')", "error: this command needs spam, which is not installed; "),
+        ("MemoryError('Unable to allocate 8 GiB')", "error: there is not enough memory (Unable to allocate 8 GiB); end other "),
+        ("MemoryError()", "error: there is not enough memory; end other programs, or give this command less at a time: "),
+        ("RuntimeError('[enforce fail at alloc_cpu.cpp:118] not\\nenough memory')", "error: there is not enough memory ([enf"),
+        ("__import__('torch').OutOfMemoryError('CUDA out of memory.')", "error: there is not enough memory (CUDA out of mem"),
+    ],
+)
+def test_bad_input_and_a_lack_of_the_machine_are_one_line_and_their_traceback_is_shown_on_request(
+    program, monkeypatch, error, said
+):
+    text = f"def main():\n    raise {error}\n\nrun(main)\n"
+    monkeypatch.delenv("OPTIMAL_STEP_TRACEBACK", raising=False)
+    status, line = program(text)
+    assert (status, line.count("\n"), line.startswith(said)) == (1, 1, True), line
+    monkeypatch.setenv("OPTIMAL_STEP_TRACEBACK", "1")
+    status, shown = program(text)
+    assert (status, shown.splitlines()[0], shown.endswith(line)) == (1, "Traceback (most recent call last):", True)
+
+
+@pytest.mark.parametrize(
+    "error", ["ValueError('zip() argument 2 is shorter')", "KeyError(1)", "RuntimeError", "AssertionError"]
+)
+def test_any_other_error_is_a_fault_of_ours_and_keeps_its_traceback(program, error):
+    status, said = program(f"def main():\n    raise {error}\n\nrun(main)\n")
+    first, *_, last = said.splitlines()
+    assert (status, first) == (1, "Traceback (most recent call last):")
+    assert "in main" in said
+    assert last.startswith("error: this is a fault of optimal-step, not of your input (")
+    assert last.endswith("); please report it, with the traceback and the command")
+
+
+def test_a_module_of_ours_that_is_missing_is_a_fault(program):
+    status, said = program("run(lambda: __import__('parser.eggs'))\n")
+    assert (status, "Traceback" in said, "please report it" in said) == (1, True, True)
+
+
+def test_names_that_are_not_utf8_are_printed_as_they_are():
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTS.replace("'line\\n' * 100_000", r"'a\udcffb \ud800 \u0151'")],
+        cwd=ROOT,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout) == (0, b"a\xffb \\ud800 \xc5\x91\n")
 
 
 @pytest.mark.parametrize(("error", "traceback"), [("OSError(28, 'full')", False), ("KeyError(1)", True)])
@@ -68,7 +119,7 @@ def main():
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
-    raise ValueError("told")
+    raise OptimalStepError("told")
 
 run(main)
 """)

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 
+from oracles.errors import OptimalStepError
 from parser import Parser
 from parser.commands import get, pack
 from parser.inference.weights import rounded
@@ -282,6 +283,14 @@ def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(run, tmp_
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("content", [b"a: [", b"\xff", b"- 1", b"!!int x"])
+def test_settings_of_a_run_that_cannot_be_read_are_named(run, tmp_path, monkeypatch, content):
+    (run / ".hydra").mkdir()
+    (run / ".hydra" / "config.yaml").write_bytes(content)
+    with pytest.raises(OptimalStepError, match=r"config\.yaml: this file cannot be read .*; correct it, or give --dev FILE"):
+        start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
+
+
 def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
     (tmp_path / "dev.conllu").write_bytes(DEV.read_bytes())
     (tmp_path / INDEX).write_text("[]", encoding="utf-8")
@@ -309,7 +318,7 @@ def test_what_cannot_be_fetched_or_packed(run, packs, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "index", ["[]", "{", '{"hu": {"file": "../a", "sha256": "0"}}', '{"hu": {"file": "a.zip"}}', '{"hu": 1}']
+    "index", ["[]", "{", "[" * 100_000, '{"hu": {"file": "../a", "sha256": "0"}}', '{"hu": {"file": "a.zip"}}', '{"hu": 1}']
 )
 def test_an_index_that_is_none(packs, monkeypatch, index):
     (packs / INDEX).write_text(index, encoding="utf-8")

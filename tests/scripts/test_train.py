@@ -59,6 +59,35 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     assert json.loads((first / "metrics.json").read_text())["dev"]["las"] == jobs[0].dev_las
 
 
+ASSERTING = """
+from parser.commands import train
+from parser.commands.command_line import run
+from parser.training.observers import Observer
+
+class Asserting(Observer):
+    def on_start(self, start):
+        assert start is None, "it must be"
+
+of_a_run = train.run
+train.run = lambda settings: of_a_run(settings, [Asserting()])
+run(train.main)
+"""
+
+
+@pytest.mark.parametrize("sweep", [False, True])
+def test_an_observer_that_asserts_is_no_setting_of_a_group_that_is_null(tmp_path, sweep):
+    (tmp_path / "program.py").write_text(ASSERTING)
+    how = ["-m", "seed=1,2", "hydra.sweep.dir=sweep"] if sweep else ["hydra.run.dir=run"]
+    given = [*how, *FILES, *TINY, *NO_VECTORS, "beam=local", "beam.size=3"]
+    done = script(str(tmp_path / "program.py"), *given, folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("in on_start\n") == 1 + sweep
+    assert "there is no beam.size" not in done.stdout + done.stderr
+    fault = "this is a fault of optimal-step, not of your input (AssertionError: it must be); please report it"
+    assert done.stderr.splitlines()[-1].startswith(f"error: {fault}") == (not sweep)
+    assert done.stdout.count(f"failed: {fault}") == 2 * sweep
+
+
 class Heard(Callback):
     """Hears what the jobs of this process return to hydra, whose sweepers search with it."""
 
@@ -93,6 +122,16 @@ def test_a_table_of_jobs_whose_folders_have_any_name_at_any_depth(tmp_path):
     _, *lines = table(read_jobs(tmp_path)).splitlines()
     said = ["50.00", "failed: it broke", "52.00", "ended without a result", "51.00"]
     assert [(line.split()[0], one in line) for line, one in zip(lines, said, strict=False)] == [(n, True) for n in "01234"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"\xff", b"[1]", b'{"nope": 1}', b'{"number": "x", "overrides": []}', b"[" * 100_000]
+)
+def test_a_damaged_result_of_a_job_is_a_failure(tmp_path, content):
+    (tmp_path / "3-a").mkdir()
+    (tmp_path / "3-a" / "job.json").write_bytes(content)
+    (job,) = read_jobs(tmp_path)
+    assert (job.number, job.error) == (3, f"{tmp_path}/3-a/job.json: this file is damaged")
 
 
 def test_jobs_that_differ_in_their_seeds_are_summed_up():
@@ -293,6 +332,18 @@ def test_who_comes_second_leaves_the_folder_of_the_first(tmp_path, monkeypatch):
     [
         (["treebank=null"], "error: treebank=null: give a name, treebank=NAME"),
         (["treebank=mine"], r"error: .*/treebank/mine\.yaml, line 4: found duplicate key a"),
+        (["treebank=latin"], r"error: .*/treebank/latin\.yaml cannot be read \(UnicodeDecodeError: .*\); correct the file$"),
+        (["treebank=control"], r"error: .*/treebank/control\.yaml cannot be read \(ReaderError: .*\); correct the file$"),
+        (["treebank=integer"], r"error: .*/treebank/integer\.yaml cannot be read \(ValueError: .*\); correct the file$"),
+        (["seed=" + "9" * 5000], r"error: the settings cannot be read \(ValueError: .*\); correct the value of a setting$"),
+        (["seed=" + "[" * 900 + "]" * 900], r"error: the settings cannot be read \(RecursionError: .*\); correct the value"),
+        (["hydra.job_logging.root.level=X"], "error: the settings cannot be read .ValueError: Unable to configure root logger"),
+        (["treebank.folds=${nope}"], "error: treebank.folds has no value; give treebank.folds=VALUE$"),
+        (
+            ["beam.size=3"],
+            "error: beam.size=3: there is no beam.size in this run; leave it out, or choose beam=local or beam=gl",
+        ),
+        (["hydra/launcher=nope"], "error: hydra/launcher=nope is unknown; known: .*basic"),
         (["hydra.run.dir=/proc/x"], "error: /proc/x: "),
         (["hydra.sweep.dir= "], "error: hydra.sweep.dir is empty; name a folder"),
         (["recipe=soup"], "error: .*paper"),
@@ -302,10 +353,29 @@ def test_who_comes_second_leaves_the_folder_of_the_first(tmp_path, monkeypatch):
 def test_bad_input_is_one_line(tmp_path, overrides, message):
     (tmp_path / "treebank").mkdir()
     (tmp_path / "treebank" / "mine.yaml").write_text("name: mine\ntrain:\n  a: b\n  a: c\n")
+    for name, value in {"latin": b"\xff", "control": b"a\x01", "integer": b"!!int a"}.items():
+        (tmp_path / "treebank" / f"{name}.yaml").write_bytes(b"name: " + value)
     done = train("--config-dir", tmp_path, f"hydra.run.dir={tmp_path}/run", *overrides)
     assert done.returncode == 1
     assert re.match(message, done.stderr)
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.posix
+def test_a_treebank_whose_name_is_not_utf8_is_trained_on_and_a_run_of_such_a_name_is_refused(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.conllu")
+    path.write_bytes((SAMPLE / "sample-ud-dev.conllu").read_bytes())
+    given = [f"treebank.train={path}", *TINY, *NO_VECTORS]
+    done = train(*given, f"hydra.run.dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["treebank"] == os.fsdecode(b"\xff")
+    done = script("scripts/train.py", *given, "hydra.run.dir=" + os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    said = [line for line in done.stderr.splitlines() if "][" not in line]
+    assert (done.returncode, len(said), "TensorBoard needs a name in UTF-8; choose another hydra.run.dir" in said[0]) == (
+        1,
+        1,
+        True,
+    )
 
 
 def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):

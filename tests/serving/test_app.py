@@ -72,6 +72,27 @@ def test_a_request_is_a_line_of_the_log(client, caplog):
     assert [line.rpartition(",")[0] for line in lines] == ["POST /process 400", "GET /a%0Ab 404"]
 
 
+@pytest.mark.parametrize("place", ["read", "_rewritten"])
+@pytest.mark.parametrize("path", ["/process", "/"])
+def test_a_fault_of_ours_is_no_bad_request_and_is_logged_with_its_traceback(service, monkeypatch, caplog, place, path):
+    def fail(*_: object) -> None:
+        raise ValueError("zip() argument 2 is shorter than argument 1")
+
+    with TestClient(create_app(service), raise_server_exceptions=False) as client:
+        monkeypatch.setattr(service, place, fail)
+        answer = client.post(path, data={"data": document(1), "parser": ""})
+        assert (answer.status_code, answer.text) == (
+            500,
+            "the server failed on this; its log says why, and asks to report it\n",
+        )
+    assert "this is a fault of optimal-step, not of the request; please report it, with the lines below" in caplog.messages
+    with TestClient(create_app(service)) as client, pytest.raises(RuntimeError, match=r"ValueError: zip\(\) arg") as fault:
+        client.post(path, data={"data": document(1), "parser": ""})
+    assert fault.value.__cause__ is not None
+    assert fault.traceback  # the server's log has both tracebacks
+    assert fault.value.__cause__.__traceback__ is not None
+
+
 def test_get_and_post_forms_and_files(client, service):
     text = document(7)
     fields = {"data": text, "parser": "", "model": "toy"}

@@ -192,7 +192,7 @@ def test_names_and_root_paths(tmp_path):
     assert [serve._root_path(given) for given in ("/parser", "a/b/", "/", "")] == ["/parser", "/a/b", "", ""]
 
 
-def with_heads(service: Service, data: str, heads: str) -> str | ValueError:
+def with_heads(service: Service, data: str, heads: str) -> str | Exception:
     fields = {"data": data, "allow_missing_columns": "", "heads": heads}
     [answer] = service.answers([page_request(service, fields)])
     return answer

@@ -230,7 +230,7 @@ class PretrainedTokenizer(PieceReader):
         try:
             config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
             return int(config.hidden_size), int(config.num_hidden_layers) + 1
-        except (OSError, ValueError, AttributeError) as error:
+        except Exception as error:  # any configuration of transformers may raise any error
             raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
 
     @classmethod

@@ -31,7 +31,7 @@ from parser.data.parts.part import FormPart, PartWishes
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.model_folder import SUBWORD_TOKENIZER, Contents
 from parser.network_spec import ClassifierSpec, Embedding, Shapes
-from parser.storage import sha256_of
+from parser.storage import from_json, sha256_of
 
 log = logging.getLogger(__name__)
 
@@ -233,7 +233,7 @@ def tokenizer_of_forms(path: Path) -> dict[str, Any]:
         SubwordError: the file cannot be read.
     """
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = from_json(path.read_bytes())
         model = found.get("model", {})
         special = {token["content"] for token in found.get("added_tokens", []) if token["special"]}
         if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank

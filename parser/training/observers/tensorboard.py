@@ -175,8 +175,8 @@ def _preformatted(text: str) -> str:
 
 
 def _shown(value: Any) -> str | float | bool:
-    """Return a value that TensorBoard accepts: a number, a string or a truth value."""
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    """Return a value that TensorBoard accepts: a number, a string in UTF-8 or a truth value."""
+    return value if isinstance(value, bool | int | float) else str(value).encode("utf-8", "replace").decode()
 
 
 def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[str, Figure]:
