@@ -145,8 +145,8 @@ class NamedTree:
 
     @property
     def title(self) -> str:
-        """The title of its drawing."""
-        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id else "")
+        """The title of its drawing; a sent_id that is only the number again is left out."""
+        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id not in ("", str(self.number)) else "")
 
 
 def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[NamedTree]:

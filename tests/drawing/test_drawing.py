@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parser.drawing import DrawnArc, DrawnTree, as_svg, as_text, display_width, levels, printable
+from parser.drawing import DrawnArc, DrawnTree, NamedTree, as_svg, as_text, display_width, levels, printable
 from parser.drawing.html import drawing, page
 from tests.random_trees import random_tree
 
@@ -26,6 +26,14 @@ def tree(heads: list[int], **gold) -> DrawnTree:
 def test_spaces_are_plain_ones(form, shown):
     assert printable(form) == shown
     assert display_width(printable(form)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("number", "sent_id", "title"),
+    [(1, "1", "sentence 1"), (1, "", "sentence 1"), (2, "1", "sentence 2, 1"), (1, "hearing", "sentence 1, hearing")],
+)
+def test_a_title_names_a_sentence_once(number, sent_id, title):
+    assert NamedTree(number, sent_id, PAPER).title == title
 
 
 def test_the_papers_example_in_the_terminal():
