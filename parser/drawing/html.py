@@ -22,19 +22,21 @@ nav ul { padding-left: 1.2em; } .bar { display: inline-block; height: .7em; back
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 
-# The script of a page shows the steps of a computation one at a time, with the arcs made so far, and serves the copy buttons.
+# The script of a page shows the steps of a computation one at a time, with the arcs made before, and serves the copy buttons.
 # Without it, the page shows all steps below the whole tree.
 SCRIPT = """
 for (const box of document.querySelectorAll(".steps")) {
-  const steps = [...box.querySelectorAll("section")], [back, on] = box.querySelectorAll("button");
+  const steps = [...box.querySelectorAll("section")], end = box.querySelector(".end");
+  const [back, on] = box.querySelectorAll("button");
   let at = 0;
   const show = () => {
-    const made = steps[at].dataset.made.split(" ");
+    const made = at ? steps[at - 1].dataset.made.split(" ") : [], ended = at === steps.length;
     steps.forEach((step, i) => { step.hidden = i !== at; });
+    end.hidden = !ended;
     for (const arc of box.querySelectorAll("g[data-child]"))
-      arc.style.visibility = made.includes(arc.dataset.child) ? "visible" : "hidden";
+      arc.style.visibility = ended || made.includes(arc.dataset.child) ? "visible" : "hidden";
     back.disabled = at === 0;
-    on.disabled = at === steps.length - 1;
+    on.disabled = ended;
   };
   back.onclick = () => { at -= 1; show(); };
   on.onclick = () => { at += 1; show(); };

@@ -4,7 +4,6 @@ import html
 import json
 import mimetypes
 import re
-import shutil
 import socket
 import subprocess
 from base64 import b64encode
@@ -23,7 +22,7 @@ from parser.commands import serve
 from parser.decoding.parse_options import ParseOptions
 from parser.serving.app import Limits, closing, create_app
 from parser.serving.service import Service
-from tests.serving.browser import Browser
+from tests.serving.browser import BROWSER, OPTIONS, browser, in_browser
 from tests.serving.documents import EXAMPLE, document, model_of_kind, parsed
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
@@ -352,16 +351,9 @@ def test_a_client_of_udpipe_works(server, service):
     assert udpipe.perform_request_urlencoded({"data": "a b\nc", "input": "horizontal", "output": "vertical"}) == "a\nb\n\nc\n\n"
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
-
-
-OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu"]
-in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
-
-
 @pytest.fixture
 def open_browser(tmp_path):
-    return lambda size: Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}"])
+    return lambda size: browser(tmp_path, size)
 
 
 @pytest.mark.extras
