@@ -536,11 +536,8 @@ def test_keys_tags_and_single_undoing_in_a_browser(server, service, open_browser
 
         # The curve ends at the mouse, and the word that would be the head is marked.
         (x, y), _, (other_x, other_y), *_ = browser.value(WORDS)
-        for kind, place, target in (
-            ("mousePressed", (x, y), None),
-            ("mouseMoved", (x + 30, y - 40), 0),
-            ("mouseMoved", (other_x + 7, other_y), 1),
-        ):
+        moves = [("mouseMoved", (x + 30, y - 40), 0), ("mouseMoved", (other_x + 7, other_y), 1)]
+        for kind, place, target in [("mousePressed", (x, y), None), *moves]:
             mouse = {"x": place[0], "y": place[1], "button": "left", "buttons": 1, "clickCount": 1}
             browser.send("Input.dispatchMouseEvent", type=kind, **mouse)
             if target is not None:
@@ -584,7 +581,4 @@ def test_keys_tags_and_single_undoing_in_a_browser(server, service, open_browser
         answered("document.querySelector('[name=undo]').click()")
         assert browser.value(values) == ["", "", ""]
         assert browser.value("document.querySelectorAll('.corrections').length") == 0
-        assert (
-            browser.value(HEADS) == heads
-            or browser.value("document.querySelector('pre').textContent.includes('corrected')") is False
-        )
+        assert browser.value(HEADS) == heads
