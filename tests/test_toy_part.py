@@ -25,7 +25,7 @@ from parser.model_folder import MODEL, TENSORS, VOCABULARIES, Contents, ModelErr
 from parser.network_spec import ClassifierSpec, Shapes
 from parser.networks.parts import PartReading, module_of
 from parser.networks.representation import Embeddings
-from parser.settings.plan import Plan
+from parser.settings.plan import NetworkPlan, Plan
 from parser.training.run import train
 from tests.forgery import change
 from tests.toy import planned, sentence, write_conllu
@@ -57,7 +57,7 @@ class Lengths(FormPart):
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Lengths | None:
-        return cls()
+        return None if wanted.spec.encoder is None else cls()
 
     @classmethod
     def read(cls, contents: Contents) -> Lengths | None:
@@ -107,6 +107,14 @@ def words() -> list[Any]:
 def test_its_weights_are_in_the_folder(run):
     assert read_header(run / MODEL)["tokens.lengths.weight"].shape == (N_RESERVED + 10, 3)
     assert [part.name for part in Model.load(run).vocabularies.parts] == ["attributes", "characters", "lengths"]
+
+
+def test_a_model_without_an_encoder_does_not_read_it(run):
+    files = [f"treebank.{part}={run.parent / part}.conllu" for part in ("train", "dev")]
+    without, with_one = planned(*files, "treebank.test=null", "recipe=paper").model, plan_of(run.parent).model
+    assert isinstance(without, NetworkPlan)
+    assert isinstance(with_one, NetworkPlan)
+    assert (Lengths.new(without, words()), type(Lengths.new(with_one, words()))) == (None, Lengths)
 
 
 def test_it_is_read_the_same_with_torch_and_without(run):

@@ -21,7 +21,7 @@ from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.conllu.stream import RawSentence, read_sentences, sent_id
-from parser.drawing.html import LEGEND, SCRIPT, page
+from parser.drawing.html import SCRIPT, page
 from parser.reports.trace import as_html, as_text, drawn
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
     tree = drawn(found, forms, tags, gold)
     with open_output(given.output) as target:
         if given.output.endswith(".html"):
-            legend = [LEGEND] if gold is not None else []
-            target.write(page(f"{given.file}, sentence {sentence.number}", [*legend, *as_html(found, tree)], SCRIPT))
+            target.write(page(f"{given.file}, sentence {sentence.number}", as_html(found, tree), SCRIPT))
         else:
             target.write(as_text(found, forms))
 

@@ -78,10 +78,10 @@ def describe_file(path: str) -> str:
     return "standard input" if path == STANDARD_STREAM else path
 
 
-def describe_place(path: str, line: int, sentence: int, sent_id: str | None = None) -> str:
-    """Return the beginning of an error about a sentence; ``line`` and ``sentence`` count from 1."""
+def describe_place(path: str, line: int | None, sentence: int, sent_id: str | None = None) -> str:
+    """Return the beginning of an error about a sentence; ``line`` (None: not named) and ``sentence`` count from 1."""
     named = f" (sent_id {shortened(sent_id)})" if sent_id else ""
-    return f"{describe_file(path)}, line {line}, sentence {sentence}{named}"
+    return f"{describe_file(path)}{'' if line is None else f', line {line}'}, sentence {sentence}{named}"
 
 
 def is_blank(line: str) -> bool:

@@ -21,14 +21,14 @@ from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
 from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
-from parser.data.sentences import Parses, Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
-from parser.inference.weights import TaggingEncoder
+from parser.inference.weights import FixedTags, TaggingEncoder
 from parser.model.loading import AnyModel, for_treebank, load
 from parser.model.model import Model
 from parser.model_folder import ModelError
@@ -171,6 +171,7 @@ class Predictor:
         forms: Sequence[Sequence[str]] = (),
         given: GivenArcs | None = None,
         given_tags: Sequence[GivenTags] = (),
+        fixed_tags: Sequence[GivenTags] = (),
         *,
         single_root: bool = True,
     ) -> Prediction:
@@ -181,12 +182,13 @@ class Predictor:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: arcs to keep, as many as the transition system can make together.
             given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            fixed_tags: for each sentence, tags that are returned, and read by the parser, instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
 
         Raises:
             GivenArcsError, BeamError: given arcs cannot be kept with this model, or with this search.
         """
-        sentences, tags = self.tag(sentences, forms, given_tags)
+        sentences, tags = self.tag(sentences, forms, given_tags, fixed_tags)
         symbols = self.model.relations.symbols
         numbered_arcs = None if given is None else given.numbered(symbols, sentences.offsets)
         steps = StepProbabilities.allocate(sentences) if self._steps else None
@@ -218,11 +220,15 @@ class Predictor:
         return parses
 
     def tag(
-        self, sentences: Sentences, forms: Sequence[Sequence[str]] = (), given_tags: Sequence[GivenTags] = ()
+        self,
+        sentences: Sentences,
+        forms: Sequence[Sequence[str]] = (),
+        given_tags: Sequence[GivenTags] = (),
+        fixed_tags: Sequence[GivenTags] = (),
     ) -> tuple[Sentences, Tags]:
         """Return the sentences, with the encoder's vectors if tags are predicted, and their tags; see predict()."""
         tagger = self.prepare().tagger
-        return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags)
+        return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags, fixed_tags)
 
     def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
         """Return the best trees of each sentence, up to ``options.k_best``, the best first."""
@@ -251,7 +257,11 @@ class TagPredictor:
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
     def __call__(
-        self, sentences: Sentences, forms: Iterable[Sequence[str]] = (), given: Sequence[GivenTags] = ()
+        self,
+        sentences: Sentences,
+        forms: Iterable[Sequence[str]] = (),
+        given: Sequence[GivenTags] = (),
+        fixed: Sequence[GivenTags] = (),
     ) -> tuple[Sentences, Tags]:
         """Return the sentences with the vectors that the parser will read, and their tags.
 
@@ -259,7 +269,9 @@ class TagPredictor:
             sentences: the sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            fixed: for each sentence, tags that replace predicted ones everywhere.
         """
+        fixed_numbers, given = self._numbers(fixed, sentences.offsets), given or fixed
         own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & own:
@@ -270,14 +282,15 @@ class TagPredictor:
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
-            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
+            first, last = sentences.offsets[list(span)].tolist()
+            certain = {column: numbers[first:last] for column, numbers in fixed_numbers.items()} or None
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span), certain)
             made.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and rule_scores is not None and tokens:
-                first, last = sentences.offsets[list(span)].tolist()
                 known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
                 upos = own.get("upos", [])[first:last]
                 tags["lemma"] = lemmatize(self._lemmas, tokens[first:last], known or tags, rule_scores, upos, self._lexicon)
@@ -287,3 +300,13 @@ class TagPredictor:
             return sentences, Tags({}, {})
         joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
         return replace(sentences, vectors=np.concatenate(made)), Tags(joined, dict(found))
+
+    def _numbers(self, fixed: Sequence[GivenTags], offsets: np.ndarray) -> FixedTags:
+        """Return fixed tags by their numbers, in the layout of ``Sentences``; values unknown to the model are not fixed."""
+        found: dict[str, np.ndarray] = {}
+        for start, columns in zip(offsets.tolist(), fixed, strict=False):
+            for column in columns.keys() & self._symbols:
+                known = {symbol: number for number, symbol in enumerate(self._symbols[column]) if symbol != EMPTY}
+                numbers = found.setdefault(column, np.full(int(offsets[-1]), NO_NODE, np.int32))
+                numbers[start + 1 : start + 1 + len(columns[column])] = [known.get(value, NO_NODE) for value in columns[column]]
+        return found

@@ -15,10 +15,12 @@ deplacy and udapi draw in the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
+from math import inf
 from pathlib import Path
 from unicodedata import bidirectional, category, combining, east_asian_width
 
@@ -145,8 +147,8 @@ class NamedTree:
 
     @property
     def title(self) -> str:
-        """The title of its drawing."""
-        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id else "")
+        """The title of its drawing; a sent_id that is only the number again is left out."""
+        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id not in ("", str(self.number)) else "")
 
 
 def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[NamedTree]:
@@ -230,6 +232,9 @@ _LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the sma
 _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
 _HEIGHT = 26.0  # from one level of arcs to the next
 _WORDS = 40.0  # height of the line of words and tags
+# Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals, and of a column of others.
+_WIDE, _WIDE_LETTER, _CAPITAL, _OTHER_LETTER = "mwMW@%&", 11.0, 8.6, 7.1
+_OWN, _CLEAR = 4.0, 8.0  # room between a relation and the vertical lines of its own arc, and of others
 _COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
 _HEAD_COLOR = "#111"
 
@@ -237,11 +242,12 @@ _HEAD_COLOR = "#111"
 def as_svg(tree: DrawnTree) -> str:
     """Return the tree as an SVG element, which needs only a common font and loads nothing.
 
-    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words.
+    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words. Relations keep clear of the
+    lines of other arcs.
     """
     above, below = tree.arcs(), tree.missed()
-    centers, width = _centers(tree, above + below)
     heights = levels(above), levels(below)
+    centers, width, ends, middles = _places(tree, above, below, heights)
     base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
     bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
     parts = [_svg(width, bottom)]
@@ -251,12 +257,11 @@ def as_svg(tree: DrawnTree) -> str:
         color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
         parts.append(_text(centers[i], base + 17, form, 15, color, direction))
         parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
-    ends = _ends(above + below, centers)
     for arcs, arc_heights, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
         edge = start + side * _HEIGHT * (max(arc_heights, default=0) + 0.9)
         # The highest arcs first: only lines of higher arcs cross a relation, whose white edge then covers them.
         down = sorted(zip(arcs, arc_heights, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
-        parts += [_arc(arc, height, ends, start, edge, side) for arc, height in down]
+        parts += [_arc(arc, height, ends, middles[arc], start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
 
 
@@ -267,22 +272,95 @@ def _svg(width: float, height: float) -> str:
     return f'{start} font-family="{fonts}">'
 
 
-def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
-    """Return the middle of each word, from 1, and the width; neighbours leave room for a relation between them."""
+def _places(
+    tree: DrawnTree, above: Sequence[DrawnArc], below: Sequence[DrawnArc], heights: tuple[Sequence[int], Sequence[int]]
+) -> tuple[list[float], float, dict[tuple[DrawnArc, int], float], dict[DrawnArc, float]]:
+    """Return the middle of each word, the width, the ends of arcs (see _ends()), and the middle of each arc's relation.
+
+    A relation stands in the middle of its arc, or beside the middle if the vertical line of another arc passes there. Where the
+    arc has no room for it, two words under the arc move apart, until all relations have room.
+    """
+    widths = {arc: _label_width(arc.deprel) for arc in (*above, *below)}
+    wider = [0.0] * (len(tree) + 1)  # by word, further room before it
+    while True:
+        centers, width = _centers(tree, widths, wider)
+        ends = _ends([*above, *below], centers)
+        middles: dict[DrawnArc, float] = {}
+        lacking: dict[int, float] = {}
+        for arcs, arc_heights in ((above, heights[0]), (below, heights[1])):
+            tops = [height if arc.head else inf for arc, height in zip(arcs, arc_heights, strict=True)]
+            lines = sorted((ends[a, word], word, top) for a, top in zip(arcs, tops, strict=True) for word in a.span if word)
+            for arc, top in zip(arcs, tops, strict=True):
+                middles[arc] = ends[arc, arc.child]
+                if arc.head:
+                    left, right = sorted((ends[arc, word], word) for word in arc.span)
+                    between = lines[bisect(lines, (*left, inf)) : bisect_left(lines, (*right, 0))]
+                    higher = [(x, word) for x, word, other_top in between if other_top > top]
+                    middles[arc], missing, word = _label_place(widths[arc], left, higher, right)
+                    lacking[word] = max(lacking.get(word, 0.0), missing)
+            for one, other in pairwise([arc for arc in arcs if not arc.head]):
+                room = abs(middles[other] - middles[one]) - (widths[one] + widths[other]) / 2
+                lacking[other.child] = max(lacking.get(other.child, 0.0), _CLEAR - room)
+        if not any(missing > 0 for missing in lacking.values()):
+            return centers, width, ends, middles
+        for word, missing in lacking.items():
+            wider[word] += max(0.0, missing)
+
+
+def _label_width(deprel: str) -> float:
+    letters = printable(deprel)
+    wide, capitals = sum(c in _WIDE for c in letters), sum(c.isupper() and c not in _WIDE for c in letters)
+    return _WIDE_LETTER * wide + _CAPITAL * capitals + _OTHER_LETTER * (display_width(letters) - wide - capitals)
+
+
+def _label_place(
+    width: float, left: tuple[float, int], between: Sequence[tuple[float, int]], right: tuple[float, int]
+) -> tuple[float, float, int]:
+    """Return the middle of an arc's relation, how much room it lacks there, and the word that must move to make room.
+
+    Args:
+        width: of the relation.
+        left, right: where the arc has its ends, and the words there.
+        between: where vertical lines of other arcs cross the arc, and the words that they lead to, from left to right.
+    """
+    center = (left[0] + right[0]) / 2
+    places: list[float] = []
+    lacking, word = inf, 0
+    for one, other in pairwise([left, *between, right]):
+        low, high = one[0] + (_OWN if one == left else _CLEAR), other[0] - (_OWN if other == right else _CLEAR)
+        if high - low >= width:
+            places.append(min(max(center, low + width / 2), high - width / 2))
+        elif one[1] != other[1] and width - (high - low) < lacking:
+            lacking, word = width - (high - low), max(one[1], other[1])
+    if places:
+        return min(places, key=lambda place: abs(place - center)), 0.0, word
+    return center, lacking + 0.1, word
+
+
+def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[float]) -> tuple[list[float], float]:
+    """Return the middle of each word, from 1, and the width; neighbours leave room for a relation between them.
+
+    Args:
+        tree: the tree.
+        labels: the widths of the relations of all arcs.
+        wider: by word, further room before it.
+    """
     widths = [
         max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
         for form, tag in zip(tree.forms, tree.tags, strict=True)
     ]
     centers = [0.0]
     at = _MARGIN
-    labels = {arc.span: _TAG_LETTER * display_width(arc.deprel) + 22 for arc in arcs}
+    between = {arc.span: _TAG_LETTER * display_width(arc.deprel) + 22 for arc in labels}
+    roots = {arc.child: width / 2 + 2 for arc, width in labels.items() if not arc.head}
+    total = 0.0
     for i, width in enumerate(widths, 1):
-        center = at + width / 2
+        center = max(at + width / 2, roots.get(i, 0.0))
         if i > 1:
-            center = max(center, centers[-1] + labels.get((i - 1, i), 0.0))
+            center = max(center, centers[-1] + between.get((i - 1, i), 0.0)) + wider[i]
         centers.append(center)
         at = center + width / 2 + _GAP
-    total = at - _GAP + _MARGIN
+        total = max(total, at - _GAP + _MARGIN, center + roots.get(i, 0.0))
     if tree.right_to_left:
         centers = [0.0] + [total - center for center in centers[1:]]
     return centers, total
@@ -304,10 +382,18 @@ def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[Draw
     return found
 
 
-def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], base: float, edge: float, side: int) -> str:
+def _arc(
+    arc: DrawnArc,
+    height: int,
+    ends: dict[tuple[DrawnArc, int], float],
+    middle: float,
+    base: float,
+    edge: float,
+    side: int,
+) -> str:
     """Return an arc with its relation, as a group that names the child; the arc of the root is a line from the edge.
 
-    ``side``: -1 above the words, 1 below them.
+    ``middle``: of the relation. ``side``: -1 above the words, 1 below them.
     """
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
@@ -321,9 +407,8 @@ def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], ba
             f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
             f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
         )
-        middle = (start + end) / 2
     else:
-        level, middle = edge, end
+        level = edge
         path = f"M{end:.1f},{edge:.1f} V{base:.1f}"
     line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
     relation = _text(middle, level + (-4 if side < 0 else 12), arc.deprel, 11, color)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,24 +17,26 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-siz
 table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
 th { text-align: left; } td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
-.bar { display: inline-block; height: .7em; background: #8fb3d9; }
+nav ul { padding-left: 1.2em; } .bar { display: inline-block; height: .7em; background: #8fb3d9; }
 @media (max-width: 40em) { th, td { white-space: nowrap; } }
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 
-# The script of a page shows the steps of a computation one at a time, with the arcs made so far, and serves the copy buttons.
+# The script of a page shows the steps of a computation one at a time, with the arcs made before, and serves the copy buttons.
 # Without it, the page shows all steps below the whole tree.
 SCRIPT = """
 for (const box of document.querySelectorAll(".steps")) {
-  const steps = [...box.querySelectorAll("section")], [back, on] = box.querySelectorAll("button");
+  const steps = [...box.querySelectorAll("section")], end = box.querySelector(".end");
+  const [back, on] = box.querySelectorAll("button");
   let at = 0;
   const show = () => {
-    const made = steps[at].dataset.made.split(" ");
+    const made = at ? steps[at - 1].dataset.made.split(" ") : [], ended = at === steps.length;
     steps.forEach((step, i) => { step.hidden = i !== at; });
+    end.hidden = !ended;
     for (const arc of box.querySelectorAll("g[data-child]"))
-      arc.style.visibility = made.includes(arc.dataset.child) ? "visible" : "hidden";
+      arc.style.visibility = ended || made.includes(arc.dataset.child) ? "visible" : "hidden";
     back.disabled = at === 0;
-    on.disabled = at === steps.length - 1;
+    on.disabled = ended;
   };
   back.onclick = () => { at -= 1; show(); };
   on.onclick = () => { at += 1; show(); };
@@ -69,6 +72,30 @@ def drawing(tree: DrawnTree, title: str = "") -> str:
     direction = ' dir="rtl"' if tree.right_to_left else ""
     heading = f"<h3>{text(title)}</h3>\n" if title else ""
     return f'{heading}<div class="tree"{direction}>{as_svg(tree)}</div>'
+
+
+def heading(title: str) -> str:
+    """Return the heading of a section, which contents() lists."""
+    return f'<a id="{re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")}"></a>\n<h2>{text(title)}</h2>'
+
+
+_HEADING = re.compile(r'<a id="([^"]*)"></a>\n<h2>(.*?)</h2>')
+
+
+def contents(parts: Iterable[str], groups: Iterable[str] = ()) -> str:
+    """Return a list of links to the sections of a page.
+
+    Args:
+        parts: the parts of the page, with their headings.
+        groups: beginnings of titles; sections whose titles begin with the same one share a line.
+    """
+    lines: dict[str, list[str]] = {}
+    for name, title in _HEADING.findall("\n".join(parts)):
+        group = next((group for group in groups if title.startswith(f"{group} ")), "")
+        link = f'<a href="#{name}">{title.removeprefix(group).lstrip()}</a>'
+        lines.setdefault(group or title, []).append(link if not group or group in lines else f"{group} {link}")
+    items = "\n".join(f"<li>{', '.join(links)}</li>" for links in lines.values())
+    return f'<nav aria-label="contents">\n<ul>\n{items}\n</ul></nav>'
 
 
 @dataclass(frozen=True)

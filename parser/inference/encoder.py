@@ -20,7 +20,7 @@ import numpy as np
 
 from parser import batch_sizes
 from parser.data.lemmas import RuleScores, affixes
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.inference.arithmetic import Int8, Matrix, SinglePrecision
@@ -28,7 +28,7 @@ from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
 from parser.inference.precomputed_tokens import SignatureRows
-from parser.inference.weights import under
+from parser.inference.weights import FixedTags, under
 from parser.network_spec import ClassifierSpec, LemmaSpec
 
 
@@ -94,13 +94,17 @@ class FrozenEncoder:
         """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+    def encode_with_tags(
+        self, sentences: Sentences, fixed: FixedTags | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas."""
-        read, scores, shares = self._read(sentences)
+        read, scores, shares = self._read(sentences, fixed)
         rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
         return read, {task: values.argmax(axis=1).astype(np.int32) for task, values in scores.items()}, rules
 
-    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def _read(
+        self, sentences: Sentences, fixed: FixedTags | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
         tags, if layers read them."""
         signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
@@ -116,6 +120,10 @@ class FrozenEncoder:
             inputs = matrix(read)
             if number == self._tagged_layer:
                 scores = {task: score(read) for task, score in self._tag_scores.items()}
+                for task, numbers in (fixed or {}).items():
+                    places = np.flatnonzero(numbers != NO_NODE)
+                    scores[task][places] = -np.inf
+                    scores[task][places, numbers[places]] = 0.0
                 with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
                     shares = {task: softmax(scores[task]) for task in self._expected}
                     if shares:

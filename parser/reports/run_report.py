@@ -19,7 +19,7 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.drawing import read_trees
-from parser.drawing.html import LEGEND, Cell, Percentage, confusion_table, drawing, page, table, text
+from parser.drawing.html import LEGEND, Cell, Percentage, confusion_table, contents, drawing, heading, page, table, text
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
@@ -28,6 +28,7 @@ from parser.storage import from_json
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 # The score of each column that a model may predict.
 _PREDICTED = {"upos": "upos", "xpos": "xpos", "feats": "ufeats", "lemma": "lemmas"}
+_BY = "LAS by"
 _FEWEST = 20  # words of a relation that has its own row
 _WORST = 10  # sentences that are drawn
 _LONGEST = 80  # words of a sentence that is drawn
@@ -93,7 +94,8 @@ def report(runs: Sequence[Path], gold: Path) -> str:
         names = ("A", "B") if len(runs) == 2 else (_shown_folder(runs[0]),)
         parsed = [_parsed(name, run, gold, output) for name, run, output in zip(names, runs, outputs, strict=True)]
         parts = [*_head(parsed, gold), *_histogram(parsed), *_groups(parsed), *_confusion(parsed)]
-        return page(f"{' against '.join(names)} on {gold.name}", [*parts, *_worst(parsed, gold, outputs)])
+        parts += _worst(parsed, gold, outputs)
+        return page(f"{' against '.join(names)} on {gold.name}", [contents(parts, [_BY]), *parts])
 
 
 def _shown_folder(run: Path) -> str:
@@ -152,7 +154,7 @@ def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
     note = f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: percentile bootstrap over sentences"
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
-    return [*parts, "<h2>Scores</h2>", table(titles, score_rows), f'<p class="note">{note}.</p>']
+    return [*parts, heading("Scores"), table(titles, score_rows), f'<p class="note">{note}.</p>']
 
 
 def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
@@ -177,7 +179,7 @@ def _histogram(parsed: Sequence[Parsed]) -> list[str]:
             row += [int(sentences[number]), Percentage(100.0 * sentences[number] / sentences.sum())]
         rows.append(row)
     titles = ["LAS", *(title for one in parsed for title in (f"sentences, {one.name}", "percent"))]
-    return ["<h2>LAS of sentences</h2>", table(titles, rows)]
+    return [heading("LAS of sentences"), table(titles, rows)]
 
 
 def _most_different(parsed: Sequence[Parsed]) -> list[int]:
@@ -231,14 +233,14 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
                 first, second = (0.0 if score is None else score.f1 for score in scores)
                 row.append(f"{second - first:+.2f}")
             rows.append(row)
-        parts += [f"<h2>LAS by {what}</h2>", table(titles, rows)]
+        parts += [heading(f"{_BY} {what}"), table(titles, rows)]
         if what == "relation":
             parts.append(f'<p class="note">Relations of fewer than {_FEWEST} words are left out.</p>')
     return parts
 
 
 def _confusion(parsed: Sequence[Parsed]) -> list[str]:
-    parts = ["<h2>Confused relations</h2>"]
+    parts = [heading("Confused relations")]
     for one in parsed:
         found = one.comparison.confusion()
         wrong = [(gold, system, n) for (gold, system), n in found.most_common() if gold != system]
@@ -255,7 +257,8 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
 
 
 def _worst(parsed: Sequence[Parsed], gold: Path, outputs: Sequence[Path]) -> list[str]:
-    parts = [f"<h2>The sentences {'with the most errors' if len(parsed) == 1 else 'in which A and B differ most'}</h2>", LEGEND]
+    which = "with the most errors" if len(parsed) == 1 else "in which A and B differ most"
+    parts = [heading(f"The sentences {which}"), LEGEND]
     sizes = parsed[0].comparison.sentence_sizes()
     order = parsed[0].comparison.worst(len(sizes)) if len(parsed) == 1 else _most_different(parsed)
     worst = [s for s in order if sizes[s] <= _LONGEST][:_WORST]

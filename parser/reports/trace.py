@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
+from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
 from parser.data.sentences import NO_NODE
 from parser.drawing import DrawnTree, display_width, printable
-from parser.drawing.html import drawing, table, text
+from parser.drawing.html import LEGEND, drawing, table, text
 from parser.inference.calibration import Calibration
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
@@ -328,12 +329,23 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
 
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
-    """Return the tree and the steps; html.SCRIPT shows the steps one at a time."""
-    return [f"<p>{text(_summary(trace))}</p>", steps_as_html(trace, tree)]
+    """Return a legend of the drawing if there is a gold tree, the tree and the steps; html.SCRIPT shows them one at a time."""
+    said = [] if tree.gold_heads is None else [LEGEND]
+    if said and trace.steps[0].transitions[0].raw_probability is None:  # no classifier has chosen
+        beyond = (
+            " Above the words are its arcs: gold, or wrong (red) where this system cannot make the gold arc. Below them, the "
+            "gold arcs that it cannot make are blue."
+        )
+        arcs = beyond if tree.missed() else " All arcs of the drawing are gold."
+        said = [f'<p class="note">This is a gold computation.{arcs}</p>']
+    return [*said, f"<p>{text(_summary(trace))}</p>", steps_as_html(trace, tree)]
 
 
 def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
-    """Return the tree, a legend, and a section for each step, which lists the words that have a head after it."""
+    """Return the tree, a legend, and a section for each step, which lists the words that have a head after it.
+
+    html.SCRIPT draws the arcs that were made before a step, as a part of its configuration, and all arcs after the last step.
+    """
     forms = tree.forms
     parts = ['<div class="steps">', drawing(tree)]
     parts += ["<p hidden><button>previous</button> <button>next</button> The drawing shows the arcs made so far.</p>"]
@@ -351,10 +363,26 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
         ]
         if said := _calibrated(step):
             parts.append(f"<p>{text(said)}</p>")
+        if said := _called_gold(taken, tree):
+            parts.append(f"<p>{said}</p>")
         if said := _lost(step):
             parts.append(f'<p class="wrong">{text(said)}</p>')
         parts.append("</section>")
+    parts.append(
+        f'<p class="end" hidden><b>After step {len(trace.steps)}</b>, the computation has ended: all arcs are made.</p>'
+    )
     return "\n".join([*parts, *(f'<p class="note">{text(said)}</p>' for said in legend(trace)), "</div>"])
+
+
+def _called_gold(taken: JudgedTransition, tree: DrawnTree) -> str:
+    """Return that the arc of a transition is gold, or that only its head is; "" if it is not, or there is no gold tree."""
+    if taken.child is None or tree.gold_heads is None or tree.gold_deprels is None:
+        return ""
+    place = taken.child - 1
+    if taken.head != tree.gold_heads[place]:
+        return ""
+    same = tree.gold_deprels[place] in (taken.relation, EMPTY)
+    return "This arc is gold." if same else f"The head is gold; the gold relation is {text(tree.gold_deprels[place])}."
 
 
 def legend(trace: Trace) -> list[str]:

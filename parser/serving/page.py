@@ -1,15 +1,21 @@
 """The web page: it parses text that is typed or pasted, and draws the trees. It also works without its script.
 
-With the script, users correct a head by dragging, and a relation by choosing another. Corrections are kept, and the rest is
-parsed again (decoding/given_arcs.py). The form's field ``heads`` holds them, separated by spaces: SENTENCE.WORD=HEAD or
-SENTENCE.WORD=HEAD:RELATION.
+With the script (script.py), users correct a head by dragging, and a relation or a UPOS by choosing another. Corrections are
+kept, and the rest is parsed again (corrections.py). Three fields of the form hold them, each with items separated by spaces:
+
+    heads      SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION
+    own_heads  SENTENCE.WORD: the head in ``heads`` is the parser's own; only its relation was corrected
+    upos       SENTENCE.WORD=UPOS
+
+The field ``undo`` undoes one of them (SENTENCE.WORD.head, .deprel or .upos), the field ``forget`` all.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
@@ -20,149 +26,32 @@ from parser.conllu.checks import DEPREL, EMPTY, FORM, UPOS, counted
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
 from parser.drawing import LONGEST, DrawnTree
-from parser.drawing.html import SCRIPT, drawing, page, table, text
+from parser.drawing.html import drawing, page, table, text
 from parser.model.model import Model
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
+from parser.serving.corrections import COMMENT, Correction
+from parser.serving.script import SCRIPT, STYLE
 from parser.serving.service import Request, RequestError, Service, write_words
 
 # Sentences of a document that are shown, and words of the longest sentence whose steps are shown.
 SENTENCES, WORDS = 10, 80
 
+_PARTS = {"head": "head", "deprel": "relation", "upos": "UPOS"}
+
 # Other arcs shown for a word, their lowest probability, and the probability below which they are folded away.
 _OTHERS, _FEW, _FOLDED = 3, 0.0001, 0.01
 
-# Corrections: a word is dragged to its head, or above the drawing to make it the root; a click on a relation lists all
-# relations. The trees shown are corrected, whatever has been typed since. Only corrected sentences are replaced, so that the
-# page stays.
-_CORRECTING = r"""
-const form = document.querySelector("form"), typed = form.elements.data, relations = document.getElementById("relations");
-const edited = () => typed.value !== typed.defaultValue;
-typed.oninput = () => document.querySelectorAll("[name=download], [name=forget]").forEach(one => { one.disabled = edited(); });
-const given = () => form.elements.heads.value.split(" ").filter(Boolean);
-let waiting = false;
-const correct = async (corrections, number) => {
-  const fields = new URLSearchParams(new FormData(form)), find = n => document.querySelector(`.sentence[data-number="${n}"]`);
-  const changed = new Set([...given(), ...corrections].map(one => one.split(".")[0]));
-  fields.set("data", typed.defaultValue);
-  fields.set("heads", corrections.join(" "));
-  document.querySelectorAll(".sentence > [role=alert]").forEach(one => one.remove());
-  waiting = true;
-  let page = null, wrong = "The server does not answer; try again.";
-  try {
-    const answer = await fetch(form.action, {method: "POST", body: fields});
-    page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    wrong = answer.ok ? "" : (page.querySelector("[role=alert]") || page.body).textContent;
-  } catch {}
-  waiting = false;
-  if (wrong) {
-    const told = Object.assign(document.createElement("p"), {className: "wrong", role: "alert", textContent: wrong});
-    find(number).querySelector(".tree, .note").after(told);
-    return;
-  }
-  document.body.style.minHeight = `${document.body.offsetHeight}px`;
-  document.getElementById("given").replaceWith(page.getElementById("given"));
-  for (const made of page.querySelectorAll(".sentence")) {
-    if (!changed.has(made.dataset.number)) continue;
-    const old = find(made.dataset.number), left = old.querySelector(".tree").scrollLeft;
-    made.querySelector("details").open = old.querySelector("details").open;
-    old.replaceWith(made);
-    made.querySelector(".tree").scrollLeft = left;
-    begin(made);
-    correctable(made);
-  }
-  typed.oninput();
-};
-const correctable = part => {
-  for (const svg of part.querySelectorAll(".sentence > .tree svg")) {
-    const sentence = svg.closest(".sentence"), number = sentence.dataset.number;
-    const words = [...svg.querySelectorAll('text[font-size="15"]')];
-    const x = word => +words[word - 1].getAttribute("x"), y = +words[0].getAttribute("y") - 17;
-    const at = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const near = point => {
-      const away = words.map((_, i) => Math.abs(x(i + 1) - point.x));
-      return 1 + away.indexOf(Math.min(...away));
-    };
-    const target = point => point.y < 20 ? 0 : point.y > y - 15 ? near(point) : null;
-    const give = (word, arc) => {
-      const isRoot = one => one.startsWith(`${number}.`) && /=0(:|$)/.test(one);
-      const others = given().filter(one => !one.startsWith(`${number}.${word}=`) && !(arc === 0 && isRoot(one)));
-      correct([...others, `${number}.${word}=${arc}`], number);
-    };
-    const choose = (word, relation, event) => {
-      relations.value = relation;
-      if (relations.value !== relation) return;
-      relations.hidden = false;
-      relations.style.left = `${Math.min(event.pageX, document.body.clientWidth - relations.offsetWidth)}px`;
-      relations.style.top = `${event.pageY}px`;
-      relations.onblur = () => { relations.hidden = true; };
-      relations.onchange = () => {
-        relations.blur();
-        give(word, `${sentence.dataset.heads.split(" ")[word - 1]}:${relations.value}`);
-      };
-      relations.focus();
-      if (relations.showPicker) relations.showPicker();
-    };
-    let child = null, line = null, start = null;
-    svg.classList.add("draggable");
-    svg.onpointerdown = event => {
-      const arc = event.target.closest("g[data-child]"), point = at(event);
-      child = waiting ? null : arc ? +arc.dataset.child : point.y > y - 5 ? near(point) : null;
-      if (child === null) return;
-      event.preventDefault();
-      svg.setPointerCapture(event.pointerId);
-      start = event;
-      line = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
-      line.setAttribute("class", "dragged");
-    };
-    svg.onpointermove = event => {
-      if (child === null) return;
-      const point = at(event), head = target(point), end = head ? [x(head), y] : [point.x, point.y];
-      line.setAttribute("d", `M${x(child)},${y} L${end}`);
-    };
-    svg.onpointerup = event => {
-      if (child === null) return;
-      const word = child, head = target(at(event)), relation = start.target.closest("g[data-child] text");
-      line.remove();
-      child = null;
-      const isClick = Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < 5;
-      if (isClick && relation) choose(word, relation.textContent, event);
-      if (isClick || head === null || head === word) return;
-      give(word, head);
-    };
-    svg.onpointercancel = () => { if (line) line.remove(); child = null; };
-    for (const [, one, relation] of given().map(one => one.match(/^(\d+\.\d+)=\d+(:.*)?$/))) {
-      const arc = one.startsWith(`${number}.`) && svg.querySelector(`g[data-child="${one.split(".")[1]}"]`);
-      if (arc) arc.classList.add("given", ...(relation ? ["named"] : []));
-    }
-  }
-};
-if (form.elements.heads) {
-  form.onsubmit = event => {
-    if (event.submitter && event.submitter.name === "forget") {
-      event.preventDefault();
-      if (!waiting) correct([], given()[0].split(".")[0]);
-    } else if (edited()) form.elements.heads.value = "";
-  };
-  document.querySelector("[data-dragging]").hidden = !document.querySelector(".sentence > .tree");
-  correctable(document);
-}
-"""
-# A sentence that replaces another gets the same handlers as the page.
-_SCRIPT = f"const begin = document => {{{SCRIPT}}};\nbegin(document);\n{_CORRECTING}"
 _HOW_TO_CORRECT = (
     "If a head is wrong, drag the word or its arc to the word that should be its head, or above the drawing to make it the "
-    "root. If a relation is wrong, click it and choose another. Your corrections are kept, and the rest is parsed again."
+    "root. If a relation or a UPOS is wrong, click it and choose another one. Your corrections are kept, and the rest is "
+    "parsed again."
 )
-_STYLE = (
-    "<style>.draggable g[data-child], .draggable text { cursor: grab; touch-action: none; user-select: none; } "
-    ".draggable g[data-child] text { cursor: pointer; } .draggable .given path { stroke-width: 3; } "
-    ".draggable .named text { font-weight: bold; } .dragged { stroke: #0072b2; stroke-width: 2; stroke-dasharray: 4 3; } "
-    "body { overflow-anchor: none; } #relations { position: absolute; font: inherit; }</style>"
-)
-_GIVEN = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})=([0-9]{1,6})(?::(\S+))?")
+_WORD = r"([0-9]{1,6})\.([0-9]{1,6})"
+_HEAD, _OWN, _TAG = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?"), re.compile(_WORD), re.compile(rf"{_WORD}=(\S+)")
+_UNDO = re.compile(rf"{_WORD}\.(head|deprel|upos)")
 
 # Whatever the answer contains, the browser loads nothing and runs no script but this one.
-_HASH = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+_HASH = b64encode(sha256(SCRIPT.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'",
@@ -172,9 +61,15 @@ HEADERS = {
 
 
 def page_request(service: Service, fields: Mapping[str, str]) -> Request:
-    """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a tokenizer, else words."""
+    """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a tokenizer, else words.
+
+    Raises:
+        RequestError: a field with corrections cannot be read.
+    """
     data = fields.get("data", "").replace("\r\n", "\n")
     is_conllu = any(line.count("\t") == 9 for line in data.split("\n"))
+    if is_conllu:  # the trees are made anew, so comments about earlier corrections would be wrong
+        data = re.sub(f"^# {COMMENT} = .*\n", "", data, flags=re.MULTILINE)
     return Request(
         data=f"{data}\n" if is_conllu and not data.endswith("\n") else data,
         tokenizer=not is_conllu and service.tokenizer is not None,
@@ -183,25 +78,50 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
         input="conllu" if is_conllu else "horizontal",
         allow_missing_columns="allow_missing_columns" in fields,
         way_to_allow="the box below the text",
-        heads=given_heads(fields),
+        corrections=tuple(corrections_in(fields)),
     )
 
 
-def given_heads(fields: Mapping[str, str]) -> tuple[tuple[int, int, int, str], ...]:
-    """Return the heads in the field ``heads``; see Request.
+def corrections_in(fields: Mapping[str, str]) -> list[Correction]:
+    """Return the corrections in the fields of the form, without those that the fields ``undo`` and ``forget`` undo.
 
     Raises:
-        RequestError: the field cannot be read.
+        RequestError: a field cannot be read.
     """
     if "forget" in fields:
-        return ()
-    found = []
-    for one in fields.get("heads", "").split():
-        if (match := _GIVEN.fullmatch(one)) is None:
-            raise RequestError(f"heads={one[:60]} is not SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION; leave it out")
-        sentence, word, head, relation = match.groups(EMPTY)
-        found.append((int(sentence), int(word), int(head), relation))
-    return tuple(found)
+        return []
+    found: dict[tuple[int, int], Correction] = {}
+
+    def items(field: str, pattern: re.Pattern[str], form: str) -> Iterator[tuple[Correction, tuple[str, ...]]]:
+        for item in fields.get(field, "").split():
+            if (match := pattern.fullmatch(item)) is None:
+                raise RequestError(f"{field}={item[:60]} is not {form}; leave it out")
+            sentence, word, *rest = match.groups(EMPTY)
+            yield found.get(place := (int(sentence), int(word)), Correction(*place)), tuple(rest)
+
+    for one, (head, relation) in items("heads", _HEAD, "SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION"):
+        found[one.sentence, one.word] = replace(one, head=int(head), relation=relation)
+    for one, _ in items("own_heads", _OWN, "SENTENCE.WORD"):
+        found[one.sentence, one.word] = replace(one, own_head=one.relation != EMPTY)
+    for one, (upos,) in items("upos", _TAG, "SENTENCE.WORD=UPOS"):
+        found[one.sentence, one.word] = replace(one, upos=upos)
+    for one, (part,) in items("undo", _UNDO, "SENTENCE.WORD.head, .deprel or .upos"):
+        found[one.sentence, one.word] = one.without(part)
+    return [one for one in found.values() if one.parts]
+
+
+def _fields_of(corrections: Iterable[Correction]) -> dict[str, str]:
+    """Return the fields of the form that hold corrections."""
+    found: dict[str, list[str]] = {"heads": [], "own_heads": [], "upos": []}
+    for one in corrections:
+        word = f"{one.sentence}.{one.word}"
+        if one.head is not None:
+            found["heads"].append(f"{word}={one.head}{'' if one.relation == EMPTY else f':{one.relation}'}")
+        if one.own_head:
+            found["own_heads"].append(word)
+        if one.upos != EMPTY:
+            found["upos"].append(f"{word}={one.upos}")
+    return {field: " ".join(items) for field, items in found.items()}
 
 
 def example(service: Service) -> dict[str, str]:
@@ -231,29 +151,32 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
     shows = "" if service.example is None else ' <button name="example">An example</button>'
     given = note_on_dragging = ""
     if service.keeps_heads:
-        options = "".join(f"<option>{text(relation)}</option>" for relation in service.relations)
-        note_on_dragging = (
-            f'\n<p class="note" hidden data-dragging>{_HOW_TO_CORRECT}</p>'
-            f'<select id="relations" aria-label="relation" hidden>{options}</select>'
-        )
-        kept = "" if "forget" in fields else fields.get("heads", "")
-        n = len(kept.split())
+        note_on_dragging = f'\n<p class="note" hidden data-dragging>{_HOW_TO_CORRECT}</p>'
+        for name, called, values in (("relations", "relation", service.relations), ("tags", "UPOS", service.upos)):
+            options = "".join(f"<option>{text(value)}</option>" for value in values)
+            note_on_dragging += f'<select id="{name}" aria-label="{called}" hidden>{options}</select>'
+        try:
+            kept = corrections_in(fields)
+        except RequestError:  # the page says so
+            kept = []
+        hidden = "".join(f'<input type="hidden" name="{n}" value="{text(v)}">' for n, v in _fields_of(kept).items())
+        n = sum(len(one.parts) for one in kept)
         undo = f' <button name="forget">Undo {counted(n, "correction")}</button>' if n else ""
-        given = f' <span id="given"><input type="hidden" name="heads" value="{text(kept)}">{undo}</span>'
+        given = f' <span id="given">{hidden}{undo}</span>'
     form = (
         '<form id="form" method="post" action="?" accept-charset="utf-8">'
-        f'<p class="note"><label for="data">{text(note)}</label></p>\n'
+        f'<p class="note"><label for="data">{text(note)}</label><span hidden data-typing> Ctrl+Enter parses.</span></p>\n'
         '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
         f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
         f"<p><button>Parse</button>{shows}{given}{checkbox}</p></form>{note_on_dragging}"
     )
-    return page(service.name, [_STYLE, form, *parts], _SCRIPT)
+    return page(f"optimal-step: {service.name}", [STYLE, form, *parts], SCRIPT)
 
 
 def warm_up(service: Service) -> None:
     """Compiles the kernels that a first answer needs, or loads them if they are compiled."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
-    corrected = replace(request, heads=((1, 1, 0, EMPTY),)) if service.keeps_heads else request
+    corrected = replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request
     answer, _ = service.answers([request, corrected])
     if isinstance(answer, str):  # text may have no words for a tokenizer
         result_parts(service, answer)
@@ -264,24 +187,28 @@ def error_part(error: Exception) -> str:
     return f'<p class="wrong" role="alert">{text(str(error))}</p>'
 
 
-def result_parts(service: Service, conllu: str, heads: Iterable[tuple[int, int, int, str]] = ()) -> list[str]:
+def result_parts(service: Service, conllu: str, corrections: Iterable[Correction] = ()) -> list[str]:
     """Return the trees of a parsed document, with the candidate arcs of each word and the steps of the computations.
 
-    ``heads``: the given heads; see Request.
+    Args:
+        service: the model at work.
+        conllu: the document.
+        corrections: what a person corrected in it.
     """
     sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
     if not sentences:
         return ['<p class="note">There are no words here.</p>']
     parts = ['<p><button form="form" name="download">Download CoNLL-U</button></p>']
-    given = {sentence for sentence, *_ in heads}
-    for sentence in sentences[:SENTENCES]:
-        parts.append(_sentence(service, sentence, f"Sentence {sentence.number}", sentence.number in given))
+    by_sentence: defaultdict[int, list[Correction]] = defaultdict(list)
+    for one in corrections:
+        by_sentence[one.sentence].append(one)
+    parts += [_sentence(service, sentence, by_sentence[sentence.number]) for sentence in sentences[:SENTENCES]]
     if len(sentences) > SENTENCES:
         parts.append(f'<p class="note">The first {SENTENCES} of {len(sentences):,} sentences are shown.</p>')
     return parts
 
 
-def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bool) -> str:
+def _sentence(service: Service, sentence: RawSentence, corrections: Sequence[Correction]) -> str:
     forms = sentence.column(FORM)
     heads = sentence.heads(several_roots=True)
     tree = DrawnTree(forms, sentence.column(UPOS), heads, sentence.column(DEPREL))
@@ -293,10 +220,25 @@ def _sentence(service: Service, sentence: RawSentence, title: str, has_given: bo
         f"<details><summary>CoNLL-U</summary>\n<pre>{_as_typed(''.join(sentence.lines).strip())}\n\n</pre></details>"
     )
     note = ['<p class="note">Corrected sentences have no step-by-step view.</p>']
-    computation = note if has_given else _computation(service, sentence, tree)
-    parts = [f"<h2>{text(title)}</h2>", shown, copying, *computation]
+    computation = note if corrections else _computation(service, sentence, tree)
+    parts = [f"<h2>Sentence {sentence.number}</h2>", shown, *_listed_corrections(tree, corrections), copying, *computation]
     listed = " ".join(map(str, heads))
     return "\n".join([f'<div class="sentence" data-number="{sentence.number}" data-heads="{listed}">', *parts, "</div>"])
+
+
+def _listed_corrections(tree: DrawnTree, corrections: Iterable[Correction]) -> list[str]:
+    """Return a list of the corrected words, with a button for each part that undoes it."""
+    rows = []
+    for one in sorted(corrections, key=lambda one: one.word):
+        values = {"head": _word(tree.forms, one.head or 0), "deprel": one.relation, "upos": one.upos}
+        undone = []
+        for part in one.parts:
+            both = part == "head" and "deprel" in one.parts
+            value = f"{one.sentence}.{one.word}.{part}"
+            button = f'<button form="form" name="undo" value="{value}">undo{" both" if both else ""}</button>'
+            undone.append(f"{_PARTS[part]} <b>{text(values[part])}</b> {button}")
+        rows.append(f"<li>{text(_word(tree.forms, one.word))}: {', '.join(undone)}</li>")
+    return ['<p class="note">Corrected by you:</p>\n<ul class="corrections">', *rows, "</ul>"] if rows else []
 
 
 def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
@@ -317,7 +259,7 @@ def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> li
     steps = steps_as_html(trace, drawn(trace, tree.forms, tree.tags, None))
     return [
         *parts,
-        _candidates(trace, tree.forms),
+        f'<details class="probabilities"><summary>Probabilities</summary>\n{_candidates(trace, tree.forms)}</details>',
         f"<details><summary>The computation in {len(trace.steps)} steps</summary>\n{steps}\n</details>",
     ]
 
@@ -330,7 +272,7 @@ def _candidates(trace: Trace, forms: Sequence[str]) -> str:
         right = taken.calibrated if taken.calibrated is not None else taken.probability
         likely = [one for one in others[:_OTHERS] if one.probability >= _FOLDED]
         word = str(number), form
-        rows.append((*word, _node(forms, taken), taken.relation, f"{right:.4f}", str(taken.step), _listed(forms, likely)))
+        rows.append((*word, _word(forms, taken.head), taken.relation, f"{right:.4f}", str(taken.step), _listed(forms, likely)))
         if unlikely := [one for one in others[len(likely) : _OTHERS] if one.probability >= _FEW]:
             folded.append((*word, _listed(forms, unlikely)))
     head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
@@ -347,11 +289,11 @@ def _candidates(trace: Trace, forms: Sequence[str]) -> str:
 
 
 def _listed(forms: Sequence[str], arcs: Iterable[Candidate]) -> str:
-    return "; ".join(f"{_node(forms, one)} ({one.relation}) {one.probability:.4f} at step {one.step}" for one in arcs)
+    return "; ".join(f"{_word(forms, one.head)} ({one.relation}) {one.probability:.4f} at step {one.step}" for one in arcs)
 
 
-def _node(forms: Sequence[str], candidate: Candidate) -> str:
-    return f"{forms[candidate.head - 1]}_{candidate.head}" if candidate.head else "ROOT"
+def _word(forms: Sequence[str], number: int) -> str:
+    return f"{forms[number - 1]}_{number}" if number else "ROOT"
 
 
 def _as_typed(data: str) -> str:

@@ -18,16 +18,17 @@ from io import BytesIO
 
 from oracles.errors import OptimalStepError
 from parser.beam_settings import BeamError
-from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, EMPTY, FORM, HEAD
+from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD, describe_place
 from parser.conllu.chunks import read_chunks
-from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite, sent_id
 from parser.data.attributes import ATTRIBUTES
 from parser.decoding.files.file_parsing import ChunkParser, RawColumns, tags_to_write
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.given_arcs import GivenArcsError
-from parser.decoding.parse_options import OnError, ParseOptions, TagUse, predicted_tags
+from parser.decoding.parse_options import ParseOptions, TagUse
 from parser.decoding.predictor import Predictor
 from parser.model.loading import AnyModel
+from parser.serving.corrections import CorrectingParser, Correction, no_such_word
 from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import words_at_spaces
 
@@ -61,8 +62,7 @@ class Request:
         input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
         allow_missing_columns: parse even if the document lacks tags that the model reads. Only the page sets it.
         way_to_allow: how errors describe the way to set it.
-        heads: (sentence, word, head, relation) of each given arc, counted from 1, with head 0 for the root; the relation is
-            ``_`` if only the head is given. Only the page sets it.
+        corrections: what a person corrected of single words; heads in the document are then ignored. Only the page sets it.
         deadline: the time (of time.monotonic) after which nobody waits for the answer.
     """
 
@@ -77,7 +77,7 @@ class Request:
     output: str = "conllu"
     allow_missing_columns: bool = False
     way_to_allow: str = "the server's --allow-missing-columns"
-    heads: tuple[tuple[int, int, int, str], ...] = ()
+    corrections: tuple[Correction, ...] = ()
     deadline: float = float("inf")
 
     @classmethod
@@ -171,23 +171,25 @@ class Service:
 
     @property
     def keeps_heads(self) -> bool:
-        """Whether this model can keep given heads, with this beam."""
-        return self._keeping_parser is not None
-
-    @cached_property
-    def _keeping_parser(self) -> ChunkParser | None:
-        tags = predicted_tags(self.model)
-        options = replace(self._options, tags=tags, keep_heads=True, keep_relations=True, on_error=OnError.KEEP)
-        try:
-            return ChunkParser(Predictor(self._frozen, options))
-        except (GivenArcsError, BeamError):
-            return None
+        """Whether this model can keep given heads, with this beam; else nothing can be corrected."""
+        return self._correcting is not None
 
     @property
     def relations(self) -> list[str]:
-        """The relations that a word may be given, sorted; without the relation of the root if only the root may have it."""
-        symbols, root = self.model.relations.symbols, self.model.system.root_relation
-        return sorted(symbol for number, symbol in enumerate(symbols) if number != root)
+        """The relations that a word may be given; empty if nothing can be corrected."""
+        return [] if self._correcting is None else self._correcting.relations
+
+    @property
+    def upos(self) -> list[str]:
+        """The values of UPOS that a word may be given; empty if nothing can be corrected."""
+        return [] if self._correcting is None else self._correcting.upos
+
+    @cached_property
+    def _correcting(self) -> CorrectingParser | None:
+        try:
+            return CorrectingParser(self._frozen, self._options)
+        except (GivenArcsError, BeamError):
+            return None
 
     @property
     def needs_tags(self) -> bool:
@@ -198,17 +200,20 @@ class Service:
         """Return the result of each request, or the error that says why there is none: bad input, or a fault of the parser."""
         found: list[str | Exception | None] = [None] * len(requests)
         documents: list[list[RawSentence]] = [[] for _ in requests]
+        texts: list[list[str]] = [[] for _ in requests]
         alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
         for number, request in enumerate(requests):
             try:
                 documents[number] = sentences = self.read(request)
-                if request.heads:
-                    found[number] = self._with_given_heads(sentences, request)
-                elif request.tagger or request.parser:
-                    alike[request.tagger, request.parser] += [(number, place) for place in range(len(sentences))]
+                texts[number] = ["".join(sentence.lines) for sentence in sentences]
+                corrected = self._corrected(sentences, request)
+                for place, text in corrected.items():
+                    texts[number][place] = text
+                if request.tagger or request.parser:
+                    others = [(number, place) for place in range(len(sentences)) if place not in corrected]
+                    alike[request.tagger, request.parser] += others
             except Exception as error:  # a fault concerns this request alone
                 found[number] = error
-        texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
         for steps, places in alike.items():
             for share in _shares(places, documents):
                 now = time.monotonic()
@@ -240,44 +245,33 @@ class Service:
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
         for sentence in sentences:
             if len(sentence) > LONGEST:
-                raise RequestError(
-                    f"{sentence.place()}: {len(sentence):,} words, but at most {LONGEST:,} are allowed; split it"
-                )
+                words = f"{len(sentence):,} words, but at most {LONGEST:,} are allowed; split it"
+                raise RequestError(f"{_place(sentence, request)}: {words}")
         return sentences
 
-    def _with_given_heads(self, sentences: list[RawSentence], request: Request) -> str:
-        """Return the sentences with trees and tags; heads in the document are ignored.
+    def _corrected(self, sentences: list[RawSentence], request: Request) -> dict[int, str]:
+        """Return, by place, the texts of the sentences that were corrected, with trees and tags.
 
         Raises:
             TooLateError: the deadline passes.
-            RequestError: the model cannot keep heads, or there is no such word or relation.
-            ConlluError: the heads are not part of a tree, or the transition system cannot make all of them.
+            RequestError: the model cannot keep heads.
+            CorrectionError: a correction cannot be kept.
         """
-        if self._keeping_parser is None:
+        if not request.corrections:
+            return {}
+        if self._correcting is None:
             raise RequestError(f"{self.name} cannot keep given heads; leave them out")
-        numbered = {sentence.number: sentence for sentence in sentences if len(sentence)}
-        for sentence in numbered.values():
-            for columns in sentence.columns:
-                columns[HEAD] = EMPTY
-        for number, word, head, relation in request.heads:
-            if number not in numbered or not 1 <= word <= len(numbered[number]):
-                raise RequestError(f"a head is given for word {word} of sentence {number}, but there is no such word")
-            can_choose = head > 0 or self.model.system.root_relation is None
-            if relation not in (EMPTY, *(self.relations if can_choose else ())):
-                place = f"word {word} of sentence {number}, with head {head},"
-                raise RequestError(f"{place} cannot have the relation {_shown(relation)}; choose another relation")
-            numbered[number].columns[word - 1][HEAD] = str(head)
-            numbered[number].columns[word - 1][DEPREL] = relation
-        for sentence in sentences:
-            sentence.heads(partial=True)
-        texts: list[str] = []
-        for share in _shares([(0, place) for place in range(len(sentences))], [sentences]):
+        by_number: defaultdict[int, list[Correction]] = defaultdict(list)
+        for one in request.corrections:
+            by_number[one.sentence].append(one)
+        places = {sentence.number: place for place, sentence in enumerate(sentences) if len(sentence)}
+        if unknown := sorted(by_number.keys() - places):
+            raise no_such_word(by_number[unknown[0]][0])
+        texts = {}
+        for number, corrections in by_number.items():
             _refuse_late(request.deadline)
-            texts += self._keeping_parser.texts([sentences[place] for _, place in share])
-        for sentence in sentences:
-            if sentence.error is not None:
-                raise sentence.error
-        return "".join(texts)
+            texts[places[number]] = self._correcting.text(sentences[places[number]], corrections)
+        return texts
 
     def _conllu(self, request: Request) -> str:
         if not request.tokenizer:
@@ -310,6 +304,13 @@ class Service:
             others = kept | tags_to_write(sentence, tags.values, words, TagUse.OVERWRITE)
             texts.append(rewrite(sentence, [0] * len(sentence), kept[DEPREL], others=others))
         return texts
+
+
+def _place(sentence: RawSentence, request: Request) -> str:
+    """Return the beginning of an error message; without a line if its sender has not seen the lines, as the data is text."""
+    if request.input == "conllu" and not request.tokenizer:
+        return sentence.place()
+    return describe_place(sentence.path, None, sentence.number, sent_id(sentence.lines))
 
 
 def _written(result: str | Exception, layout: str) -> str | Exception:

@@ -1,11 +1,12 @@
 """Trees as text, SVG and HTML: every arc is there, at a height of its own; nothing a file holds breaks a picture."""
 
 import random
+import re
 from xml.etree import ElementTree
 
 import pytest
 
-from parser.drawing import DrawnArc, DrawnTree, as_svg, as_text, display_width, levels, printable
+from parser.drawing import DrawnArc, DrawnTree, NamedTree, as_svg, as_text, display_width, levels, printable
 from parser.drawing.html import drawing, page
 from tests.random_trees import random_tree
 
@@ -26,6 +27,14 @@ def tree(heads: list[int], **gold) -> DrawnTree:
 def test_spaces_are_plain_ones(form, shown):
     assert printable(form) == shown
     assert display_width(printable(form)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("number", "sent_id", "title"),
+    [(1, "1", "sentence 1"), (1, "", "sentence 1"), (2, "1", "sentence 2, 1"), (1, "hearing", "sentence 1, hearing")],
+)
+def test_a_title_names_a_sentence_once(number, sent_id, title):
+    assert NamedTree(number, sent_id, PAPER).title == title
 
 
 def test_the_papers_example_in_the_terminal():
@@ -91,6 +100,44 @@ def test_relations_are_drawn_over_the_lines_that_cross_them():
     made = as_svg(PAPER)
     drawn = [made.index(f">{name}</text></g>") for name in ("root", "nmod", "obl", "nsubj")]
     assert drawn == sorted(drawn)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+RELATIONS = ["nsubj", "obj", "nmod", "nmod:poss", "case", "acl:relcl", "compound:prt", "cc", "OBJA"]
+
+
+def lines_and_relation(arc: ElementTree.Element) -> tuple[list[tuple[float, float, float]], tuple[float, float, float]]:
+    """The vertical lines of a drawn arc, with their upper and lower ends, and the left, right and middle of its relation."""
+    path = arc.findall(f"{SVG}path")[0].get("d", "")
+    x, y = map(float, re.findall(r"^M([\d.]+),([\d.]+) ", path)[0])
+    tops = re.findall(r"V([\d.]+)", path)
+    lines = [(x, float(tops[0]), y)]
+    if "H" in path:
+        lines.append((float(re.findall(r"Q([\d.]+),[\d.]+ [\d.]+,[\d.]+ V", path)[0]), float(tops[0]), y))
+    text = arc.findall(f"{SVG}text")[-1]
+    letters = text.text or ""
+    half = (7 * len(letters) + 4 * sum(letter in "mOBA" for letter in letters)) / 2
+    middle = float(text.get("x", "0"))
+    return [(x, min(a, b), max(a, b)) for x, a, b in lines], (middle - half, middle + half, float(text.get("y", "0")) - 4)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_relations_keep_clear_of_the_lines_of_other_arcs(seed):
+    """Trees of any kind, a third of them from right to left, half of them with a gold tree below."""
+    rng = random.Random(seed)
+    n = rng.randrange(2, 25)
+    trees = [random_tree(rng, n) for _ in range(2)]
+    ours, gold = ((heads, ["root" if h == 0 else rng.choice(RELATIONS) for h in heads]) for heads in trees)
+    forms = [("ש" if seed % 3 == 0 else "n") * rng.randrange(1, 8) for _ in range(n)]
+    made = ElementTree.fromstring(as_svg(DrawnTree(forms, ["X"] * n, *ours, *(gold if seed % 2 else ()))))
+    drawn = [lines_and_relation(arc) for arc in made.findall(f"{SVG}g")]
+    for number, (_, (left, right, middle)) in enumerate(drawn):
+        assert 0 <= left < right <= float(made.get("width", "0"))
+        for other, (lines, (other_left, other_right, other_middle)) in enumerate(drawn):
+            for x, top, bottom in lines:
+                assert not (left < x < right and top < middle + 5 and middle - 5 < bottom)
+            if other > number and abs(other_middle - middle) < 10:
+                assert other_right <= left or right <= other_left
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser import batch_sizes
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parser_of
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
@@ -85,6 +85,25 @@ def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
         np.testing.assert_array_equal(np.concatenate([vectors for vectors, *_ in alone]), whole)
         for column, of_all in tags.items():
             np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence, _ in alone]), of_all)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_fixed_tags_are_certain_and_reach_the_layers_that_read_tags(sentences, int8):
+    """Vectors change in the sentences with a fixed tag alone, and only where layers read tags."""
+    for model in models(sentences)[1:]:
+        encoded, frozen = model.vocabularies.encode(sentences), model.classifier.tokens.frozen(int8)
+        vectors, tags, _ = frozen.encode_with_tags(encoded)
+        place = int(encoded.offsets[1]) - 1  # the last token of the first sentence
+        numbers = np.full(len(vectors), NO_NODE, np.int32)
+        numbers[place] = 1 - tags["upos"][place]  # of two values
+        fixed, fixed_tags, _ = frozen.encode_with_tags(encoded, {"upos": numbers})
+        assert np.flatnonzero(fixed_tags["upos"] != tags["upos"]).tolist() == [place]
+        np.testing.assert_array_equal(fixed_tags["feats"], tags["feats"])
+        changed = np.flatnonzero((fixed != vectors).any(axis=1))
+        assert (len(changed) > 0) == (model.spec.encoder.tagger.size > 0)
+        assert changed.max(initial=0) <= place
+        numbers[place] = tags["upos"][place]
+        assert not np.array_equal(frozen.encode_with_tags(encoded, {"upos": numbers})[0], fixed) or not len(changed)
 
 
 @settings(max_examples=30)

@@ -70,6 +70,19 @@ def test_a_page_about_one_run_and_about_two(runs, tmp_path):
     assert re.findall(r"<h3>sentence \d+(.*?)</h3>", (tmp_path / "two.html").read_text())[:3] == [", A", ", B", ", A"]
 
 
+def test_the_page_begins_with_a_list_of_its_sections(runs):
+    one, two, gold = runs
+    for folders in ([one], [one, two]):
+        made = report(folders, gold)
+        nav, _, rest = made.partition("</nav>")
+        assert "<h2>" not in nav
+        links = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', nav)
+        titles = re.findall(r'<a id="([^"]+)"></a>\n<h2>([^<]+)</h2>', rest)
+        assert len({name for name, _ in titles}) == len(titles) == rest.count("<h2>") >= 7
+        assert [name for name, _ in links] == [name for name, _ in titles]
+        assert all(title.endswith(shown) for (_, shown), (_, title) in zip(links, titles, strict=True))
+
+
 def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(runs, tmp_path):
     one, two, _ = runs
     made = report([one, two], gold_file(one, "test"))

@@ -30,6 +30,7 @@ from parser.reports.trace import (
 )
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
+from tests.serving.browser import browser, in_browser
 from tests.toy import sentence, write_conllu
 
 RELATIONS = ["det", "nsubj", "obj", "punct", "root"]
@@ -176,6 +177,51 @@ def test_pages(model):
     assert set(sections[-1][0].split()) == drawn_children == {"1", "2", "3"}
     assert "of allowed: the probability among the transitions" in made
     assert "&lt;b&gt;_1" in made
+
+
+def test_a_page_calls_arcs_gold_where_they_are(model):
+    """A gold computation is not the parser's; one of a model has gold arcs, gold heads with another relation, and others."""
+    for heads, told in (
+        ([2, 0, 2], "All arcs of the drawing are gold."),
+        ([3, 4, 0, 3], "Above the words are its arcs: gold, or "),
+    ):
+        toy = sentence(heads)
+        gold = GoldTree(toy.heads, toy.deprels)
+        system = transitions.create("arc_standard", len(RELATIONS), RELATIONS.index("root"))
+        found = gold_trace(gold, RELATIONS, system, oracles.create("context_rows"))
+        made = "".join(as_html(found, tree := drawn(found, toy.forms, toy.upos, gold)))
+        assert f"This is a gold computation. {told}" in made
+        assert "of the parser" not in made
+        assert made.count("This arc is gold.") == len(heads) - len(tree.missed())
+    toy = sentence([2, 0, 2, 3])
+    gold = GoldTree(toy.heads, toy.deprels)
+    found = model_trace(model, toy, 4, oracles.create("context_rows"), gold)
+    made = "".join(as_html(found, tree := drawn(found, toy.forms, toy.upos, gold)))
+    assert "Above the words are the arcs of the parser" in made
+    assert made.count("This arc is gold.") == 4 - len(tree.missed())
+    same_heads = sum(ours == theirs for ours, theirs in zip(found.heads, toy.heads, strict=True))
+    assert made.count("The head is gold; the gold relation is ") == same_heads - made.count("This arc is gold.")
+    found = model_trace(model, toy, 4, oracles.create("context_rows"))
+    assert "gold" not in "".join(as_html(found, drawn(found, toy.forms, toy.upos, None)))
+
+
+VISIBLE = """[[...document.querySelectorAll(".steps g[data-child]")].filter(arc => arc.style.visibility !== "hidden").length,
+  document.querySelector("section:not([hidden]) h3, .end:not([hidden]) b").textContent]"""
+
+
+@pytest.mark.extras
+@in_browser
+def test_a_page_begins_with_the_first_configuration_and_ends_with_the_tree(tmp_path):
+    """Already the first step of this system makes an arc."""
+    path = write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])])
+    command.main([str(path), "--system", "pointer", "-o", str(tmp_path / "a.html")])
+    with browser(tmp_path, "900,900") as opened:
+        opened.go((tmp_path / "a.html").as_uri())
+        seen = [opened.value(VISIBLE)]
+        while not opened.value("(on = document.querySelectorAll('.steps button')[1]).disabled"):
+            opened.value("on.click()")
+            seen.append(opened.value(VISIBLE))
+    assert seen == [[0, "step 1 of 3"], [1, "step 2 of 3"], [2, "step 3 of 3"], [3, "After step 3"]]
 
 
 def test_the_command(tmp_path, capsys, model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from base64 import b64decode
@@ -12,10 +13,21 @@ from pathlib import Path
 from select import select
 from typing import Any
 
+import pytest
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu"]
+in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+
 _LONGEST = 300  # seconds without a message, after which it hangs
 
 # Chromium reads commands from file descriptor 3, and writes answers and events to 4.
 _START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+
+
+def browser(folder: Path, size: str) -> Browser:
+    """A browser with a window of this size, WIDTH,HEIGHT; its profile is in the folder."""
+    return Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}"])
 
 
 class Browser:

@@ -4,7 +4,6 @@ import html
 import json
 import mimetypes
 import re
-import shutil
 import socket
 import subprocess
 from base64 import b64encode
@@ -23,7 +22,7 @@ from parser.commands import serve
 from parser.decoding.parse_options import ParseOptions
 from parser.serving.app import Limits, closing, create_app
 from parser.serving.service import Service
-from tests.serving.browser import Browser
+from tests.serving.browser import BROWSER, OPTIONS, browser, in_browser
 from tests.serving.documents import EXAMPLE, document, model_of_kind, parsed
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
@@ -174,6 +173,40 @@ def test_the_page(client, service):
     words = client.post("/", data={"data": "a b <c>\r\n"})
     assert words.text.count("<svg") == 2
     assert ">\na b &lt;c&gt;\n</textarea>" in words.text
+
+
+def test_the_title_names_the_project_and_probabilities_are_folded(client):
+    shown = client.post("/", data={"data": "a b é"}).text
+    assert "<title>optimal-step: toy</title>" in shown
+    folded = shown.partition('<details class="probabilities"><summary>Probabilities</summary>')[2].partition("</details>")[0]
+    assert "<th>other arcs considered</th>" in folded
+    assert "Probability: of the step that made the arc" in folded
+    assert shown.count("other arcs considered") == 1
+
+
+def test_the_page_lists_what_was_corrected_with_a_button_for_each(client):
+    """The buttons also work without the script."""
+    fields = {"data": "a <c> é a\nb", "heads": "1.2=4:obj 1.3=4 1.4=0", "own_heads": "1.2", "upos": "1.3=NOUN"}
+    shown = client.post("/", data=fields).text
+    [listed] = re.findall(r'<ul class="corrections">(.*?)</ul>', shown, re.DOTALL)
+    assert re.findall(r"<li>(.*?): ", listed) == ["&lt;c&gt;_2", "é_3", "a_4"]
+    assert re.findall(r"(head|relation|UPOS) <b>(.*?)</b>", listed) == [
+        ("relation", "obj"),
+        ("head", "a_4"),
+        ("UPOS", "NOUN"),
+        ("head", "ROOT"),
+    ]
+    buttons = re.findall(r'<button form="form" name="undo" value="(.*?)">undo</button>', listed)
+    assert buttons == ["1.2.deprel", "1.3.head", "1.3.upos", "1.4.head"]
+    assert "Undo 4 corrections" in shown
+    again = client.post("/", data=fields | {"undo": "1.3.upos"}).text
+    assert "Undo 3 corrections" in again
+    assert "UPOS <b>" not in again
+    both = client.post("/", data={"data": "a b é", "heads": "1.2=3:obj"}).text  # without its head, there is no relation
+    assert 'value="1.2.head">undo both</button>' in both
+    assert 'value="1.2.deprel">undo</button>' in both
+    downloaded = client.post("/", data=fields | {"download": ""}).text
+    assert downloaded.count("# corrected = 2 deprel; 3 head upos; 4 head\n") == downloaded.count("# corrected") == 1
 
 
 def test_the_page_parses_the_models_example(client):
@@ -373,16 +406,9 @@ def test_a_client_of_udpipe_works(server, service):
     assert udpipe.perform_request_urlencoded({"data": "a b\nc", "input": "horizontal", "output": "vertical"}) == "a\nb\n\nc\n\n"
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
-
-
-OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu"]
-in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
-
-
 @pytest.fixture
 def open_browser(tmp_path):
-    return lambda size: Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}"])
+    return lambda size: browser(tmp_path, size)
 
 
 @pytest.mark.extras
@@ -508,3 +534,72 @@ def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, ope
             assert browser.value(CORRECTIONS) == f"1.{word}={heads[word - 1]}:{wanted}"
             assert browser.value(HEADS)[word - 1] == heads[word - 1]
             assert wanted in browser.value(f"document.querySelector('.given.named[data-child=\"{word}\"]').textContent")
+
+
+CURVE_ENDS_AT = """(() => {
+  const line = document.querySelector(".dragged"), at = line.getPointAtLength(line.getTotalLength());
+  const shown = at.matrixTransform(line.getScreenCTM());
+  return [shown.x, shown.y, document.querySelectorAll(".target").length];
+})()"""
+
+
+@pytest.mark.extras
+@in_browser
+def test_keys_tags_and_single_undoing_in_a_browser(server, service, open_browser):
+    with open_browser("900,1200") as browser:
+        browser.go(server)
+        assert not browser.value("document.querySelector('[data-typing]').hidden")
+        browser.value("void (typed.value = 'a b é a b', typed.focus())")
+        key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+        browser.send("Input.dispatchKeyEvent", type="keyDown", modifiers=2, **key)  # with Ctrl
+        browser.wait("Page.loadEventFired")
+        assert len(browser.value(HEADS)) == 5
+
+        # The curve ends at the mouse, and the word that would be the head is marked.
+        (x, y), _, (other_x, other_y), *_ = browser.value(WORDS)
+        moves = [("mouseMoved", (x + 30, y - 40), 0), ("mouseMoved", (other_x + 7, other_y), 1)]
+        for kind, place, target in [("mousePressed", (x, y), None), *moves]:
+            mouse = {"x": place[0], "y": place[1], "button": "left", "buttons": 1, "clickCount": 1}
+            browser.send("Input.dispatchMouseEvent", type=kind, **mouse)
+            if target is not None:
+                end_x, end_y, targets = browser.value(CURVE_ENDS_AT)
+                assert (abs(end_x - place[0]) < 1, abs(end_y - place[1]) < 1, targets) == (True, True, target)
+        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1, clickCount=1)
+        browser.send("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", clickCount=1)
+        assert browser.value("document.querySelectorAll('.dragged, .target').length") == 0
+
+        def answered(action: str) -> None:
+            browser.value(f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}))")
+            browser.value(f"void ({action})")
+            browser.value("answered")
+
+        x, y = browser.value(WORDS)[2]
+        browser.drag((x, y + 17), (x, y + 17))  # a click on its UPOS
+        assert browser.value("[tags.hidden, relations.hidden]") == [False, True]
+        answered("tags.value = 'NOUN', tags.onchange()")
+        assert browser.value("form.elements.upos.value") == "1.3=NOUN"
+        assert browser.value("[...document.querySelectorAll('.corrected')].map(tag => tag.textContent)") == ["NOUN"]
+        assert browser.value("document.querySelector('pre').textContent").count("# corrected = 3 upos\n") == 1
+
+        # A relation that was chosen stays where the head is changed, and each correction is undone alone.
+        heads = browser.value(HEADS)
+        word = next(word for word in range(1, 6) if heads[word - 1] != 0)
+        place = browser.value(RELATION.replace("WORD", str(word)))
+        browser.drag(place, place)
+        answered(f"relations.value = {json.dumps(service.relations[0])}, relations.onchange()")
+        assert browser.value("form.elements.own_heads.value") == f"1.{word}"
+        head = next(n for n in range(1, 6) if n not in (word, heads[word - 1]) and heads[n - 1] != word)
+        places = browser.value(WORDS)
+        browser.value(f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}))")
+        browser.drag(places[word - 1], places[head - 1])
+        browser.value("answered")
+        values = "fields.map(field => form.elements[field].value)"
+        assert browser.value(values) == [f"1.{word}={head}:{service.relations[0]}", "", "1.3=NOUN"]
+        answered("document.querySelector('[name=undo][value$=\".deprel\"]').click()")
+        assert browser.value(values) == [f"1.{word}={head}", "", "1.3=NOUN"]
+        answered("document.querySelector('[name=undo][value$=\".upos\"]').click()")
+        assert browser.value(values) == [f"1.{word}={head}", "", ""]
+        answered("document.querySelector('[name=undo]').click()")
+        assert browser.value(values) == ["", "", ""]
+        assert browser.value("document.querySelectorAll('.corrections').length") == 0
+        assert browser.value(HEADS) == heads

@@ -4,6 +4,8 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import BytesIO
+from itertools import permutations
 from threading import Event
 from types import SimpleNamespace
 
@@ -12,16 +14,22 @@ import pytest
 from parser.commands import serve
 from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
+from parser.conllu.stream import read_raw_sentences
 from parser.data.lemmas import LemmaLexicon
+from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import MissingColumnsError
+from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import NoTagsError, ParseOptions, TagUse
-from parser.serving import page
+from parser.decoding.predictor import Predictor
+from parser.serving import corrections, page
 from parser.serving import service as module
 from parser.serving.app import Batcher, Limited, Limits
+from parser.serving.corrections import CorrectionError
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
 from parser.text.tokenizer import TextSplitter, Tokenizer
 from tests.forgery import small_linear_model
+from tests.random_models import random_static_model
 from tests.serving.documents import EXAMPLE, WORD, document, job, model_of_kind, parsed
 from tests.text import fake_udpipe
 
@@ -216,6 +224,137 @@ def test_given_heads_and_relations_are_kept_by_the_page(kind):
         assert given.endswith(head) or found[number][word][7] == relation
 
 
+def corrected(service: Service, data: str, **fields: str) -> list[list[list[str]]]:
+    """The columns of each sentence."""
+    [answer] = service.answers([page_request(service, {"data": data, "allow_missing_columns": "", **fields})])
+    assert isinstance(answer, str), answer
+    return [columns_of(tree) for tree in answer.strip().split("\n\n")]
+
+
+def test_a_corrected_upos_is_written_and_reaches_a_model_that_predicts_it():
+    service = Service(model_of_kind("lemmas"), "lemmas")
+    assert service.upos == ["X", "Y"]
+    texts = ["b aé é a b", "é b a", "a a b b é aé"]
+    changed = False
+    before = corrected(service, "\n".join(texts))
+    for number, tree in enumerate(before):
+        for word, columns in enumerate(tree):
+            other = "XY".replace(columns[3], "")
+            after = corrected(service, "\n".join(texts), upos=f"{number + 1}.{word + 1}={other}")
+            own = after.pop(number)
+            assert after == before[:number] + before[number + 1 :]
+            upos = [one[3] for one in own]
+            assert upos.pop(word) == other
+            assert upos == [one[3] for place, one in enumerate(tree) if place != word]
+            changed |= [one[6:8] for one in own] != [one[6:8] for one in tree]
+    assert changed  # some tree
+
+
+def test_a_corrected_upos_is_a_tag_of_the_input_of_a_model_that_reads_it(sentences):
+    model = random_static_model(sentences, {"form": 5})
+    service = Service(model, "static")
+    lines = "".join(f"{n}\ta\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for n in range(1, 6)) + "\n"
+    [found] = corrected(service, lines, upos="1.3=VERB")
+    assert [columns[3] for columns in found] == ["NOUN", "NOUN", "VERB", "NOUN", "NOUN"]
+    given = lines.replace("3\ta\t_\tNOUN", "3\ta\t_\tVERB")
+    assert [found] == corrected(service, given)
+    assert [found] != corrected(service, lines)
+    assert "VERB" in service.upos
+
+
+def test_a_model_that_knows_no_upos_takes_those_of_ud(service):
+    assert len(service.upos) == 17
+    [found] = corrected(service, "a b", upos="1.2=PROPN")
+    assert [columns[3] for columns in found] == ["_", "PROPN"]
+
+
+def test_what_was_corrected_is_said_in_a_comment(service):
+    fields = {"data": "a b é a\nb a\na", "heads": "1.3=4 1.2=3:obj 2.1=0", "own_heads": "1.2", "upos": "1.4=X 1.3=NOUN"}
+    [answer] = service.answers([page_request(service, fields)])
+    trees = answer.split("\n\n")
+    comments = [[line for line in tree.split("\n") if line.startswith("#")] for tree in trees[:3]]
+    assert [named[2:] for named in comments] == [["# corrected = 2 deprel; 3 head upos; 4 upos"], ["# corrected = 1 head"], []]
+    assert columns_of(answer)[1][6:8] == ["3", "obj"]
+    # The trees are made anew, so an old comment would not be true.
+    [again] = service.answers([page_request(service, {"data": answer})])
+    assert "corrected" not in again
+    [again] = service.answers([page_request(service, {"data": answer, "heads": "1.1=2"})])
+    assert [line for line in again.split("\n") if "corrected" in line] == ["# corrected = 1 head"]
+
+
+@pytest.mark.parametrize(
+    ("undo", "left"),
+    [
+        ("1.3.head", {"heads": "1.2=3:obj", "own_heads": "1.2", "upos": "1.3=X"}),
+        ("1.3.deprel", {"heads": "1.2=3:obj 1.3=4", "own_heads": "1.2", "upos": "1.3=X"}),
+        ("1.3.upos", {"heads": "1.2=3:obj 1.3=4:det", "own_heads": "1.2", "upos": ""}),
+        ("1.2.deprel", {"heads": "1.3=4:det", "own_heads": "", "upos": "1.3=X"}),
+        ("2.1.head", {"heads": "1.2=3:obj 1.3=4:det", "own_heads": "1.2", "upos": "1.3=X"}),
+    ],
+)
+def test_each_correction_can_be_undone(service, undo, left):
+    fields = {"data": "a b é a", "heads": "1.2=3:obj 1.3=4:det", "own_heads": "1.2", "upos": "1.3=X"}
+    shown = page.form_page(service, fields | {"undo": undo})
+    assert dict(re.findall(r'<input type="hidden" name="(\w+)" value="(.*?)">', shown)) == left
+    answers = [service.answers([page_request(service, one)]) for one in (fields | {"undo": undo}, fields | left)]
+    assert answers[0] == answers[1]
+    assert 'name="forget"' in shown
+    assert 'name="forget"' not in page.form_page(service, fields | {"forget": ""})
+
+
+def test_a_relation_that_does_not_fit_its_new_head_is_asked_for_again(monkeypatch):
+    """With a head alone; a relation that a person chose stays."""
+    service = Service(model_of_kind("text"), "text")
+    data = "a b é a\nb a é"
+    free = {(word, head): corrected(service, data, heads=f"1.{word}={head}")[0] for word, head in permutations(range(1, 5), 2)}
+    (word, head), tree = next(((arc, tree) for arc, tree in free.items() if tree[arc[0] - 1][7] == "det"))
+    heads = f"1.{word}={head}"
+    monkeypatch.setattr(corrections, "_MISFITS", {"X": {"det"}, "Y": {"det"}})
+    monkeypatch.setattr(corrections, "_LEAST", 1e-9)
+    found = corrected(service, data, heads=heads)[0]
+    assert found[word - 1][6:8] == [str(head), "obj"]  # the only other one that is not the root's
+    assert corrected(service, data, heads=f"{heads}:det")[0][word - 1][6:8] == [str(head), "det"]
+    monkeypatch.setattr(corrections, "_LEAST", 1e9)  # none is probable enough
+    assert corrected(service, data, heads=heads)[0] == tree
+    monkeypatch.setattr(corrections, "_LEAST", 1e-9)
+    monkeypatch.setattr(corrections, "_PREDICATE", {"det", "obj", "root"})
+    assert corrected(service, data, heads=heads)[0] == tree  # the word itself makes its head a predicate
+
+
+def test_the_next_relation_is_the_one_that_the_model_finds_most_probable(monkeypatch, sentences):
+    model = random_static_model(sentences, {"form": 5})
+    service = Service(model, "static")
+    lines = "".join(f"{n}\ta\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for n in range(1, 6)) + "\n"
+    [before] = corrected(service, lines, heads="1.2=4")
+    own = before[1][7]
+    asked = {}
+    for relation in service.relations:
+        monkeypatch.setattr(corrections, "_MISFITS", {"NOUN": {*service.relations} - {relation}})
+        monkeypatch.setattr(corrections, "_LEAST", 1e-9)
+        asked[relation] = corrected(service, lines, heads="1.2=4")[0][1][7]
+    assert asked == {relation: relation for relation in service.relations}
+    monkeypatch.setattr(corrections, "_MISFITS", {"NOUN": {own}})
+    [after] = corrected(service, lines, heads="1.2=4")
+    parsing = Predictor(model, ParseOptions(keep_heads=True, keep_relations=True), steps=True)
+    [sentence] = read_raw_sentences(BytesIO(lines.encode()))
+    logs = {}
+    for relation in {*service.relations} - {own}:
+        arcs = GivenArcs([[-1, 4, -1, -1, -1]], [["_", relation, "_", "_", "_"]])
+        logs[relation] = parsing.predict(model.vocabularies.encode([RawColumns(sentence)]), (), arcs).steps.arcs[2]
+    assert after[1][7] == max(logs, key=logs.__getitem__)
+
+
+@pytest.mark.parametrize("data", ["a b é a\nb a a", document(5, 2)])
+def test_messages_about_corrections_name_no_line_of_the_request(service, data):
+    for heads, told in (("2.1=2 2.2=1", "sentence 2: a cycle: "), ("2.1=0 2.2=0", "sentence 2: several roots: ")):
+        [error] = service.answers([page_request(service, {"data": data, "heads": heads})])
+        assert isinstance(error, CorrectionError)
+        assert str(error).startswith(told)
+        assert "line" not in str(error)
+    [error] = service.answers([page_request(service, {"data": "a " * 2001})])
+    assert str(error).startswith("data, sentence 1 (sent_id 1): 2,001 words, but")
+
+
 def test_relations_of_the_document_are_not_given(service):
     text = document(5, 1).replace("\tdep\t", "\tnever-seen\t")
     assert "never-seen" not in with_heads(service, text, "1.1=0")
@@ -230,11 +369,27 @@ def test_relations_of_the_document_are_not_given(service):
         ("1.5=1", "a head is given for word 5 of sentence 1, but there is no such word"),
         ("3.1=1", "for word 1 of sentence 3, but there is no such word"),
         ("1.1=3 1.2=4", "is lost: system=arc_standard"),
+        ("1.1=7", "word 1 of sentence 1 has the head 7, but there is no such word"),
     ],
 )
 def test_heads_that_cannot_be_given_are_named(service, heads, message):
     with pytest.raises(ValueError, match=message):
         raise with_heads(service, "a b é a\nb a", heads)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"upos": "1.1=ZZ"}, "word 1 of sentence 1 cannot have the UPOS ZZ; choose another UPOS"),
+        ({"upos": "1.9=X"}, "a UPOS is given for word 9 of sentence 1, but there is no such word"),
+        ({"upos": "1.1"}, r"upos=1\.1 is not SENTENCE\.WORD=UPOS; leave it out"),
+        ({"own_heads": "1"}, r"own_heads=1 is not SENTENCE\.WORD; leave it out"),
+        ({"undo": "1.1.lemma"}, r"undo=1\.1\.lemma is not SENTENCE\.WORD\.head, \.deprel or \.upos; leave it out"),
+    ],
+)
+def test_other_corrections_that_cannot_be_read_or_kept_are_named(service, fields, message):
+    with pytest.raises(ValueError, match=message):
+        raise service.answers([page_request(service, {"data": "a b", **fields})])[0]
 
 
 def test_what_is_no_head_is_refused_and_what_keeps_none_says_so(service):
