@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.data.treebank import Treebank, read_with_faults
@@ -20,7 +21,7 @@ from parser.data.treebank import Treebank, read_with_faults
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints the faults and their counts; 1 if there are any."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
     parser.add_argument("--lang", metavar="CODE", help="language for levels 4 and 5, such as hu (default: none)")

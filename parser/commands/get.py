@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
-from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, read_index, shipped_packs, stored_name
+from parser.commands.arguments import Arguments
+from parser.model.packs import SHIPPED, SOURCE, Entry, fetch, held_cache, meant_model, read_index, shipped_packs, stored_name
 from parser.model_folder import holds_model, plain_name
 
 # What index.json may say of a model, and how it is shown; LAS without subtypes, of raw text.
@@ -27,7 +28,7 @@ _SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words
 
 def main() -> None:
     """Fetches or lists what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the models; none: list them")
     parser.add_argument("--from", dest="source", default=os.environ.get(SOURCE), metavar="URL_OR_FOLDER", help="has index.json")
     given = parser.parse_args()
@@ -40,7 +41,8 @@ def main() -> None:
     for name in given.names:
         if name not in listed:
             fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
-            raise OptimalStepError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
+            near = meant_model(name, listed)
+            raise OptimalStepError(f"there is no model {name!r}{near}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
         for name in given.names:
             source = SHIPPED if name in shipped else given.source

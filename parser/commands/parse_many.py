@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import number_of_threads
 from parser.commands.parsing_options import add_options, options_of
 from parser.conllu.checks import counted
@@ -25,7 +26,7 @@ from parser.text.shards import Refusals, claim, has_changed, shards_of, to_parse
 
 def main() -> int:
     """Parses as the command line says, and returns the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
     arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder for the results")
@@ -42,8 +43,7 @@ def main() -> int:
     given = arguments.parse_intermixed_args()
     options = options_of(given, "parse_many")
 
-    from parser.model.packs import named_folder
-    from parser.model_folder import find_model
+    from parser.model.packs import find_named
     from parser.text.worker import ShardParser
 
     if given.engine == "ray":
@@ -51,7 +51,7 @@ def main() -> int:
     else:
         from parser.text.local_engine import parse_shards
 
-    folder = find_model(named_folder(given.model))
+    folder = find_named(given.model)
     checked = ShardParser(folder, options)  # refuses bad options before processes begin
     shards = shards_of(given.input, given.output, options.text)
     claim(given.output, folder, options, checked.tokenizer_path)

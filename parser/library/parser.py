@@ -23,6 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
@@ -246,7 +247,8 @@ class Parser:
             raise InputError(f"{named(text)} is not text; give a str")
         for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
             if value not in list(known):
-                raise InputError(f"{name}={value!r} is unknown; known: {', '.join(known)}")
+                near = did_you_mean(str(value), known)
+                raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(known)}")
         try:
             tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
         except UnicodeEncodeError as error:

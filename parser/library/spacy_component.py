@@ -34,15 +34,15 @@ from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
 from parser.decoding.parse_options import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
-from parser.model.packs import named_folder
-from parser.model_folder import ModelError, find_model
+from parser.model.packs import find_named
+from parser.model_folder import ModelError
 from parser.storage import replacing_folder
 
 # spaCy's relation of a root, and our relation of whitespace.
@@ -130,7 +130,8 @@ class OptimalStep(Pipe):
         device: str = "cpu",
     ) -> None:
         if tags not in [*TagUse]:
-            raise OptimalStepError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
+            near = did_you_mean(str(tags), TagUse)
+            raise OptimalStepError(f"tags={tags!r} of {name} is unknown{near}; known: {', '.join(TagUse)}")
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)
@@ -256,7 +257,7 @@ class OptimalStep(Pipe):
         """Yields the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
         if self._parts is None:
             assert self._folder is not None
-            yield find_model(named_folder(self._folder))
+            yield find_named(self._folder)
             return
         with TemporaryDirectory() as folder:
             for name, content in self._parts.items():
