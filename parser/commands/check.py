@@ -1,8 +1,9 @@
 """Checks treebank files: optimal-step check FILE... [--level N] [--lang CODE].
 
-Lists every fault that training refuses, and counts the faults that parsing also refuses. With --level, the validator of
-Universal Dependencies also runs, up to that level (1 to 5; levels 4 and 5 use the lists of the language that --lang names).
-The exit status is 1 if there is a fault.
+Lists every fault that training refuses, and counts the faults that parsing also refuses. A UPOS that Universal Dependencies
+does not have, which both accept, is named with the number of its words. With --level, the validator of Universal Dependencies
+also runs, up to that level (1 to 5; levels 4 and 5 use the lists of the language that --lang names). The exit status is 1 if
+there is a fault.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         for fault in treebank.faults:
             kinds[fault.kind] += 1
             print(fault.message)
-        if odd := treebank.oddities():
+        for odd in filter(None, (treebank.oddities(), treebank.odd_upos())):
             print(f"{file}: {odd}; training and parsing accept them unchanged")
         if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault has said it
             print(f"{file}: {_summary(treebank)}")

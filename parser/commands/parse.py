@@ -81,7 +81,7 @@ def main() -> int:
         return 0
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
-        source = conllu_source(tokenizer, read, given.input, options)
+        source = conllu_source(tokenizer, read, given.input, options, _warn)
         with with_progress(target, given.output) as shown:
             parsed = parse_file(predictor, source, shown, given.input, threads=given.threads, report=_warn)
     return _told(parsed, given.input, time_without_compiling() - start)
@@ -108,7 +108,7 @@ def _parse_lattices(model: AnyModel, options: ParseOptions, given: argparse.Name
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
-def _warn(error: ConlluError) -> None:
+def _warn(error: ConlluError | str) -> None:
     print(f"warning: {error}", file=sys.stderr)
 
 

@@ -2,9 +2,9 @@
 
 Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is dropped from names, as it
 cannot be written. Existing outputs count as done unless their input is newer, so the same command, started again, parses only
-what is missing, also after Ctrl-C or SIGTERM, which end it at once. If a file fails, it is named, and all other files are
-parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence that is not CoNLL-U, in this or an earlier
-run.
+what is missing, also after Ctrl-C or SIGTERM, which end it at once. Outputs that it has not written are refused. If a file
+fails, it is named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence
+that is not CoNLL-U, in this or an earlier run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> int:
     folder = find_named(given.model)
     checked = ShardParser(folder, options)  # refuses bad options before processes begin
     shards = shards_of(given.input, given.output, options.text)
-    claim(given.output, folder, options, checked.tokenizer_path)
+    claim(given.output, folder, options, checked.tokenizer_path, shards)
     left = to_parse(shards)
     if left:
         checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves
