@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
@@ -13,8 +12,9 @@ from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.commands import command_line
+from parser.commands.arguments import Arguments
 from parser.settings.files import CONFIGS
 from parser.settings.groups import PathKind, Paths, PathSetting, keys_of
 from parser.settings.overrides import composed
@@ -25,6 +25,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = CONFIGS / "experiments"
 
 S = TypeVar("S")
+
+# What a key is called in other experiments, or elsewhere.
+_ELSEWHERE = {"treebanks": "languages", "langs": "languages", "seed": "seeds", "jobs": "workers", "threads": "workers"}
+_ELSEWHERE |= {"output": "results", "out": "results", "run_dir": "runs", "force": "fresh", "settings": "overrides"}
 
 
 # Metadata of fields that name paths: an output, the folder of a run or a model, and a dictionary of such folders.
@@ -84,7 +88,7 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
         config: the name of a file of configs/experiments, unless --config-name gives another.
         doc: printed by --help, before the configuration.
     """
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = Arguments(add_help=False)
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--config-name", default=config)
     parser.add_argument("overrides", nargs="*")
@@ -113,8 +117,11 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         if key in lists and not value.startswith("[") and value != "null":
             raise OptimalStepError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
-        known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
-        raise OptimalStepError(f"--config-name={config}: there is no such file in {FOLDER}; the files are {known}")
+        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+        near = did_you_mean(config, known)
+        raise OptimalStepError(
+            f"--config-name={config}: there is no such file in {FOLDER}{near}; the files are {', '.join(known)}"
+        )
     try:
         paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
         found = composed(config, for_hydra(map(with_quotes, given), paths, sweep=None), FOLDER)
@@ -126,7 +133,13 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     except Exception as error:
         if (said := in_one_line(error)) is None:
             raise
-        raise OptimalStepError(f"{said}; --help shows the keys, and how values are written") from error
+        names = [key.name for key in keys_of(kind)]
+        near = next((did_you_mean(key, names, _ELSEWHERE) for key in _given_keys(given) if f"'{key}'" in said), "")
+        raise OptimalStepError(f"{said}{near}; --help shows the keys, and how values are written") from error
+
+
+def _given_keys(overrides: Iterable[str]) -> list[str]:
+    return [override.partition("=")[0].lstrip("+~") for override in overrides]
 
 
 def in_one_line(error: Exception) -> str | None:
@@ -168,7 +181,8 @@ def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None
         OptimalStepError: the message lists the unknown and the known values, quoted, as names may have commas.
     """
     if unknown := [value for value in values if value not in known]:
-        raise OptimalStepError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
+        near = did_you_mean(str(unknown[0]), map(str, known))
+        raise OptimalStepError(f"{key} has {', '.join(map(repr, unknown))}{near}; known are {', '.join(map(repr, known))}")
 
 
 def check_at_least(key: str, value: int, least: int) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from oracles import Trees
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.treebank import read_treebank
 from parser.settings.files import CONFIGS
+from parser.settings.nearest import treebank_words
 from parser.settings.paths import escaped
 
 FOLDER = CONFIGS / "treebank"
@@ -55,8 +56,9 @@ def paths(name: str, folder: str) -> dict[str, Path]:
     """
     config = FOLDER / f"{name}.yaml"
     if not config.is_file():
-        known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
-        raise OptimalStepError(f"unknown treebank {name!r}; known: {known}")
+        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+        near = did_you_mean(name, known, treebank_words())
+        raise OptimalStepError(f"unknown treebank {name!r}{near}; known: {', '.join(known)}")
     wanted = OmegaConf.create({"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}).treebank
     return {part: Path(wanted[part]) for part in PARTS}
 

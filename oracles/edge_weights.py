@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from oracles.kernel_cache import array_kernel, kernel
 
 TIES = ("none", "nearest_ancestor")
@@ -40,7 +40,7 @@ def levels_of(ties: str | None) -> tuple[int, ...]:
         OptimalStepError: ``ties`` is neither None nor one of TIES.
     """
     if ties not in (None, *TIES):
-        raise OptimalStepError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+        raise OptimalStepError(f"unknown ties {ties!r}{did_you_mean(str(ties), TIES)}; known: {', '.join(TIES)}")
     return () if ties in (None, "none") else (LEVELS,)
 
 

@@ -1,4 +1,23 @@
-"""The base of all errors that bad input raises, here and in the parser that builds on the oracles."""
+"""The base of all errors that bad input raises, here and in the parser that builds on the oracles; and the hint that they give
+when a name is unknown: the known name that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from types import MappingProxyType
+
+# Names that are less alike are not suggested.
+_ALIKE = 0.65
+# Of two letters, one may be wrong, or they may be swapped.
+_SHORT = 2
+# How alike a name is to its first letters, if these are three or more.
+_BEGINNING = 0.8
+# Names that are less alike than the best one by more than this are not suggested beside it.
+_CLOSE = 0.05
+_MOST = 3
+# Letters of a name that are compared: somebody may have sent a whole text.
+_LONGEST = 80
 
 
 class OptimalStepError(ValueError):
@@ -7,3 +26,49 @@ class OptimalStepError(ValueError):
     A command prints the message alone, in one line, with exit status 1. Any other error is a fault of this project, and keeps
     its traceback.
     """
+
+
+def nearest(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the known names that somebody who wrote ``given`` may have meant, the likeliest first; none, if none is alike.
+
+    Case, dashes and underscores do not matter.
+
+    Args:
+        given: an unknown name.
+        known: the names.
+        elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``; words for other names do not count.
+    """
+    names = [str(name) for name in known]
+    words = {word: name for word, name in elsewhere.items() if name in names} | {name: name for name in names}
+    plain = _plain(given[:_LONGEST])
+    if same := [name for word, name in words.items() if plain and _plain(word) == plain]:
+        return list(dict.fromkeys(same))[:_MOST]
+    matcher = SequenceMatcher(b=plain, autojunk=False)
+    alike: dict[str, float] = {}
+    for word, name in words.items():
+        matcher.set_seq1(other := _plain(word))
+        ratio = matcher.ratio()
+        if len(plain) > _SHORT and other.startswith(plain):
+            ratio = max(ratio, _BEGINNING)
+        elif len(plain) == len(other) == _SHORT and (plain[0] == other[0] or plain == other[::-1]):
+            ratio = _ALIKE
+        alike[name] = max(alike.get(name, 0.0), ratio)
+    least = max([_ALIKE, *(ratio - _CLOSE for ratio in alike.values())])
+    return sorted((name for name, ratio in alike.items() if ratio >= least), key=lambda name: -alike[name])[:_MOST]
+
+
+def did_you_mean(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the hint for an error about an unknown name, `` (did you mean parse?)``; nothing, if no known name is near."""
+    return question(nearest(given, known, elsewhere))
+
+
+def question(names: Sequence[str]) -> str:
+    """Return the hint that asks for one of these names, `` (did you mean A, B or C?)``; nothing without names."""
+    if not names:
+        return ""
+    *others, last = names
+    return f" (did you mean {', '.join(others)}{' or ' if others else ''}{last}?)"
+
+
+def _plain(word: str) -> str:
+    return "".join(filter(str.isalnum, word.casefold()))

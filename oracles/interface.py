@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from oracles.trees import Trees, integers
 
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
@@ -193,7 +193,8 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}; it knows: {known}")
+            near = did_you_mean(str(strategy), self.strategies)
+            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}{near}; it knows: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:

@@ -6,7 +6,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from oracles.interface import Oracle, Strategy
 
 # By system and name. A module is imported only when its oracle is requested: loading the kernels of all would take seconds.
@@ -75,7 +75,7 @@ def oracle_class(name: str) -> type[Oracle]:
     """
     known = _places()
     if name not in known:
-        raise OptimalStepError(f"unknown oracle {name!r}; known: {', '.join(known)}")
+        raise OptimalStepError(f"unknown oracle {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
     place = known[name]
     return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
@@ -87,7 +87,8 @@ def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
         OptimalStepError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
-        raise OptimalStepError(f"unknown transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
+        near = did_you_mean(system, _ORACLES)
+        raise OptimalStepError(f"unknown transition system {system!r}{near}; there are oracles for: {', '.join(_ORACLES)}")
     if not any_gold:
         return list(_ORACLES[system])
     classes = {name: oracle_class(name) for name in _ORACLES[system]}
@@ -114,7 +115,8 @@ def create(name: str, strategy: Strategy | str | None = None, **options: Any) ->
     known = [option for option in signature(oracle).parameters if option != "strategy"]
     for option in options:
         if option not in known:
-            raise OptimalStepError(f"oracle {name} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+            near = did_you_mean(option, known)
+            raise OptimalStepError(f"oracle {name} has no option {option!r}{near}; it has: {', '.join(known) or 'none'}")
     return oracle(strategy, **options)
 
 

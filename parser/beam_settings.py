@@ -7,7 +7,7 @@ from enum import StrEnum
 from numbers import Integral
 from typing import Any
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 
 # More items are never useful, and a step compares all pairs of items.
 MAX_SIZE = 1024
@@ -68,7 +68,8 @@ class Beam:
         for name, known in {"merge": Merge, "scores": Scores}.items():
             value = getattr(self, name)
             if value not in [*known]:
-                raise BeamError(f"{name}={value} is unknown to a beam; known: {', '.join(known)}")
+                near = did_you_mean(str(value), known)
+                raise BeamError(f"{name}={value} is unknown to a beam{near}; known: {', '.join(known)}")
             object.__setattr__(self, name, known(value))
 
     def without_signatures(self) -> Beam:

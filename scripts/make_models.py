@@ -22,6 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parser.commands.arguments import Arguments
 from parser.commands.fetch_treebanks import known
 from parser.conllu.checks import FORM
 from parser.conllu.stream import RawSentence, read_sentences
@@ -96,7 +97,7 @@ MODELS = {
 
 def main() -> None:
     """Makes what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)")
     parser.add_argument("--treebanks", type=Path, default=Path("ud-v2.16"), metavar="FOLDER")
     parser.add_argument("--runs", type=Path, default=Path("runs/models"), metavar="FOLDER", help="where models are trained")

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import UNKNOWN_HEAD, Trees
 
@@ -56,7 +56,8 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
         OptimalStepError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
     """
     if choice not in PROJECTIVIZATIONS:
-        raise OptimalStepError(f"unknown choice among optimal trees {choice!r}; known: {', '.join(PROJECTIVIZATIONS)}")
+        near = did_you_mean(choice, PROJECTIVIZATIONS)
+        raise OptimalStepError(f"unknown choice among optimal trees {choice!r}{near}; known: {', '.join(PROJECTIVIZATIONS)}")
     sentences = np.flatnonzero(~trees.projective)
     for s in sentences[trees.lengths[sentences] > MAX_TOKENS_TO_PROJECTIVIZE]:
         _check_length(int(trees.lengths[s]), f"sentence {s}")

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
+from oracles.errors import did_you_mean
 from parser.commands import command_line
 
 _CHECKOUT = Path(__file__).parents[2]
@@ -36,6 +37,19 @@ COMMANDS = {
     "benchmark": "measure oracles, parsing and training on this machine (needs a checkout of the source)",
 }
 
+# What other toolkits call a command.
+_ELSEWHERE = {
+    **dict.fromkeys(("fit", "learn"), "train"),
+    **dict.fromkeys(("predict", "tag", "annotate", "apply", "run", "tokenize", "process"), "parse"),
+    **dict.fromkeys(("score", "test", "accuracy"), "evaluate"),
+    **dict.fromkeys(("validate", "lint", "debug"), "check"),
+    **dict.fromkeys(("visualize", "render", "show", "view", "plot"), "draw"),
+    **dict.fromkeys(("server", "web", "rest"), "serve"),
+    **dict.fromkeys(("download", "fetch", "models", "list", "install"), "get"),
+    **dict.fromkeys(("package", "export"), "pack"),
+    **dict.fromkeys(("speed", "profile"), "benchmark"),
+}
+
 
 def usage() -> str:
     """Return the text of --help: all commands."""
@@ -50,7 +64,8 @@ def main() -> NoReturn:
     if words[0] == "--version":
         command_line.run(lambda: print(f"optimal-step {version('optimal-step')}"))
     if words[0] not in COMMANDS:
-        sys.exit(f"error: there is no command {words[0]!r}; the commands are {', '.join(COMMANDS)}")
+        near = did_you_mean(words[0], [*COMMANDS, "--help", "--version"], _ELSEWHERE)
+        sys.exit(f"error: there is no command {words[0]!r}{near}; the commands are {', '.join(COMMANDS)}")
     sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]
     start(words[0])
 

@@ -1,8 +1,9 @@
 """Checks treebank files: optimal-step check FILE... [--level N] [--lang CODE].
 
-Lists every fault that training refuses, and counts the faults that parsing also refuses. With --level, the validator of
-Universal Dependencies also runs, up to that level (1 to 5; levels 4 and 5 use the lists of the language that --lang names).
-The exit status is 1 if there is a fault.
+Lists every fault that training refuses, and counts the faults that parsing also refuses. A UPOS that Universal Dependencies
+does not have, which both accept, is named with the number of its words. With --level, the validator of Universal Dependencies
+also runs, up to that level (1 to 5; levels 4 and 5 use the lists of the language that --lang names). The exit status is 1 if
+there is a fault.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.conllu.checks import counted
 from parser.conllu.files import open_input
 from parser.data.treebank import Treebank, read_with_faults
@@ -20,7 +22,7 @@ from parser.data.treebank import Treebank, read_with_faults
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints the faults and their counts; 1 if there are any."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
     parser.add_argument("--lang", metavar="CODE", help="language for levels 4 and 5, such as hu (default: none)")
@@ -34,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         for fault in treebank.faults:
             kinds[fault.kind] += 1
             print(fault.message)
-        if odd := treebank.oddities():
+        for odd in filter(None, (treebank.oddities(), treebank.odd_upos())):
             print(f"{file}: {odd}; training and parsing accept them unchanged")
         if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault has said it
             print(f"{file}: {_summary(treebank)}")

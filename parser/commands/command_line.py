@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TypeVar
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser import failures
 from parser.conllu.files import STANDARD_STREAM
 from parser.kernels import show_compilation
@@ -106,7 +106,7 @@ def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
         try:
             return kind(text)
         except ValueError:
-            raise ArgumentTypeError(f"{text!r} is unknown; known: {', '.join(kind)}") from None
+            raise ArgumentTypeError(f"{text!r} is unknown{did_you_mean(text, kind)}; known: {', '.join(kind)}") from None
 
     return read
 

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.drawing import NamedTree, as_svg, as_text, read_trees
@@ -25,7 +26,7 @@ FORMATS = ("text", "svg", "html")
 
 def main(arguments: list[str] | None = None) -> None:
     """Draws what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--gold", metavar="GOLD", help="a file with gold trees of the same sentences")
     parser.add_argument("--sentence", metavar="N", help="draw only this sentence: its number, from 1, or its sent_id")

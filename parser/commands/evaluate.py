@@ -16,6 +16,8 @@ import argparse
 import json
 from typing import Any
 
+from oracles.errors import did_you_mean
+from parser.commands.arguments import Arguments
 from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, compare, evaluate_files
 from parser.evaluation.comparison import GROUPINGS
@@ -57,7 +59,7 @@ def as_json(scores: dict[str, Score]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Prints the scores."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", metavar="GOLD", help="the gold trees")
     parser.add_argument("system", metavar="SYSTEM", help="the parser's trees of the same text")
     parser.add_argument("--json", action="store_true", help="print a JSON object, with full precision")
@@ -109,5 +111,6 @@ def _with_groups(text: str, groups: dict[str, dict[str, Score]], confusions: lis
 def _groupings(text: str) -> list[str]:
     names = text.split(",")
     if unknown := [name for name in names if name not in GROUPINGS]:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown; known: {', '.join(GROUPINGS)}")
+        near = did_you_mean(unknown[0], GROUPINGS, {"deprel": "relation"})
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown{near}; known: {', '.join(GROUPINGS)}")
     return names

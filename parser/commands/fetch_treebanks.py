@@ -17,9 +17,11 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
+from parser.commands.arguments import Arguments
 from parser.data.download import DownloadError, download, shown_in
 from parser.settings.files import CONFIGS
+from parser.settings.nearest import treebank_words
 from parser.storage import locked
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
@@ -30,7 +32,7 @@ _PARTS = ("train", "dev", "test")
 
 def main(arguments: list[str] | None = None) -> None:
     """Fetches what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME", help=f"one of {', '.join(known())}, or UD_LANGUAGE-NAME")
     parser.add_argument("--release", help="release of Universal Dependencies (default: that of each treebank)")
     parser.add_argument("-d", "--folder", type=Path, help="default: ud-vRELEASE")
@@ -65,7 +67,10 @@ def _treebank(name: str, code: str | None, release: str | None, listings: str) -
         folder, found, usual = known()[name]
         return folder, found, release or usual
     if not re.fullmatch(r"UD_[A-Za-z_]+-[A-Za-z0-9]+", name):
-        raise OptimalStepError(f"{name}: this treebank is unknown; known are {', '.join(known())}, or give UD_LANGUAGE-NAME")
+        near = did_you_mean(name, known(), treebank_words())
+        raise OptimalStepError(
+            f"{name}: this treebank is unknown{near}; known are {', '.join(known())}, or give UD_LANGUAGE-NAME"
+        )
     release = release or next((usual for folder, _, usual in known().values() if folder == name), _PAPER)
     code = code or _code_of(name, release, listings)
     if not re.fullmatch(r"[a-z]+_[a-z0-9]+", code):

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.model.packs import (
     SHIPPED,
     SOURCE,
@@ -27,6 +28,7 @@ from parser.model.packs import (
     absent_packs,
     fetch,
     held_cache,
+    meant_model,
     noted_pack,
     places,
     read_index,
@@ -42,7 +44,7 @@ _SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words
 
 def main() -> None:
     """Fetches or lists what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the models; none: list them")
     parser.add_argument("--from", dest="source", default=os.environ.get(SOURCE), metavar="URL_OR_FOLDER", help="has index.json")
     given = parser.parse_args()
@@ -62,7 +64,8 @@ def main() -> None:
             if (why := absent_pack(name)) is not None:
                 raise OptimalStepError(why)
             fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
-            raise OptimalStepError(f"there is no model {name!r}; there are {', '.join(listed) or 'none'}{fix}")
+            near = meant_model(name, listed)
+            raise OptimalStepError(f"there is no model {name!r}{near}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
         for name in given.names:
             print(f"{name}: {fetch(plain_name(name), listed[name], sources[name], folder)}", file=sys.stderr)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
@@ -25,7 +26,7 @@ from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Guess, Lexicon, jac
 
 def main(arguments: list[str] | None = None) -> None:
     """Writes what the command line asks for, and a summary to standard error."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     build = commands.add_parser("build", help="make a lexicon")

@@ -22,6 +22,7 @@ from typing import Any
 from safetensors.numpy import load_file, save
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
 from parser.data.parts.pretrained import HELD, files_of
@@ -33,7 +34,7 @@ from parser.inference.weights import rounded
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
 from parser.model.model import Model
-from parser.model.packs import named_folder
+from parser.model.packs import find_named
 from parser.model_folder import (
     CARD,
     INDEX,
@@ -43,7 +44,6 @@ from parser.model_folder import (
     TOKENIZER,
     VOCABULARIES,
     errors_named,
-    find_model,
     plain_name,
     read_json,
 )
@@ -61,14 +61,14 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def main() -> None:
     """Packs what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.zip")
     parser.add_argument("--name", help="the name to fetch it by (default: the beginning of the file's name, up to a hyphen)")
     parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U to test rounding on (default: the run's dev part)")
     given = parser.parse_args()
     name = plain_name(given.name or given.output.stem.partition("-")[0])
-    model = find_model(named_folder(given.run))
+    model = find_named(given.run)
     if not (model / CARD).is_file():
         raise OptimalStepError(
             f"{model / CARD}: there is no card to say what the model was trained on; train it with this version"

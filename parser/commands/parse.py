@@ -38,6 +38,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, number_of_threads
 from parser.commands.parsing_options import add_options, options_of, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, describe_file
@@ -54,7 +55,7 @@ from parser.text.tokenizer import conllu_source, model_tokenizer
 @short_switch_interval()
 def main() -> int:
     """Parses as the command line says, prints the speed to standard error, and returns the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
@@ -80,7 +81,7 @@ def main() -> int:
         return 0
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read:
-        source = conllu_source(tokenizer, read, given.input, options)
+        source = conllu_source(tokenizer, read, given.input, options, _warn)
         with with_progress(target, given.output) as shown:
             parsed = parse_file(predictor, source, shown, given.input, threads=given.threads, report=_warn)
     return _told(parsed, given.input, time_without_compiling() - start)
@@ -107,7 +108,7 @@ def _parse_lattices(model: AnyModel, options: ParseOptions, given: argparse.Name
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
-def _warn(error: ConlluError) -> None:
+def _warn(error: ConlluError | str) -> None:
     print(f"warning: {error}", file=sys.stderr)
 
 

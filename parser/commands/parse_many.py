@@ -2,9 +2,9 @@
 
 Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is dropped from names, as it
 cannot be written. Existing outputs count as done unless their input is newer, so the same command, started again, parses only
-what is missing, also after Ctrl-C or SIGTERM, which end it at once. If a file fails, it is named, and all other files are
-parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence that is not CoNLL-U, in this or an earlier
-run.
+what is missing, also after Ctrl-C or SIGTERM, which end it at once. Outputs that it has not written are refused. If a file
+fails, it is named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence
+that is not CoNLL-U, in this or an earlier run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import number_of_threads
 from parser.commands.parsing_options import add_options, options_of
 from parser.conllu.checks import counted
@@ -25,7 +26,7 @@ from parser.text.shards import Refusals, claim, has_changed, shards_of, to_parse
 
 def main() -> int:
     """Parses as the command line says, and returns the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
     arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder for the results")
@@ -42,8 +43,7 @@ def main() -> int:
     given = arguments.parse_intermixed_args()
     options = options_of(given, "parse_many")
 
-    from parser.model.packs import named_folder
-    from parser.model_folder import find_model
+    from parser.model.packs import find_named
     from parser.text.worker import ShardParser
 
     if given.engine == "ray":
@@ -51,10 +51,10 @@ def main() -> int:
     else:
         from parser.text.local_engine import parse_shards
 
-    folder = find_model(named_folder(given.model))
+    folder = find_named(given.model)
     checked = ShardParser(folder, options)  # refuses bad options before processes begin
     shards = shards_of(given.input, given.output, options.text)
-    claim(given.output, folder, options, checked.tokenizer_path)
+    claim(given.output, folder, options, checked.tokenizer_path, shards)
     left = to_parse(shards)
     if left:
         checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves

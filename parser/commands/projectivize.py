@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import oracles
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, EMPTY, HEAD, UNKNOWN_HEAD, ConlluError, counted
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
@@ -63,7 +64,7 @@ def count_row(sentence: RawSentence, summary: Summary) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Writes what the command line asks for, and a summary to standard error."""
     sys.set_int_max_str_digits(0)  # a count may have thousands of digits
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", metavar="INPUT")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     parser.add_argument("--count", action="store_true", help="count the best projective trees")

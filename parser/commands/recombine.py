@@ -22,6 +22,7 @@ import argparse
 import sys
 from contextlib import suppress
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, positive
 from parser.conllu.checks import counted
 from parser.conllu.files import STANDARD_STREAM, open_output
@@ -46,7 +47,7 @@ def conllu(sentence: Sentence) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Writes the sentences, and a summary to standard error."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", metavar="TRAIN")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, metavar="OUTPUT")
     parser.add_argument("--copies", type=positive, default=3, metavar="N", help="new ones per sentence (default %(default)s)")

@@ -12,13 +12,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_output
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN")
     parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare with")
     parser.add_argument("--part", choices=("dev", "test"), help="part of the first run's treebank (default: test, else dev)")

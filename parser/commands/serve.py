@@ -18,12 +18,13 @@ from errno import ECONNREFUSED
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import positive
 from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
-from parser.model.packs import named_folder
-from parser.model_folder import EXAMPLE, TOKENIZER, errors_named, find_model
+from parser.model.packs import find_named, named_folder
+from parser.model_folder import EXAMPLE, TOKENIZER, errors_named
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -32,7 +33,7 @@ _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 def main(arguments: list[str] | None = None) -> None:
     """Serves until it is told to stop."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     parser.add_argument("--uds", "--unix-socket", type=Path, metavar="FILE", help="listen on this Unix socket, on no port")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = options_of(given, "serve")
     load_kernels_directly()
     model, name = load_model(given.model, options), given.name or name_of(given.model)
-    place = find_model(named_folder(given.model)) / EXAMPLE
+    place = find_named(given.model) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
     service = Service(model, name, options, _tokenizer(given), example)

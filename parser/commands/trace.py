@@ -17,6 +17,7 @@ from oracles import Trees
 from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.beam_settings import is_greedy
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_output
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> None:
     """Writes the steps."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     parser.add_argument("--sentence", default="1", metavar="N", help="number of the sentence, from 1 (default), or its sent_id")

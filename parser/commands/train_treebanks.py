@@ -17,7 +17,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
+from parser.commands.arguments import Arguments
 from parser.settings.paths import escaped, override, quoted
 from parser.storage import replacing
 
@@ -26,7 +27,7 @@ _PARTS = ("train", "dev", "test")
 
 def main(arguments: list[str] | None = None) -> int:
     """Trains the parsers one after the other; returns 1 if a training failed, else 0."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of train, such as recipe=accurate")
     together = "folders of treebanks that one more model is trained on; may be given several times"
@@ -58,7 +59,8 @@ def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list
     groups = [names.split(",") for names in together]
     for name in (one for group in groups for one in group):
         if name not in found:
-            raise OptimalStepError(f"--together: there is no treebank {name}; there are {', '.join(found)}")
+            near = did_you_mean(name, found)
+            raise OptimalStepError(f"--together: there is no treebank {name}{near}; there are {', '.join(found)}")
         if not re.fullmatch(r"\w[\w-]*", name):
             raise OptimalStepError(f"--together: {name!r} cannot name a treebank; give its folder a name of letters and digits")
     if lone := next((group for group in groups if len({*group}) < max(2, len(group))), None):

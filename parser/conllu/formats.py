@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
+    EMPTY,
+    FEATS,
     ID,
     N_COLUMNS,
     ConlluError,
@@ -15,6 +17,9 @@ from parser.conllu.checks import (
     counted,
     describe_file,
 )
+
+# What to do with text in another encoding.
+TO_UTF8 = "convert it to UTF-8: iconv -f LATIN1 -t UTF-8, with its own encoding"
 
 # The first bytes of files that are not text in UTF-8: what they are, and what to do.
 _BEGINNINGS = {
@@ -32,6 +37,12 @@ _BEGINNINGS = {
     b"<html": "a web page (HTML), not the file itself; download the raw file",
 }
 
+# How many characters of a text are looked at, to find out whether it is CoNLL-U.
+_READ = 2**16
+# The ids that a sentence may begin with.
+_FIRST_ID = re.compile(r"1(-[0-9]+)?|0\.1")
+_BLANKS = re.compile("[ \t]+")
+
 # "BZh" alone may begin a text in Breton.
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
@@ -48,6 +59,16 @@ def foreign_file(beginning: bytes) -> str | None:
     if zeros in ([True, False] * 2, [False, True] * 2):  # without a byte order mark, two characters below 256
         return "UTF-16; convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 (or UTF-16BE)"
     return None
+
+
+def is_conllu(text: str) -> bool:
+    """Return whether a text begins with a word of CoNLL-U, or of an older CoNLL format, after comments and empty lines."""
+    beginning = text[:_READ].removeprefix(BYTE_ORDER_MARK)
+    lines = (line for line in beginning.splitlines() if line.strip() and not line.startswith("#"))
+    line = next(lines, "")
+    columns = line.split("\t") if "\t" in line else line.split()
+    begins = len(columns) > FEATS and _FIRST_ID.fullmatch(columns[ID]) is not None
+    return begins and (line.count("\t") == N_COLUMNS - 1 or columns.count(EMPTY) > 1)
 
 
 def check_line_ends(first_line: str, path: str) -> None:
@@ -81,6 +102,10 @@ def _not_ten(columns: Sequence[str]) -> str:
         if columns[0].startswith(BYTE_ORDER_MARK):
             return "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
         return f"{given}, separated by tabs; plain text can only be parsed: optimal-step parse --text"
+    parts = _BLANKS.split("\t".join(columns).strip("\t "))
+    are_more = len(parts) == N_COLUMNS or len(parts) > N_COLUMNS <= 2 * len(columns)  # a form may have blanks
+    if len(columns) < N_COLUMNS and are_more and EMPTY in parts and parts[ID][:1].isdigit():
+        return f"{given}: some seem to be separated by blanks; separate them by tabs"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
         return f"{given}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
 
 
@@ -76,7 +76,8 @@ def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, tree
         OptimalStepError: the attribute is not in ATTRIBUTES.
     """
     if attribute not in ATTRIBUTES:
-        raise OptimalStepError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+        near = did_you_mean(attribute, ATTRIBUTES)
+        raise OptimalStepError(f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}")
     column, function = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].function
     if column == LENGTHS:
         return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]

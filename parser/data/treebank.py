@@ -8,6 +8,7 @@ out. On request, sentences with faults are left out as well.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +16,11 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
+from oracles.errors import did_you_mean
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
     DEPREL,
+    EMPTY,
     FEATS,
     FORM,
     LEMMA,
@@ -27,8 +30,10 @@ from parser.conllu.checks import (
     ConlluError,
     counted,
     is_blank,
+    shortened,
 )
 from parser.conllu.files import open_input
+from parser.conllu.formats import TO_UTF8
 from parser.conllu.stream import RawSentence, read_raw_sentences, read_sentences
 
 if TYPE_CHECKING:
@@ -43,6 +48,12 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
     "DEPREL is root, and HEAD is not 0": lambda form, deprel, head: head != 0 and deprel == "root",
 }
 
+
+# The values of UPOS in Universal Dependencies: https://universaldependencies.org/u/pos/
+UD_TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM"),
+    *("VERB", "X"),
+)
 
 # How many faults an error lists.
 _LISTED = 20
@@ -79,6 +90,11 @@ class Sentence:
         return len(self.forms)
 
 
+def _odd_tags(upos: Iterable[str]) -> list[str]:
+    """Return the values of UPOS that Universal Dependencies does not have."""
+    return [tag for tag in upos if tag != EMPTY and tag not in UD_TAGS]
+
+
 class Fault(NamedTuple):
     """Why a sentence is not gold data.
 
@@ -106,13 +122,17 @@ class Fault(NamedTuple):
 
 @dataclass
 class Treebank:
-    """The sentences of a file, in order, and counts of what was left out."""
+    """The sentences of a file, in order, and counts of what was left out.
+
+    ``odd_upos_left_out``: of sentences with faults, the place and the tag of each word with a UPOS that UD does not have.
+    """
 
     path: str
     sentences: list[Sentence] = field(default_factory=list)
     n_multiword_tokens: int = 0
     n_empty_nodes: int = 0
     faults: list[Fault] = field(default_factory=list)
+    odd_upos_left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -179,6 +199,18 @@ class Treebank:
                 found.append(f"{kind} in {counted(len(places), 'word')} (the first in {first})")
         return "; ".join(found)
 
+    def odd_upos(self) -> str:
+        """Return which values of UPOS Universal Dependencies does not have, and the place of the first; empty if none."""
+        found = self.odd_upos_left_out + [(s.where, tag) for s in self.sentences for tag in _odd_tags(s.upos)]
+        if not found:
+            return ""
+        counts = Counter(tag for _, tag in found)
+        places = [where.removeprefix(f"{self.path}, ") for where, _ in found]
+        first = min(places, key=lambda place: int(place.split(",")[0].removeprefix("line ")))
+        tags = ", ".join(f"{shortened(tag)!r}{did_you_mean(tag, UD_TAGS)}" for tag, _ in counts.most_common(_LISTED))
+        more = f", and {counted(len(counts) - _LISTED, 'other value')}" if len(counts) > _LISTED else ""
+        return f"UPOS is not one of UD's in {counted(len(found), 'word')} (the first in {first}): {tags}{more}"
+
     def __str__(self) -> str:
         read = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
         if self.n_known_heads < self.n_words:
@@ -227,6 +259,8 @@ def read_with_faults(path: str | Path, partial: bool = False, scored: bool = Fal
                 except ConlluError as error:
                     own += [Fault(*one) for one in sentence.faults(partial) or [(str(error), False)]]
                 faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(own)]
+                if own and len(sentence):
+                    treebank.odd_upos_left_out += [(sentence.place(), tag) for tag in _odd_tags(sentence.column(UPOS))]
                 if gold is not None and not own:
                     treebank.sentences.append(gold)
                     treebank.n_multiword_tokens += len(sentence.multiwords)
@@ -257,7 +291,7 @@ def _not_utf8(sentence: RawSentence) -> list[Fault]:
         try:
             line.encode("utf-8", "surrogateescape").decode()
         except UnicodeDecodeError as error:
-            fault = f"{sentence.path}, line {number}: this is not UTF-8 ({error.reason}); convert it to UTF-8"
+            fault = f"{sentence.path}, line {number}: this is not UTF-8 ({error.reason}); {TO_UTF8}"
             faults.append(Fault(fault, False, in_file=True))
     return faults
 

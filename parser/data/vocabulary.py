@@ -14,7 +14,7 @@ from itertools import chain
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import ValueCounts
 
@@ -186,7 +186,8 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
         OptimalStepError: unknown attribute, a repeated value, or no sets.
     """
     if attribute not in ATTRIBUTES:
-        raise OptimalStepError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+        near = did_you_mean(attribute, ATTRIBUTES)
+        raise OptimalStepError(f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}")
     return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)
 
 
@@ -197,5 +198,5 @@ def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
         OptimalStepError: unknown column, a repeated value, or no value.
     """
     if column not in TAGS:
-        raise OptimalStepError(f"unknown column of tags {column!r}; known: {', '.join(TAGS)}")
+        raise OptimalStepError(f"unknown column of tags {column!r}{did_you_mean(column, TAGS)}; known: {', '.join(TAGS)}")
     return vocabulary_for(TAGS[column], symbols)

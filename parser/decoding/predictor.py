@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
@@ -48,7 +49,8 @@ def load_model(folder: Path, options: ParseOptions) -> AnyModel:
     if (treebank := options.treebank) is not None:
         if treebank not in (known := model.vocabularies.treebanks):
             fix = f"choose one of {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
-            raise ModelError(f"{folder}: the model was not trained on a treebank {treebank!r}; {fix}")
+            near = did_you_mean(treebank, known)
+            raise ModelError(f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}")
         return for_treebank(model, treebank)
     return model
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import EMPTY, ConlluError
 from parser.evaluation.evaluated_text import ROOT, UNKNOWN, EvaluatedText, align, read_text
 from parser.evaluation.scores import NOT_ALIGNED, Score, nonprojective_edges, text_difference
@@ -68,7 +68,8 @@ class Comparison:
             OptimalStepError: no such grouping; the message lists them.
         """
         if what not in GROUPINGS:
-            raise OptimalStepError(f"words cannot be grouped by {what!r}, only by {', '.join(GROUPINGS)}")
+            near = did_you_mean(what, GROUPINGS)
+            raise OptimalStepError(f"words cannot be grouped by {what!r}{near}, only by {', '.join(GROUPINGS)}")
         gold, system = GROUPINGS[what](self.gold), GROUPINGS[what](self.system)
         gold_counts, system_counts = Counter(gold), Counter(system)
         right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)

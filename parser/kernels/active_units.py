@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.kernels import kernel
 from parser.kernels.llvm import (
     FLOATS,
@@ -51,7 +51,8 @@ def activation_number(name: str) -> int:
         OptimalStepError: unknown name.
     """
     if name not in ACTIVATIONS:
-        raise OptimalStepError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
+        near = did_you_mean(name, ACTIVATIONS)
+        raise OptimalStepError(f"unknown activation {name!r}{near}; known: {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS.index(name)
 
 

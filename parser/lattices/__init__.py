@@ -31,6 +31,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
 from parser.conllu.files import open_input
+from parser.conllu.formats import TO_UTF8
 from parser.conllu.stream import sent_id
 
 # In the attribute of lengths, longer arcs have this length.
@@ -264,7 +265,7 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
     arcs: list[tuple[int, Arc, str]] = []  # with their lines and MISC
     for row, line in enumerate(lines):
         if _UNDECODED.search(line):
-            raise LineError(row, "this is not UTF-8; convert it to UTF-8")
+            raise LineError(row, f"this is not UTF-8; {TO_UTF8}")
         if line.startswith("#"):
             continue
         columns = line.split("\t")

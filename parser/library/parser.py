@@ -13,6 +13,7 @@ folder can be pickled, and so sent to other processes, which load it from the fo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -23,9 +24,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
+from parser.conllu.formats import is_conllu
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Sentences
@@ -46,8 +49,10 @@ from parser.library.parsed_sentence import (
 )
 from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
-from parser.text.tokenizer import SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
+from parser.text.tokenizer import IS_CONLLU, SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
 from parser.text.tokens import TokenizerError, add_misc, spans
+
+log = logging.getLogger(__name__)
 
 
 class Parser:
@@ -255,12 +260,15 @@ class Parser:
             raise InputError(f"{named(text)} is not text; give a str")
         for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
             if value not in list(known):
-                raise InputError(f"{name}={value!r} is unknown; known: {', '.join(known)}")
+                near = did_you_mean(str(value), known)
+                raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(known)}")
         try:
             tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
         except UnicodeEncodeError as error:
             which = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
             raise InputError(f"{which}; decode the text with errors='replace'") from error
+        if is_conllu(text):
+            log.warning("the text: %s; give its words to parse()", IS_CONLLU)
         words = [[word for token in tokens for word in token.words] for tokens in tokenized]
         parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
         places = spans(text, tokenized)

@@ -39,7 +39,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
@@ -47,8 +47,8 @@ from parser.decoding.parse_options import NoTagsError, TagUse, truth
 from parser.library.noun_chunks import noun_chunks
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
-from parser.model.packs import lasting, named_folder
-from parser.model_folder import TOKENIZER, ModelError, find_model
+from parser.model.packs import find_named, lasting
+from parser.model_folder import TOKENIZER, ModelError
 from parser.storage import replacing_folder
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import TokenizerError
@@ -140,7 +140,8 @@ class OptimalStep(Pipe):
         device: str = "cpu",
     ) -> None:
         if tags not in [*TagUse]:
-            raise OptimalStepError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
+            near = did_you_mean(str(tags), TagUse)
+            raise OptimalStepError(f"tags={tags!r} of {name} is unknown{near}; known: {', '.join(TagUse)}")
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else lasting(Path(model))
@@ -273,7 +274,7 @@ class OptimalStep(Pipe):
         """Yields the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
         if self._parts is None:
             assert self._folder is not None
-            yield find_model(named_folder(self._folder))
+            yield find_named(self._folder)
             return
         with TemporaryDirectory() as folder:
             for name, content in self._parts.items():

@@ -11,8 +11,8 @@ from oracles.errors import OptimalStepError
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
-from parser.model.packs import named_folder
-from parser.model_folder import SETTINGS, ModelError, find_model, read_settings
+from parser.model.packs import find_named
+from parser.model_folder import SETTINGS, ModelError, read_settings
 
 AnyModel = Model | LinearModel
 
@@ -38,7 +38,7 @@ def load(folder: Path, device: str = "cpu", int8: bool | None = None) -> AnyMode
             raise ModelError(f"device={device} needs torch, which is not installed; pip install torch") from error
         except OptimalStepError as error:
             raise ModelError(f"device={device}: {error}") from error
-    folder = find_model(named_folder(folder))
+    folder = find_named(folder)
     kind = read_settings(folder).get("model", Model.kind)  # older folders name no kind
     if kind == Model.kind:
         return Model.load(folder, device, int8)

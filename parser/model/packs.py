@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.parts.pretrained import HELD
-from parser.model_folder import INDEX, ModelError, fetched_models, holds_model, is_plain_name, plain_name
+from parser.model_folder import INDEX, ModelError, fetched_models, find_model, holds_model, is_plain_name, plain_name
 from parser.storage import HOME, from_json, locked, remove_leftovers, replacing_folder, sha256_of, write_json
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,14 @@ RELEASE: str | None = None
 
 # Beside a model, the SHA-256 of the pack that it comes from, and what was unpacked, see _note().
 _SUM, _NOTE = ".sha256", ".unpacked.json"
+# The codes of ISO 639-1: not misspelt names of other models.
+_LANGUAGES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es "
+    "et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki "
+    "kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no "
+    "nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te "
+    "tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
 # Bytes that a pack may have when it is unpacked.
 _MOST = 4 << 30
 
@@ -156,6 +165,35 @@ def _fault(folder: Path, *, thorough: bool = False) -> str | None:
         if found.st_size != size or ((thorough or found.st_mtime_ns != written) and sha256_of(path) != sha256):
             return f"{name} is damaged"
     return None
+
+
+def find_named(given: Path) -> Path:
+    """Return the folder of the model that a user names, as named_folder(), or the folder model/ in it.
+
+    Raises:
+        ModelError: there is none; the message has the name that was probably meant.
+        OptimalStepError: the pack cannot be fetched or unpacked.
+    """
+    folder = named_folder(given)
+    try:
+        return find_model(folder)
+    except ModelError as error:
+        if folder != Path(given) or len(folder.parts) != 1 or os.path.lexists(folder):
+            raise
+        raise ModelError(f"{error}{meant_model(folder.name, shipped_packs())}") from error
+
+
+def meant_model(name: str, listed: Mapping[str, Entry]) -> str:
+    """Return the hint for an error about an unknown model: listed or fetched, by name, language, treebank or first letters."""
+    if name in _LANGUAGES.split():
+        return ""
+    known = {**dict.fromkeys(listed), **dict.fromkeys(path.name for path in fetched_models().glob("*") if holds_model(path))}
+    elsewhere: dict[str, str] = {}
+    for one, entry in reversed([*listed.items()]):  # of several models of a language, the first
+        treebank = str(entry.get("treebank", "")).partition(" ")[0]
+        elsewhere |= dict.fromkeys((str(entry.get("language", "")), treebank, treebank.removeprefix("UD_")), one)
+    begins = re.split("[_-]", name)[0]  # en_core_web_sm
+    return did_you_mean(name, known, elsewhere) or did_you_mean(begins if begins in known else "", known)
 
 
 @cache

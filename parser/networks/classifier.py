@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
@@ -267,7 +267,8 @@ def check_device(name: str) -> None:
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
         known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
-        raise OptimalStepError(f"there is no device {name!r} here; available: {known}")
+        near = did_you_mean(name, ("cpu", "cuda"), {"gpu": "cuda"})
+        raise OptimalStepError(f"there is no device {name!r} here{near}; available: {known}")
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:

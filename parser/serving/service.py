@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.beam_settings import BeamError
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD, describe_place
 from parser.conllu.chunks import read_chunks
@@ -92,7 +92,8 @@ class Request:
         options = {option for option in fields.get("tokenizer", "").split(";") if option}
         if unknown := sorted(options - {PRESEGMENTED, RANGES}):
             known = f"leave it empty, or say {PRESEGMENTED}, {RANGES}, or both with ; between them"
-            raise RequestError(f"tokenizer={_shown(unknown[0])} is not known; {known}")
+            near = did_you_mean(unknown[0], (PRESEGMENTED, RANGES))
+            raise RequestError(f"tokenizer={_shown(unknown[0])} is not known{near}; {known}")
         for step in ("tagger", "parser"):
             if given := fields.get(step, ""):
                 raise RequestError(f"{step}={_shown(given)} is not known; leave it empty")
@@ -101,7 +102,8 @@ class Request:
             formats["output"] = "conllu"
         for name, given in formats.items():
             if given not in FORMATS:
-                raise RequestError(f"{name}={_shown(given)} is not known; known: {', '.join(FORMATS)}")
+                near = did_you_mean(given, FORMATS)
+                raise RequestError(f"{name}={_shown(given)} is not known{near}; known: {', '.join(FORMATS)}")
         return cls(
             data=fields["data"],
             model=fields.get("model") or None,

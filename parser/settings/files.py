@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.data.treebank import PartFiles, TrainingFiles
-from parser.model.packs import named_folder
+from parser.model.packs import meant_model, named_folder, shipped_packs
 from parser.settings.groups import OnTreebankError, PathKind, Settings, SettingsError, TreebankFiles, path_settings
 from parser.settings.paths import escaped
 from parser.storage import HOME
@@ -177,5 +177,7 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     found = ours if ours.exists() and not here.exists() else here
     if kind is PathKind.MODEL:
         found = start / named_folder(Path(value))
+        if not found.exists() and (near := meant_model(value, shipped_packs())):
+            raise SettingsError(f"{key}={value}: there is neither a folder nor a model of this name{near}")
     of_hub = key == ENCODER and not found.exists()
     return escaped(value if of_hub else str(found))

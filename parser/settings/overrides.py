@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
+from typing import get_args
 
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -14,15 +16,24 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
+from oracles.errors import did_you_mean
 from parser import failures
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
 from parser.settings.groups import Key, SettingsError, keys, path_settings
+from parser.settings.nearest import meant_entry, meant_setting, meant_value
 from parser.settings.paths import for_hydra, parsed
 from parser.settings.started import start_choices, started
 
 # Groups that are chosen by name.
 CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
+
+# Options of the command line that are not settings: hydra's, and ours.
+OPTIONS = (
+    *("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run", "--multirun", "--shell-completion"),
+    *("--config-path", "--config-name", "--config-dir", "--experimental-rerun", "--info", "--dry-run"),
+)
+SHORT_OPTIONS = ("-h", "-c", "-p", "-r", "-m", "-sc", "-cp", "-cn", "-cd", "-i")
 
 # Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
@@ -72,7 +83,11 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
     Raises:
         SettingsError: names the setting.
     """
+    words = list(words)
     for word in words:
+        if word.startswith("-"):
+            _check_option(word, words)
+            continue
         try:
             given = parsed(word)
         except HydraException:  # hydra reports it later
@@ -81,15 +96,31 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
         if name.startswith("hydra") or given.package is not None:
             continue
         if key is None and name not in CHOICES:
-            raise SettingsError(f"there is no setting {name}; --help lists them all")
+            raise SettingsError(f"there is no setting {name}{meant_setting(name, words)}; --help lists them all")
         if given.is_sweep_override():
             if not sweep:
                 several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
                 raise SettingsError(f"{word} has several values: {several}")
         elif name in CHOICES and not (given.is_delete() or isinstance(value, str)):
-            raise SettingsError(f"{word}: give a name, {name}=NAME; --help lists the names")
+            size = f" (did you mean beam=local beam.size={value}?)" if name == "beam" and type(value) is int else ""
+            near = size or meant_value(name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")])
+            raise SettingsError(f"{word}: give a name, {name}=NAME{near}; --help lists the names")
         elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
             raise SettingsError(f"{word}: this is a group of settings; give {name}.KEY=VALUE")
+
+
+def _check_option(word: str, words: Sequence[str]) -> None:
+    """Refuse an option that neither hydra nor this command has, if it is near one, or is a setting."""
+    name, _, value = word.partition("=")
+    if name in SHORT_OPTIONS or any(option.startswith(name) for option in OPTIONS):
+        return
+    if name.startswith("--") and (near := did_you_mean(name, OPTIONS)):
+        raise SettingsError(f"there is no option {name}{near}")
+    plain = name.strip("-").replace("-", "_")
+    if _key(plain) is not None or plain in CHOICES:
+        raise SettingsError(f"{word}: settings have no dashes; write {plain}={value or 'VALUE'}")
+    if near := meant_setting(plain, words):
+        raise SettingsError(f"{word}: there is no such option, and settings have no dashes{near}; write KEY=VALUE")
 
 
 def _key(name: str) -> Key | None:
@@ -111,6 +142,8 @@ def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
     in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
     for word in given if in_null or str(error).startswith("Could not override") else ():
         name = word.partition("=")[0].lstrip("+~")
+        if meant_entry(name):
+            continue
         if (key := _key(name)) is not None and key.choices and (in_null or f"'{name}'" in str(error)):
             return SettingsError(f"{word}: there is no {name} in this run; leave it out, or choose {' or '.join(key.choices)}")
     if not of_hydra:
@@ -121,14 +154,15 @@ def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         fix = "; for a file, give treebank.train=FILE" if group == "treebank" else ""
-        return SettingsError(f"{group}={name} is unknown; known: {', '.join(error.options)}{fix}")
+        near = meant_value(group, name, error.options)
+        return SettingsError(f"{group}={name} is unknown{near}; known: {', '.join(error.options)}{fix}")
     lines = [line.strip() for one in (error, error.__cause__) for line in str(one or "").splitlines()]
     said = "; ".join(dict.fromkeys(line for line in lines if line and not line.startswith(_OF_HYDRA)))
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override):
             return SettingsError(f"{error.override} is not KEY=VALUE; to train on a file, give treebank.train=FILE")
         said = f"{error.override} cannot be read as KEY=VALUE: {said}; quotes within the shell's may help, KEY='\"a, b\"'"
-    return SettingsError(said)
+    return SettingsError(f"{said}{_meant(said, given)}")
 
 
 def _is_raised_by_hydra(error: BaseException) -> bool:
@@ -148,3 +182,20 @@ def _is_raised_by_hydra(error: BaseException) -> bool:
 def _frames(error: BaseException) -> Iterator[FrameType]:
     """Yield the frames of an error's traceback, the innermost first."""
     yield from reversed([frame for frame, _ in walk_tb(error.__traceback__)])
+
+
+def _meant(said: str, given: Sequence[str]) -> str:
+    """Return the hint for an error of hydra about a key or the value of a key; nothing, if no known one is near."""
+    for word in given:
+        name, _, value = word.lstrip("+~").partition("=")
+        if said.startswith("Could not override") and f"'{name}'" in said:
+            return meant_entry(name) or (meant_setting(name, given) if _key(name) is None else "")
+        if (key := _key(name)) is not None and f"'{value}'" in said and (known := _members(key)):
+            return meant_value(name, value, known)
+    return ""
+
+
+def _members(key: Key) -> list[str]:
+    """Return the values of a setting that is a member of an enumeration, or null; nothing for another setting."""
+    kinds = [kind for kind in get_args(key.type) or (key.type,) if isinstance(kind, type) and issubclass(kind, Enum)]
+    return [member.name for kind in kinds for member in kind]

@@ -15,7 +15,7 @@ from omegaconf import MISSING
 
 import oracles
 from oracles import arc_eager, covington
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
@@ -42,6 +42,7 @@ from parser.settings.groups import (
     VocabularySource,
     keys,
 )
+from parser.settings.nearest import meant_value
 from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
@@ -96,7 +97,7 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
         if made.distillation.teacher == []:
             yield "distillation.teacher=[] names no teacher; give a run folder of model=bilstm, or null"
     if made.device.partition(":")[0] not in DEVICES:
-        yield f"device={made.device} is unknown; known: {', '.join(DEVICES)}"
+        yield _unknown(f"device={made.device}", DEVICES)
     if isinstance(made.tokenizer, UdpipeSettings):
         package()  # raises an error that says how to install it
 
@@ -198,7 +199,9 @@ def check_column(settings: Settings) -> None:
 
 
 def _unknown(given: str, known: Any) -> str:
-    return f"{given} is unknown; known: {', '.join('null' if one is None else one for one in known)}"
+    names, (key, _, value) = ["null" if one is None else str(one) for one in known], given.rpartition("=")
+    near = meant_value(key, value, names) if key else did_you_mean(value.rpartition(".")[2], names)
+    return f"{given} is unknown{near}; known: {', '.join(names)}"
 
 
 _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
@@ -216,7 +219,8 @@ def _wrong_treebanks(made: Settings) -> Iterator[str]:
         if (given := getattr(made.treebank, part)) is not None and not isinstance(given, dict):
             yield f"treebank.{part}={given}: name the treebank of each file, as in {_BY_NAME}"
         elif unknown := sorted({*(given or {})} - {*made.treebank.train}):
-            yield f"treebank.{part}: {unknown[0]} is unknown; treebank.train names {', '.join(made.treebank.train)}"
+            near = did_you_mean(unknown[0], made.treebank.train)
+            yield f"treebank.{part}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(made.treebank.train)}"
 
 
 def _wrong_partial(made: Settings) -> Iterator[str]:

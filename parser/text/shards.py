@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from oracles.errors import OptimalStepError
+from parser.conllu.checks import counted
 from parser.decoding.parse_options import ParseOptions, changed
 from parser.storage import from_json, remove_temporaries, sha256_of, write_json
 
@@ -102,7 +104,9 @@ def _name_of_trees(name: str, text: bool) -> str:
     return f"{base.removesuffix('.txt')}.conllu{dot}{compression}"
 
 
-def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None) -> None:
+def claim(
+    output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None, shards: Iterable[Shard] = ()
+) -> None:
     """Writes the note into the output folder. Call it after all other checks.
 
     Args:
@@ -110,9 +114,11 @@ def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | No
         model: the model folder.
         options: how the files are parsed.
         tokenizer: for text, the file of the tokenizer.
+        shards: the files to parse.
 
     Raises:
-        BulkError: the existing files come from another model, another tokenizer or other options.
+        BulkError: the existing files come from another model, another tokenizer or other options; or there is no note, so they
+            do not come from this command.
     """
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
     given = changed(options)
@@ -123,6 +129,10 @@ def claim(output: Path, model: Path, options: ParseOptions, tokenizer: Path | No
     made_with: dict[str, Any] = {"model": parts, "options": how}
     note = output / NOTE
     if not note.exists():
+        if foreign := [shard.target for shard in shards if os.path.lexists(shard.target)]:
+            more = f", and {counted(len(foreign) - 1, 'other file')}" if foreign[1:] else ""
+            why = f"parse_many has not written this file{more}, as there is no {NOTE} in {output}"
+            raise BulkError(f"{foreign[0]}: {why}; choose another -o, or move what is there away")
         output.mkdir(parents=True, exist_ok=True)
         write_json(note, made_with)
     elif _read(note) != made_with:

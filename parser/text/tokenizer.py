@@ -13,13 +13,14 @@ import io
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.conllu.checks import BYTE_ORDER_MARK, describe_file
+from parser.conllu.formats import TO_UTF8, is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model.packs import named_folder
 from parser.model_folder import SEGMENTER, TOKENIZER
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 # This option of UDPipe makes it mark spaces as CoNLL-U does.
 _MARKS = "normalized_spaces"
+
+
+# What is said of a text that is CoNLL-U.
+IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
 
 
 class TextSplitter(ABC):
@@ -66,7 +71,14 @@ class TextSplitter(ABC):
         if self.segmenter is not None:
             self.segmenter.probabilities(self.tokenize("a"))  # tokenize() runs in 8 bits, probabilities() in single precision
 
-    def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False, ranges: bool = False) -> Iterator[bytes]:
+    def conllu(
+        self,
+        source: BinaryIO,
+        name: str = "-",
+        presegmented: bool = False,
+        ranges: bool = False,
+        warn: Callable[[str], object] | None = None,
+    ) -> Iterator[bytes]:
         """Yields the CoNLL-U of a text, in pieces of whole sentences.
 
         It has ids, forms, multiword tokens, MISC (see add_misc()), and the comments newdoc, newpar, sent_id and text.
@@ -76,12 +88,13 @@ class TextSplitter(ABC):
             name: of the text, in errors.
             presegmented: each line is a sentence, and is not cut, however long it is.
             ranges: write the place of each token in the text (TokenRange=START:END, in characters from 0).
+            warn: called with a warning if the text is CoNLL-U itself.
 
         Raises:
             TokenizerError: the text is not UTF-8, or the sentences cannot be found.
         """
         number = 0
-        for sentences in self._with_misc(source, name, presegmented, ranges):
+        for sentences in self._with_misc(source, name, presegmented, ranges, warn):
             written = []
             for sentence in sentences:
                 number += 1
@@ -95,15 +108,19 @@ class TextSplitter(ABC):
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
 
-    def _with_misc(self, source: BinaryIO, name: str, presegmented: bool, ranges: bool) -> Iterator[list[TokenizedSentence]]:
+    def _with_misc(
+        self, source: BinaryIO, name: str, presegmented: bool, ranges: bool, warn: Callable[[str], object] | None
+    ) -> Iterator[list[TokenizedSentence]]:
         """Yields the sentences of each block, with MISC, once the next block is read: its leading spaces belong to them."""
         read: list[str] = []
         text, offset = "", 0  # the text read, from the first waiting token on; its place in the whole text
         waiting: list[TokenizedSentence] = []
         places: list[list[tuple[int, int]]] = []
-        for block in chain(blocks_of(source, name, presegmented, read), (None,)):
+        for number, block in enumerate(chain(blocks_of(source, name, presegmented, read), (None,))):
             text += "".join(read)
             read.clear()
+            if number == 0 and warn is not None and is_conllu(text):
+                warn(f"{describe_file(name)}: {IS_CONLLU}; leave out --text")
             found = [] if block is None else list(self._sentences(block, presegmented))
             if block is not None and not found:
                 continue
@@ -238,7 +255,13 @@ def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
     return io.BufferedReader(_Stream(pieces))
 
 
-def conllu_source(tokenizer: TextSplitter | None, source: BinaryIO, name: str, options: ParseOptions) -> BinaryIO:
+def conllu_source(
+    tokenizer: TextSplitter | None,
+    source: BinaryIO,
+    name: str,
+    options: ParseOptions,
+    warn: Callable[[str], object] | None = None,
+) -> BinaryIO:
     """Return the stream unchanged, or for text its CoNLL-U, in which each sentence is made when it is read.
 
     Args:
@@ -246,13 +269,14 @@ def conllu_source(tokenizer: TextSplitter | None, source: BinaryIO, name: str, o
         source: the stream.
         name: of the stream, in errors.
         options: where sentences end, and whether to write the places of tokens.
+        warn: called with a warning if the text is CoNLL-U itself.
 
     Raises:
         TokenizerError: when it is read; see TextSplitter.conllu().
     """
     if tokenizer is None:
         return source
-    return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.ranges))
+    return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.ranges, warn))
 
 
 def _tokens(sentence: Any) -> list[Token]:
@@ -343,7 +367,7 @@ def _lines(source: BinaryIO, name: str, decoded: list[str]) -> Iterator[str]:
             decoded.append(decoder.decode(piece, final=not piece))
         except UnicodeDecodeError as error:
             place = read - len(decoder.getstate()[0]) + error.start
-            raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
+            raise TokenizerError(f"{describe_file(name)}: not UTF-8 at byte {place:,} ({error.reason}); {TO_UTF8}") from error
         read += len(piece)
         text = carriage + decoded[-1]
         carriage = "\r" if piece and text.endswith("\r") else ""

@@ -93,7 +93,7 @@ class ShardParser:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as read:
                 begun = _state(shard.source)
-                source = conllu_source(self._tokenizer, read, shard.source, self._options)
+                source = conllu_source(self._tokenizer, read, shard.source, self._options, found.append)
                 parsed = parse_file(
                     self._predictor, source, target, shard.source, report=lambda error: found.append(str(error))
                 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
@@ -52,7 +52,8 @@ def system_class(name: str) -> type[TransitionSystem]:
         OptimalStepError: unknown name; the message lists the known ones.
     """
     if name not in _SYSTEMS:
-        raise OptimalStepError(f"unknown transition system {name!r}; known: {', '.join(_SYSTEMS)}")
+        near = did_you_mean(name, _SYSTEMS)
+        raise OptimalStepError(f"unknown transition system {name!r}{near}; known: {', '.join(_SYSTEMS)}")
     found = _SYSTEMS[name]
     return found if isinstance(found, type) else getattr(import_module(found[0]), found[1])
 

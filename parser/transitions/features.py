@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.kernels import kernel
@@ -129,7 +129,8 @@ class FeatureTable:
         known = [*attributes, RELATION]
         for slot in slots:
             if slot.attribute not in known:
-                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
+                near = did_you_mean(slot.attribute, known)
+                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute{near}; known: {', '.join(known)}")
             if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
                 raise OptimalStepError(
                     f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "

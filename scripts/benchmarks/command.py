@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from parser.commands.arguments import Arguments
 from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
@@ -22,12 +23,12 @@ BENCHMARKS = ("oracles", "parsing", "training", "serving")
 def main(arguments: list[str] | None = None) -> None:
     """Runs one benchmark and prints what it found."""
     words = sys.argv[1:] if arguments is None else arguments
-    first = argparse.ArgumentParser(description=__doc__)
+    first = Arguments(description=__doc__)
     first.formatter_class = argparse.RawDescriptionHelpFormatter
     first.add_argument("benchmark", choices=BENCHMARKS, help="what to measure; its own --help says more")
     name = first.parse_args(words[:1]).benchmark
     benchmark = import_module(f"scripts.benchmarks.{name}")
-    parser = argparse.ArgumentParser(prog=f"{first.prog} {name}", description=benchmark.__doc__)
+    parser = Arguments(prog=f"{first.prog} {name}", description=benchmark.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     benchmark.add_arguments(parser)
     parser.add_argument(

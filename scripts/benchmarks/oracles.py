@@ -289,7 +289,9 @@ def run(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz (default: random trees)")
-    parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
+    parser.add_argument(
+        "--strategy", default="left_before_right", choices=[*map(str, oracles.Strategy)], help="default: %(default)s"
+    )
     parser.add_argument("--optimal-probability", type=float, default=0.9, help="of an optimal step (default: %(default)s)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
     parser.add_argument(

@@ -7,6 +7,7 @@ import pytest
 
 from parser.conllu.checks import COLUMN_NAMES, ConlluError
 from parser.conllu.files import open_input
+from parser.conllu.formats import is_conllu
 from parser.conllu.stream import read_raw_sentences
 
 
@@ -19,6 +20,11 @@ def read(text: str, **options):
     [
         ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\t*\n", "11 columns .*CoNLL-U Plus.*: cut -f1-10"),
         ("1\ta" + "\t_" * 12 + "\n", "14 columns .*CoNLL-2009"),
+        ("1 the\t_\tDET" + "\t_" * 6 + "\n", "9 columns .*: some seem to be separated by blanks; separate them by tabs"),
+        ("1\tthe _ DET _ _ 2 det _ _\n", "2 columns .*: some seem to be separated by blanks"),
+        ("1\ta b\t_\tX _" + "\t_" * 5 + "\n", "9 columns .*: some seem to be separated by blanks"),
+        ("1\tthis is a plain text that has a tab\n", "2 columns .*write _ in an empty one"),
+        ("1\ta" + "\t_" * 7 + "\n", "9 columns .*write _ in an empty one"),
         ("A dog.\n", "plain text can only be parsed: optimal-step parse --text"),
         ("1\ta" + "\t_" * 8 + "\n\n\ufeff# x\n1\ta" + "\t_" * 8 + "\n", "line 3, .*byte order mark"),
         ("# a\r1\ta\r\r", "file, line 1: lines end with CR"),
@@ -33,6 +39,28 @@ def read(text: str, **options):
 def test_what_is_something_else_is_named_with_the_way_out(text, message):
     with pytest.raises(ConlluError, match=message):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\ta" + "\t_" * 8 + "\n",
+        "\ufeff\r\n# sent_id = 1\r\n# text = a\r\n1-2\tab" + "\t_" * 8 + "\r\n",
+        "0.1\ta" + "\t_" * 8 + "\n",
+        "1 a _ NOUN _ _ 0 root _ _\n",
+        "1\ta" + "\t_" * 12 + "\n",
+    ],
+)
+def test_conllu_is_known_by_its_first_word(text):
+    assert is_conllu(text)
+    assert not is_conllu(f"Some text.\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# a\n", "1 of the 3 dogs barks at the old man\n", "1\tThe dog barks.\n", "1. A dog _ _ barks.\n"]
+)
+def test_text_is_not_conllu(text):
+    assert not is_conllu(text)
 
 
 @pytest.mark.parametrize(

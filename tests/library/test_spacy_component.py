@@ -298,6 +298,8 @@ def test_what_is_wrong_is_said(folder, tmp_path):
         pipeline(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="has no model"):
         spacy.blank("hu").add_pipe("optimal_step")(Doc(spacy.blank("hu").vocab, ["a"]))
+    with pytest.raises(ValueError, match=r"tags='fil' of optimal_step is unknown \(did you mean fill\?\)"):
+        pipeline(folder, tags="fil")
     with pytest.raises(ValueError, match="tags='all' of optimal_step"):
         pipeline(folder, tags="all")
     with pytest.raises(NoTagsError, match="predicts no tags"):

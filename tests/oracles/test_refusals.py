@@ -6,6 +6,9 @@ import pytest
 
 import oracles
 from oracles import NonProjectiveGoldError, OptimalStepError, Trees
+from oracles.errors import did_you_mean, nearest, question
+from parser import transitions
+from parser.beam_settings import Beam
 
 # By system, the oracles in their order, and with a star those that take any gold tree.
 NAMES = {
@@ -28,6 +31,36 @@ def test_they_are_found_by_their_system_and_know_one_strategy(system):
         assert oracles.create(name).step_scores([], EMPTY.get(system, [0]), []) == {}
         with pytest.raises(ValueError, match="it knows: any"):
             oracles.create(name, "left_before_right")
+
+
+@pytest.mark.parametrize(
+    ("ask", "meant"),
+    [
+        (lambda: oracles.create("nederhof_liner"), "nederhof_linear"),
+        (lambda: oracles.create("NederhofCubic"), "nederhof_cubic"),
+        (lambda: oracles.create("nederhof_cubic", "left_before_rigth"), "left_before_right"),
+        (lambda: oracles.create("attardi_search", degre=2), "degree"),
+        (lambda: oracles.create("context_rows", ties="nearest_ancester"), "nearest_ancestor"),
+        (lambda: oracles.names(system="arceager"), "arc_eager"),
+        (lambda: oracles.projectivize([2, 0], "arbitary"), "arbitrary"),
+        (lambda: transitions.system_class("covingtn"), "covington"),
+        (lambda: Beam(8, "configration"), "configuration"),  # type: ignore[arg-type]
+    ],
+)
+def test_the_name_that_was_meant_is_named(ask, meant):
+    with pytest.raises(oracles.OptimalStepError, match=rf" \(did you mean {meant}\?\); "):
+        ask()
+
+
+def test_the_likeliest_names_come_first_and_names_that_are_not_near_do_not_come():
+    assert nearest("pares", ["parse_many", "parse", "report"]) == ["parse"]
+    assert [nearest(word, ["cy", "en", "de"]) for word in ("em", "ne", "el", "me", "xy")] == [["en"], ["en"], ["en"], [], []]
+    assert nearest("EN_TEXT", ["en", "en-text"]) == ["en-text"]
+    assert nearest("hungarian", ["hu", "hy"], {"Hungarian": "hu", "Armenian": "hy", "Finnish": "fi"}) == ["hu"]
+    assert nearest("lang", ["languages", "seeds"]) == ["languages"]
+    assert nearest("finnish", ["hu", "hy"], {"Finnish": "fi"}) == nearest("", ["a"]) == nearest("--", ["a"]) == []
+    assert nearest("x" * 10**6, ["y"]) == []
+    assert [did_you_mean("zzz", ["a"]), question(["a", "b", "c"])] == ["", " (did you mean a, b or c?)"]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,20 @@ def test_files_without_a_sentence_to_skip_and_without_a_fault(tmp_path, capsys):
     assert check_file(capsys, DEV) == (0, f"{DEV}: 150 sentences, no fault\n")
 
 
+def test_a_upos_that_ud_does_not_have_is_found(tmp_path, capsys):
+    """In sentences with other faults, too; the first by its line."""
+    file = tmp_path / "a, line 9.conllu"
+    head = GOOD.replace("\tX\t", "\tnoun\t").replace("\t0\t", "\t_\t")
+    file.write_text(GOOD + head + GOOD.replace("\tX\t", "\tNUON\t", 1) + GOOD.replace("\tX\t", "\t_\t"))
+    status, found = check_file(capsys, file)
+    n = GOOD.count("\tX\t")
+    said = f"UPOS is not one of UD's in {n + 1} words (the first in line {1 + len(GOOD.splitlines())}, sentence 2): "
+    said += "'noun' (did you mean NOUN?), 'NUON' (did you mean NOUN?); training and parsing accept them unchanged"
+    assert (status, f"{file}: {said}" in found) == (1, True)
+    file.write_text(GOOD)
+    assert check_file(capsys, file) == (0, f"{file}: 1 sentence, no fault\n")
+
+
 def test_the_validator_of_universal_dependencies(tmp_path, capsys, monkeypatch):
     file = tmp_path / "a.conllu"
     file.write_text("# sent_id = a\n# text = a b\n" + GOOD.replace("\tX", "\tNUON"))

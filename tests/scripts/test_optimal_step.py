@@ -1,9 +1,11 @@
 """The command optimal-step, what an installed package holds, and how commands are found."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,9 +33,70 @@ def test_it_lists_its_commands_and_says_its_version():
         assert (ROOT / "parser" / "commands" / f"{name}.py").is_file() or name == "benchmark"
     unknown = optimal_step("prase")
     assert unknown.returncode == 1
-    assert unknown.stderr == f"error: there is no command 'prase'; the commands are {', '.join(COMMANDS)}\n"
+    known = f"the commands are {', '.join(COMMANDS)}"
+    assert unknown.stderr == f"error: there is no command 'prase' (did you mean parse?); {known}\n"
     done = optimal_step("--version")
     assert (done.returncode, done.stdout) == (0, f"optimal-step {PYPROJECT['project']['version']}\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        *(("pares", "parse"), ("fetch-treebanks", "fetch_treebanks"), ("bench", "benchmark"), ("--verison", "--version")),
+        *(("predict", "parse"), ("download", "get"), ("validate", "check"), ("xyz", None)),
+    ],
+)
+def test_the_command_that_was_meant_is_named(given, meant, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["optimal-step", given])
+    hint = "" if meant is None else re.escape(f" (did you mean {meant}?)")
+    with pytest.raises(SystemExit, match=f"^error: there is no command '{given}'{hint}; the commands are check, "):
+        __main__.main()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("parse en x --outptu y", "unrecognized arguments: --outptu y (did you mean --output?)"),
+        ("parse en x --beam-size 3", "(did you mean --beam?)"),
+        ("parse en x --k_best 3", "(did you mean --k-best?)"),
+        ("parse en x --tags fil", "'fil' is unknown (did you mean fill?); known: keep"),
+        (
+            "parse --model en --input x",
+            "--model (MODEL_DIR is given without --model); --input (INPUT is given without --input)",
+        ),
+        ("parse en x -- --outptu", "unrecognized arguments: --outptu\n"),
+        ("parse_many en x -o y --threads 2", "(did you mean --workers?)"),
+        ("parse_many en x -o y --engine loacl", "(choose from 'local', 'ray') (did you mean local?)"),
+        ("pack en --otuput y", "are required: -o/--output; --otuput (did you mean --output?)"),
+        ("draw x -output y", "unrecognized arguments: y; -output (did you mean --output?)"),
+        ("draw x --fromat svg --oputput y", "--fromat (did you mean --format?); --oputput (did you mean --output?)"),
+        ("evaluate a b --by deprel", "(did you mean relation?)"),
+        ("check x --level 9", "invalid choice: 9 (choose from 1, 2, 3, 4, 5)\n"),
+        ("serve en -p 80", "(did you mean --port?)"),
+        ("lattices biuld x", "(did you mean build?)"),
+        ("lattices build x -o y --gess ending", "(did you mean --guess?)"),
+        ("trace --system arceager", "(did you mean arc_eager?)"),
+        ("train_treebanks data --togther a,b", "(did you mean --together?)"),
+        ("benchmark orcales", "(did you mean oracles?)"),
+        ("benchmark oracles --strategy lft_before_right", "(did you mean left_before_right?)"),
+        ("benchmark parsing m f --flaot32", "(did you mean --float32?)"),
+    ],
+)
+def test_the_option_or_choice_that_was_meant_is_named(line, said, monkeypatch, capsys):
+    name, *words = line.split()
+    monkeypatch.setattr(sys, "argv", [f"optimal-step {name}", *words])
+    main = import_module("scripts.benchmarks.command" if name == "benchmark" else f"parser.commands.{name}").main
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err.replace(
+        "choose from local, ray", "choose from 'local', 'ray'"
+    )  # from Python 3.12 on
+
+
+def test_every_command_names_the_option_that_was_meant():
+    for path in [*(ROOT / "parser" / "commands").glob("*.py"), *(ROOT / "scripts").rglob("*.py")]:
+        assert "argparse.ArgumentParser(" not in path.read_text(encoding="utf-8").replace("(argparse.ArgumentParser)", "")
 
 
 def test_a_new_process_runs_them():

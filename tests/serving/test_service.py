@@ -145,7 +145,10 @@ def test_simple_formats(service):
         ({"data": "# a\n\nA dog.\n"}, "data has no tabs, so it is not CoNLL-U; send input=horizontal"),
         ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
         ({"data": "a " * 2001, "input": "horizontal"}, "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it"),
-        ({"data": "", "tokenizer": "ranges;range"}, "tokenizer=range is not known; leave it empty, or say pres"),
+        (
+            {"data": "", "tokenizer": "ranges;range"},
+            r"range is not known \(did you mean ranges\?\); leave it empty, or say pres",
+        ),
         ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
         ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
         ({"data": "", "output": "matxin"}, "output=matxin is not known"),

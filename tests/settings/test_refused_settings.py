@@ -3,13 +3,18 @@
 import re
 
 import pytest
+from hydra._internal.utils import get_args_parser
 
+from parser import Parser
 from parser.data.attributes import TAGS
+from parser.model_folder import ModelError
 from parser.network_spec import Range
 from parser.settings import SettingsError
 from parser.settings.groups import keys
-from parser.settings.plan import Plan, plan
-from tests.toy import settings
+from parser.settings.nearest import WORDS
+from parser.settings.overrides import OPTIONS, SHORT_OPTIONS, check_overrides
+from parser.settings.plan import Plan, plan, plans
+from tests.toy import ROOT, settings
 
 BILSTM = "recipe=accurate model=bilstm"
 GLOBAL = "recipe=accurate beam=global start=runs/some"
@@ -238,6 +243,109 @@ def test_settings_that_cannot_be(overrides, named):
     for word in re.split(r"(?<!,) ", named):
         assert re.search(rf"(?<![^\s(\[']){re.escape(word)}(?!\w)", message), message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "meant"),
+    [
+        ("recpie=fast", "recipe"),
+        ("epochs=3", "first_pass.epochs or second_pass.epochs"),
+        ("model=linear epochs=3", "online.iterations, first_pass.epochs or second_pass.epochs"),
+        ("lr=0.1", "optimizer.learning_rate"),
+        ("learning_rate=0.1", "optimizer.learning_rate"),
+        ("batch_size=8", "optimizer.batch_size"),
+        ("run_dir=x", "hydra.run.dir"),
+        ("+output_dri=x", "hydra.run.dir"),
+        ("hydra.run.dri=x", "hydra.run.dir"),
+        ("~sead", "seed"),
+        ("colunm=2", "column"),
+        ("hidden_size=8", "classifier.hidden"),
+        (f"{BILSTM} hidden_size=8", "encoder.hidden or classifier.hidden"),
+        ("layers=2", "encoder.layers with model=bilstm"),
+        ("dropout=0.3", "classifier.dropout"),
+        ("train=a.conllu", "treebank.train"),
+        ("gpu=0", "device"),
+        ("first_pass_epochs=3", "first_pass.epochs"),
+        # The group counts, unless it is another toolkit's.
+        ("frist_pass.epochs=3", "first_pass.epochs"),
+        ("optimzer.lr=0.1", "optimizer.learning_rate"),
+        ("pretrained.lr=0.1", "pretrained.learning_rate with model=bilstm"),
+        ("optimizer.hidden=8", "classifier.hidden"),
+        ("beam.sze=4", "beam.size with beam=local"),
+        ("beam=local beam.sze=4", "beam.size"),
+        ("paths.treebank=ud", "paths.treebanks"),
+        ("training.max_epochs=3", "first_pass.epochs or second_pass.epochs"),
+        ("training.optimizer.learn_rate=3", "optimizer.learning_rate"),
+        ("embeddings.fomr=3", "embeddings.form"),
+        ("+embeddings.fomr=3", "form"),
+        ("recipe=text model=bilstm encoder.tagger.weights.upso=1", "encoder.tagger.weights.upos"),
+        # Options.
+        ("--dryrun", "--dry-run"),
+        ("--mutlirun", "--multirun"),
+        ("-o x", "hydra.run.dir"),
+        ("--epochs 3", "first_pass.epochs or second_pass.epochs"),
+        # Values.
+        ("recipe=accurat", "accurate"),
+        ("recipe=Accurate", "accurate"),
+        ("system=arceager", "arc_eager"),
+        ("oracle=nederhof_cubc", "nederhof_cubic"),
+        ("model=lstm", "bilstm"),
+        ("beam=locla", "local"),
+        ("beam=8", "beam=local beam.size=8"),
+        ("beam=true", "local"),
+        ("tokenizer=udpip", "udpipe"),
+        ("treebank=hungarian", "hu"),
+        ("treebank=UD_Hungarian-Szeged", "hu"),
+        ("treebank=hu_szeged", "hu"),
+        ("treebank=greek", "el"),
+        ("device=gpu", "cuda"),
+        ("optimizer.name=AdamW", "adam"),
+        ("optimizer.schedule=cosin", "cosine"),
+        ("second_pass.trees=projectvized", "projectivized"),
+        ("keep=bets", "best"),
+        ("strategy=left_before_rigth", "left_before_right"),
+        ("ties=nearest_ancester", "nearest_ancestor"),
+        ("projectivization=arbitary", "arbitrary"),
+        ("classifier.activation=rleu", "relu"),
+        ("beam=local beam.merge=configration", "configuration"),
+        ("vectors.attribute=fomr", "form"),
+        (f"{SEVERAL} treebank.dev={{aa:a.conllu}} model=bilstm recipe=text", "a"),
+    ],
+)
+def test_the_setting_or_value_that_was_meant_is_named(overrides, meant):
+    with pytest.raises(SettingsError) as raised:
+        planned(*overrides.split())
+    assert f"(did you mean {meant}?)" in str(raised.value)
+
+
+@pytest.mark.parametrize("given", ["em", "english", "UD_English-EWT", "en_core_web_sm"])
+def test_the_model_that_was_meant_is_named(given):
+    """By a name, a language, a treebank, or spaCy's name."""
+    with pytest.raises(SettingsError, match=rf"^start={given}: there is neither .* \(did you mean en\?\)$"):
+        plans(settings(f"start={given}"), [f"start={given}"], ROOT)
+    with pytest.raises(ModelError, match=rf"^{given}: there is neither .* \(did you mean en\?\)$"):
+        Parser.load(given)
+
+
+@pytest.mark.parametrize("override", ["zzz=1", "treebank=my.conllu", "oracle=delphi", "--qqq"])
+def test_nothing_is_suggested_that_is_not_near(override):
+    with pytest.raises((SettingsError, SystemExit)) as raised:
+        planned(override)
+    assert "did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize("word", ["--seed=1", "--optimizer.name=sgd"])
+def test_a_setting_with_dashes_is_written_without_them(word):
+    with pytest.raises(SettingsError, match=f"settings have no dashes; write {word.strip('-')}$"):
+        check_overrides([word], sweep=False)
+
+
+def test_the_options_that_are_not_settings_are_those_of_hydra():
+    """And what people of other toolkits type leads to settings that there are."""
+    hydras = [option for action in get_args_parser()._actions for option in action.option_strings]
+    assert {*OPTIONS, *SHORT_OPTIONS} == {*hydras, "--dry-run"}
+    for settings_of_word in WORDS.values():
+        assert {*settings_of_word} - {*keys(), "hydra.run.dir"} == set()
 
 
 @pytest.mark.parametrize(

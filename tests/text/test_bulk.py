@@ -303,6 +303,22 @@ def test_what_is_wrong_is_said_before_anything_is_written(folders, many, options
     assert not (folders / "out").exists()
 
 
+@pytest.mark.parametrize("content", ["", WORDS])
+def test_a_folder_with_files_of_others_is_refused(folders, many, content):
+    """They are not taken for done; what is there stays."""
+    for name in ("a.conllu", "deep/c.conllu"):
+        (folders / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folders / "out" / name).write_text(content)
+    with pytest.raises(BulkError, match=rf"out/a\.conllu: parse_many has not .* and 1 other file, as there is no {NOTE} in"):
+        many("**/*.conllu", "--allow-missing-columns")
+    assert not (folders / "out" / NOTE).exists()
+    assert (folders / "out" / "a.conllu").read_text() == content
+    with pytest.raises(BulkError, match=rf"a\.conllu: parse_many has not written this file, as there is no {NOTE}"):
+        many("a.conllu", "--allow-missing-columns")
+    (folders / "in" / "other.conllu").write_text(WORDS)
+    assert many("other.conllu", "--allow-missing-columns")[0] == 0, "a file of another name is in nobody's way"
+
+
 def test_another_tokenizer_makes_other_files(folders):
     one, other = folders / "one.udpipe", folders / "other.udpipe"
     one.write_text("1")

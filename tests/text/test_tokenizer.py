@@ -271,6 +271,24 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, by_command):
             parser.parse_text("a b", **wrong)
 
 
+def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsys, caplog):
+    """By parse, by parse_many and by the library."""
+    random_text_model().save(tmp_path / "model")
+    how = {"tokens": "space", "sentences": "line", "allow_missing_columns": True}
+    words = ["--text", "--tokens=space", "--sentences=line", "--allow-missing-columns"]
+    file, said = tmp_path / "text.txt", "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
+    for text, warns in (("# sent_id = 1\n1\tA\t_\tDET" + "\t_" * 6 + "\n", True), ("1 A 2\n", False)):
+        file.write_text(text, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["parse.py", str(tmp_path), str(file), *words])
+        parse.main()
+        assert (f"warning: {file}: {said}; leave out --text\n" in capsys.readouterr().err) == warns
+        outcome = ShardParser(tmp_path / "model", ParseOptions(text=True, **how))(Shard(str(file), str(tmp_path / "trees")))
+        assert (f"{file}: {said}; leave out --text" in outcome.warnings) == warns
+        caplog.clear()
+        Parser.load(tmp_path)(text, **how)
+        assert (f"the text: {said}; give its words to parse()" in caplog.text) == warns
+
+
 def test_pieces_of_text_without_spaces():
     run = LONGEST_RUN
     assert list(pieces("")) == [""]
@@ -355,7 +373,7 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(cut_at, content, size)
     cut_at(READ_BYTES=size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
-    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start}"):
+    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} .*: iconv -f LATIN1 -t UTF-8, "):
         list(blocks_of(io.BytesIO(content), "text"))
 
 

@@ -1,0 +1,93 @@
+"""The parser of command lines: its errors name the option, or the choice, that was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from oracles.errors import did_you_mean, question
+
+# By option, or by several: what other toolkits call it. A command that has the option suggests it.
+_ELSEWHERE = {
+    "--output": "--out --outfile --out-file --output-file --output-dir --output-path --save --save-to --destination",
+    "--threads": "-j -t --jobs --n-jobs --num-threads --workers --num-workers --n-process --cores --cpus --nproc",
+    "--workers": "-j --jobs --n-jobs --threads --n-threads --num-workers --n-process --processes --cores --cpus --nproc",
+    "--beam": "-b --beam-size --beam-width",
+    "--k-best": "-k --n-best --nbest --top-k --num-best",
+    "--text": "--raw --raw-text --plain-text --tokenize",
+    "--tokens": "--pretokenized --tokenize-pretokenized --tokenized",
+    "--sentences": "--presegmented --ssplit --no-ssplit --tokenize-no-ssplit --sentence-per-line",
+    "--tags": "--tag --tagger --pos --postag",
+    "--device": "--gpu --use-gpu --gpu-id --cuda",
+    "--int8": "--quantize --quantized",
+    "--float32": "--fp32 --single-precision",
+    "--probabilities": "--scores --confidence",
+    "--ranges": "--offsets --char-offsets",
+    "--lexicon": "--dictionary --dict --lemmas",
+    "--on-error": "--ignore-errors --skip-errors --errors",
+    "--host": "--address --bind",
+    "--port": "-p",
+    "--from": "--url --repository --repo",
+    "--lang": "--language",
+    "--json": "--as-json",
+    "--color": "--colour",
+    "--folder": "--dir --target --destination",
+}
+_CHOICE = re.compile(r"invalid choice: (.+?) \(choose from (.*)\)", re.DOTALL)
+
+
+class Arguments(argparse.ArgumentParser):
+    """A parser that, after its error about an unknown option or choice, asks whether a near one was meant."""
+
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Remember the words for error()."""
+        self._words = sys.argv[1:] if args is None else [*args]
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and message, with the name that was meant, and exit with status 2.
+
+        Argparse may complain of something else than the misspelt option: of a required one, which is thus missing.
+        """
+        hints = self._meant_options()
+        if (found := _CHOICE.search(message)) is not None:
+            message += did_you_mean(found[1].strip("'\""), [choice.strip("'\" ") for choice in found[2].split(",")])
+        if len(hints) == 1 and next(iter(hints)) in message:
+            super().error(message + hints.popitem()[1])
+        super().error("; ".join([message, *(f"{name}{hint}" for name, hint in hints.items())]))
+
+    def _meant_options(self) -> dict[str, str]:
+        """Return the hints for the options on the command line that this command does not have."""
+        actions = [*self._all_actions()]
+        options = [option for action in actions for option in action.option_strings]
+        known = [option for option in options if option.startswith("--")]
+        words = {word: option for option, others in _ELSEWHERE.items() if option in known for word in others.split()}
+        named = {action.dest: str(action.metavar or action.dest) for action in actions if not action.option_strings}
+        hints = {}
+        for word in self._words[: [*self._words, "--"].index("--")]:
+            name = word.partition("=")[0]
+            is_known = any(option.startswith(name) for option in options)  # argparse takes the first letters of an option
+            if is_known or not name.startswith("-") or (name[:2] in options and f"-{name}" not in known):  # -ofile
+                continue
+            place = next((shown for dest, shown in named.items() if name.lstrip("-") in (dest, dest.rstrip("s"))), None)
+            if place is not None:
+                hints[name] = f" ({place} is given without {name})"
+            elif len(name) > 2:
+                hints[name] = did_you_mean(name, known, words)
+            else:
+                hints[name] = question([words[name]] if name in words else [])
+        return {name: hint for name, hint in hints.items() if hint}
+
+    def _all_actions(self) -> Iterator[argparse.Action]:
+        """Yield the arguments of this parser and of its subcommands; argparse has no public list of them."""
+        for action in self._actions:
+            yield action
+            if isinstance(action.choices, dict):
+                for parser in action.choices.values():
+                    if isinstance(parser, Arguments):
+                        yield from parser._all_actions()
