@@ -112,7 +112,7 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
                     lossless.possible[numbers[lossy]] = False  # these sentences cannot keep all given arcs
                     columns[lossy] = optimal(now, rows[lossy], numbers[lossy], tuple(array[lossy] for array in arcs))
             if any_relation:
-                return Allowed(columns, np.full(columns.shape, NO_NODE, np.int32))
+                return Allowed(columns, None)
             places = part.offsets[numbers][:, None] + np.maximum(transitions.children, 0)
             relations = np.where(transitions.children == NO_NODE, NO_NODE, part.relations[places])
             can_bear = (root == NO_NODE) | ((transitions.heads == 0) == (relations == root))

@@ -21,7 +21,7 @@ from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
 from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
-from parser.data.sentences import Parses, Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
@@ -73,7 +73,7 @@ class Prediction:
         parses: the trees.
         tags: the tags; empty if not requested.
         symbols: the relations, in the order of their numbers.
-        given: the given arcs, if any.
+        given: the given arcs, if their relations are listed.
         lost: int64[m], the places of words whose given arc is lost.
         steps: the probabilities of the steps that made the trees, if requested.
         probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are right; NaN where not known.
@@ -169,7 +169,7 @@ class Predictor:
         self,
         sentences: Sentences,
         forms: Sequence[Sequence[str]] = (),
-        given: GivenArcs | None = None,
+        given: GivenArcs | Parses | None = None,
         given_tags: Sequence[GivenTags] = (),
         *,
         single_root: bool = True,
@@ -179,7 +179,8 @@ class Predictor:
         Args:
             sentences: encoded sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: arcs to keep, as many as the transition system can make together.
+            given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
+                relations.
             given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
 
@@ -188,13 +189,17 @@ class Predictor:
         """
         sentences, tags = self.tag(sentences, forms, given_tags)
         symbols = self.model.relations.symbols
-        numbered_arcs = None if given is None else given.numbered(symbols, sentences.offsets)
+        numbered_arcs = given.numbered(symbols, sentences.offsets) if isinstance(given, GivenArcs) else given
         steps = StepProbabilities.allocate(sentences) if self._steps else None
         parses = self._parses(sentences, numbered_arcs, steps, single_root)
         lost = np.empty(0, np.int64) if numbered_arcs is None else lost_arcs(numbered_arcs, parses)
+        if isinstance(given, Parses):  # a given relation stays, even if the parser cannot give it to this arc
+            kept = (given.relations != NO_NODE) & (given.heads == parses.heads)
+            parses.relations[kept] = given.relations[kept]
         arcs = np.empty(0) if steps is None else steps.arcs
         probabilities = self.model.calibration(arcs) if isinstance(self.model, Model) else arcs
-        return Prediction(parses, tags, symbols, given, lost, steps, probabilities)
+        listed = given if isinstance(given, GivenArcs) else None
+        return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
     def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
         """Return trees that keep the given arcs; fill in the probabilities of their steps."""
