@@ -174,6 +174,24 @@ class BoundOracle(ABC):
         """
 
 
+class BoundLossless(ABC):
+    """Finds the transitions that lose no gold edge, in configurations before which none has been lost; no scores are counted.
+
+    This is enough to keep all edges of a tree that a system can make, and can be far faster than scores.
+
+    Attributes:
+        possible: bool[sentences], whether all known edges of a sentence can be made together. Set it to False for a sentence
+            that has lost one.
+    """
+
+    def __init__(self, possible: np.ndarray) -> None:
+        self.possible = possible.copy()  # it may be changed
+
+    @abstractmethod
+    def allowed(self, query: Query) -> np.ndarray:
+        """Return bool[batch, transitions], the applicable transitions that lose no edge; all False where not ``possible``."""
+
+
 class Oracle(ABC):
     """A way to calculate optimal transitions. Subclasses declare what they need and cost."""
 
@@ -220,6 +238,10 @@ class Oracle(ABC):
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
             )
         return self._bind(trees)
+
+    def bind_lossless(self, trees: Trees) -> BoundLossless | None:
+        """Return what finds the lossless transitions faster than scores do; None: this oracle knows no faster way."""
+        return None
 
     @abstractmethod
     def _bind(self, trees: Trees) -> BoundOracle: ...

@@ -154,29 +154,55 @@ def _first_on_cycle(heads):
 
 
 @array_kernel()
-def _is_part_of_projective(heads):
-    """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree.
-
-    They are if no two cross, and none covers an ancestor of its head: what an edge covers descends from its head. O(n^2 depth)
-    at worst.
-    """
-    for child in range(1, len(heads)):
-        head = heads[child]
-        if head < 0:
-            continue
-        low, high = min(head, child), max(head, child)
-        node = head
-        while node >= 0:
-            if low < node < high:
-                return False
+def topmost_nodes(heads):
+    """Return int32[n + 1], the node that the known edges (heads: int32[n + 1]) above each node begin with; linear."""
+    topmost = np.full(len(heads), -1, np.int32)
+    for i in range(len(heads)):
+        node = i
+        while topmost[node] < 0 and heads[node] >= 0:
             node = heads[node]
-        # Of two edges that cross, one has its left end within the other, and its right end after it.
-        for inner in range(low + 1, high):
-            if heads[inner] > high:
+        top = node if topmost[node] < 0 else topmost[node]
+        node = i
+        while topmost[node] < 0:
+            topmost[node] = top
+            if node != top:
+                node = heads[node]
+    return topmost
+
+
+@array_kernel()
+def _is_part_of_projective(heads):
+    """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
+
+    They are if no two cross, and none covers an ancestor of its head: what an edge covers descends from its head. If none
+    cross, an edge that covers an ancestor of its head covers the topmost one, too.
+    """
+    topmost = topmost_nodes(heads)
+    last = np.zeros(len(heads), np.int32)
+    previous = np.zeros(len(heads), np.int32)
+    for child in range(1, len(heads)):
+        if heads[child] >= 0:
+            previous[child] = last[heads[child]]
+            last[heads[child]] = child
+    ends = np.empty(len(heads), np.int32)  # the right ends of the edges over a node, the innermost last
+    count = 0
+    for node in range(len(heads)):
+        while count > 0 and ends[count - 1] == node:
+            count -= 1
+        innermost = ends[count - 1] if count > 0 else np.int32(len(heads))
+        # The edges that begin here, the longest first: to the children on the right, and to the head if it is there.
+        head, child = heads[node], last[node]
+        while child > node or head > node:
+            end = max(child, head)
+            if end > innermost or node < topmost[node] < end:
                 return False
-        for outer in range(high + 1, len(heads)):
-            if low < heads[outer] < high:
-                return False
+            innermost = end
+            ends[count] = end
+            count += 1
+            if end == head:
+                head = np.int32(-1)
+            else:
+                child = previous[child]
     return True
 
 

@@ -65,6 +65,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from oracles.arc_standard.lossless import ArcStandardLossless
 from oracles.arc_standard.transitions import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
@@ -74,6 +75,7 @@ from oracles.interface import (
     REDUCE_LEFT,
     REDUCE_RIGHT,
     SHIFT,
+    BoundLossless,
     BoundOracle,
     Oracle,
     Query,
@@ -113,6 +115,9 @@ class ContextRows(Oracle):
 
     def _bind(self, trees: Trees) -> BoundOracle:
         return BoundContextRows(trees, self.strategy, self.levels, self.max_bytes)
+
+    def bind_lossless(self, trees: Trees) -> BoundLossless | None:
+        return ArcStandardLossless(trees) if self.strategy is Strategy.ANY else None
 
 
 class BoundContextRows(BoundOracle):

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from parser import batch_sizes
-from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, ConlluError, describe_file
+from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, UNKNOWN_HEAD, ConlluError, describe_file
 from parser.conllu.formats import check_line_ends
 from parser.kernels import kernel
 
@@ -171,6 +171,25 @@ def find_words(chunk: Chunk) -> WordPositions | None:
     return WordPositions(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
 
 
+def find_heads(words: WordPositions, several_roots: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the heads of the words, and where their relations are; None if stream.py should read and check them.
+
+    Args:
+        words: the words of a chunk.
+        several_roots: whether several words of a sentence may have head 0.
+
+    Returns:
+        int32[words], the heads, UNKNOWN_HEAD for ``_``, each sentence's part of a tree; and int64[2, words], where the columns
+        DEPREL begin and end.
+    """
+    heads = np.empty(len(words.heads), np.int32)
+    deprels = np.empty((2, len(words.heads)), np.int64)
+    seen = np.empty(int(np.diff(words.offsets).max(initial=0)) + 1, np.int32)
+    if not _find_heads(words.text, words.heads, words.offsets, several_roots, heads, deprels, seen):
+        return None
+    return heads, deprels
+
+
 class TreeWriter:
     """Writes trees into chunks.
 
@@ -275,6 +294,51 @@ def _find_words(text, begin, tabs, places, offsets):
         n_sentences += 1
         offsets[n_sentences] = n_words
     return n_words, n_sentences, n_lines
+
+
+@kernel()
+def _find_heads(text, places, offsets, several_roots, heads, deprels, seen):
+    """Fill in ``heads`` and ``deprels``; return whether all are in order, as checks.head_faults and checks.tree_faults say.
+
+    ``seen`` is workspace, int32[> words of each sentence].
+    """
+    for word in range(len(places)):
+        position = places[word]
+        heads[word] = UNKNOWN_HEAD
+        if text[position] == _UNDERSCORE:
+            position += 1
+        else:
+            number, position = _number_at(text, position, len(text))
+            if number < 0:
+                return False
+            heads[word] = number
+        if text[position] != _TAB:
+            return False
+        deprels[0, word] = position + 1
+        position += 1
+        while text[position] != _TAB:
+            position += 1
+        deprels[1, word] = position
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        n = offsets[s + 1] - start
+        roots = 0
+        for word in range(1, n + 1):
+            head = heads[start + word - 1]
+            if head > n:
+                return False
+            roots += head == 0
+            seen[word] = 0  # the word whose path to the root came here first
+        if roots > 1 and not several_roots:
+            return False
+        for first in range(1, n + 1):
+            word = first
+            while word > 0 and seen[word] == 0:
+                seen[word] = first
+                word = heads[start + word - 1]
+            if word > 0 and seen[word] == first:  # a cycle; if no word has head 0, and all heads are known, there is one
+                return False
+    return True
 
 
 @kernel()

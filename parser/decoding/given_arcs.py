@@ -9,6 +9,7 @@ order of the steps is left to choose: replay() uses this to recover the computat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from inspect import signature
 from typing import NamedTuple
 
@@ -81,21 +82,38 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
 
     def restriction_of(first: int, last: int) -> Restriction:
         part = given.span(first, last)
-        offsets = part.offsets
-        bound = oracle.bind(oracles.Trees(part.heads, offsets))
-        roots = np.zeros(len(offsets) - 1, np.int32)  # the given child of the artificial root; 0: none
+        trees = oracles.Trees(part.heads, part.offsets)
+        bound = cache(partial(oracle.bind, trees))
+        lossless = oracle.bind_lossless(trees)
+        roots = np.zeros(len(trees), np.int32)  # the given child of the artificial root; 0: none
         places = np.flatnonzero(part.heads == 0)
-        owners = np.searchsorted(offsets, places, side="right") - 1
-        roots[owners] = places - offsets[owners]
+        owners = np.searchsorted(part.offsets, places, side="right") - 1
+        roots[owners] = places - part.offsets[owners]
+        any_relation = bool((part.relations == NO_NODE).all())
 
-        def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
-            scores = bound.score_batch(query(numbers.astype(np.int32), now, rows))
+        def optimal(now: Configurations, rows: np.ndarray, numbers: np.ndarray, arcs: tuple[np.ndarray, ...]) -> np.ndarray:
+            """Return the transitions that lose the fewest given arcs; ``arcs``: rows, heads and children of Transitions."""
+            feature_rows, heads, children = arcs
+            scores = bound().score_batch(query(numbers, now, rows))
             if single_root and not knows_roots:  # another child of the artificial root would exclude the given one
                 own = roots[numbers]
                 waits = (own > 0) & (now.heads[rows, own] == NO_NODE)
-                scores = scores - (waits[:, None] & (transitions.heads == 0) & (transitions.children != own[:, None]))
-            columns = optimal_transitions(np.where(transitions.rows == NO_NODE, NOT_APPLICABLE, scores))
-            places = offsets[numbers][:, None] + np.maximum(transitions.children, 0)
+                scores = scores - (waits[:, None] & (heads == 0) & (children != own[:, None]))
+            return optimal_transitions(np.where(feature_rows == NO_NODE, NOT_APPLICABLE, scores))
+
+        def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
+            numbers = numbers.astype(np.int32)
+            arcs = transitions.rows, transitions.heads, transitions.children
+            if lossless is None:
+                columns = optimal(now, rows, numbers, arcs)
+            else:
+                columns = lossless.allowed(query(numbers, now, rows)) & (transitions.rows != NO_NODE)
+                if len(lossy := np.flatnonzero(~columns.any(axis=1))):
+                    lossless.possible[numbers[lossy]] = False  # these sentences cannot keep all given arcs
+                    columns[lossy] = optimal(now, rows[lossy], numbers[lossy], tuple(array[lossy] for array in arcs))
+            if any_relation:
+                return Allowed(columns, None)
+            places = part.offsets[numbers][:, None] + np.maximum(transitions.children, 0)
             relations = np.where(transitions.children == NO_NODE, NO_NODE, part.relations[places])
             can_bear = (root == NO_NODE) | ((transitions.heads == 0) == (relations == root))
             return Allowed(columns, np.where(can_bear, relations, NO_NODE))

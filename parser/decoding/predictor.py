@@ -75,7 +75,7 @@ class Prediction:
         parses: the trees.
         tags: the tags; empty if not requested.
         symbols: the relations, in the order of their numbers.
-        given: the given arcs, if any.
+        given: the given arcs, if their relations are listed.
         lost: int64[m], the places of words whose given arc is lost.
         steps: the probabilities of the steps that made the trees, if requested.
         probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are right; NaN where not known.
@@ -171,7 +171,7 @@ class Predictor:
         self,
         sentences: Sentences,
         forms: Sequence[Sequence[str]] = (),
-        given: GivenArcs | None = None,
+        given: GivenArcs | Parses | None = None,
         given_tags: Sequence[GivenTags] = (),
         fixed_tags: Sequence[GivenTags] = (),
         *,
@@ -182,7 +182,8 @@ class Predictor:
         Args:
             sentences: encoded sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: arcs to keep, as many as the transition system can make together.
+            given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
+                relations.
             given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
             fixed_tags: for each sentence, tags that are returned, and read by the parser, instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
@@ -192,13 +193,17 @@ class Predictor:
         """
         sentences, tags = self.tag(sentences, forms, given_tags, fixed_tags)
         symbols = self.model.relations.symbols
-        numbered_arcs = None if given is None else given.numbered(symbols, sentences.offsets)
+        numbered_arcs = given.numbered(symbols, sentences.offsets) if isinstance(given, GivenArcs) else given
         steps = StepProbabilities.allocate(sentences) if self._steps else None
         parses = self._parses(sentences, numbered_arcs, steps, single_root)
         lost = np.empty(0, np.int64) if numbered_arcs is None else lost_arcs(numbered_arcs, parses)
+        if isinstance(given, Parses):  # a given relation stays, even if the parser cannot give it to this arc
+            kept = (given.relations != NO_NODE) & (given.heads == parses.heads)
+            parses.relations[kept] = given.relations[kept]
         arcs = np.empty(0) if steps is None else steps.arcs
         probabilities = self.model.calibration(arcs) if isinstance(self.model, Model) else arcs
-        return Prediction(parses, tags, symbols, given, lost, steps, probabilities)
+        listed = given if isinstance(given, GivenArcs) else None
+        return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
     def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
         """Return trees that keep the given arcs; fill in the probabilities of their steps."""

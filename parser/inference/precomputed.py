@@ -20,7 +20,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
-from parser.kernels.active_units import activate, activation_number
+from parser.kernels.active_units import activate_units, activation_number
 from parser.kernels.products import Panels, panels_in_fours, product
 from parser.transitions.features import RELATION, FeatureTable
 
@@ -144,7 +144,7 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
 
     def score(features: np.ndarray) -> np.ndarray:
         scores = np.empty((len(features), len(bias)), np.float32)
-        _multiply(hidden_of(features), activation, output_weights, bias, scores)
+        _multiply(hidden_of(features), activation, output_weights, bias, np.empty(len(output_weights), np.int32), scores)
         return scores
 
     return with_arcs(score, weights, sentences)
@@ -213,14 +213,24 @@ def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
 
 
 @kernel(fastmath={"contract"})
-def _multiply(hidden, activation, weights, bias, scores):
-    """Fill in ``scores`` (float32[m, outputs]) from the input of the activation, each sum in a fixed order."""
+def _multiply(hidden, activation, weights, bias, active, scores):
+    """Fill in ``scores`` (float32[m, outputs]) from the input of the activation, each sum in a fixed order.
+
+    ``hidden`` is overwritten; ``active`` is workspace, int32[units].
+    """
     for m in range(len(hidden)):
-        row = scores[m]
+        row, units = scores[m], hidden[m]
         for o in range(len(bias)):
             row[o] = bias[o]
-        for h in range(hidden.shape[1]):
-            x = activate(hidden[m, h], activation)
-            if x != 0:
-                for o in range(len(bias)):
-                    row[o] += x * weights[h, o]
+        count = activate_units(units, activation, active)
+        # Four units at a time, so that a score is read and written a quarter as often; the order of the sum stays the same.
+        for a in range(0, count - 3, 4):
+            h0, h1, h2, h3 = active[a], active[a + 1], active[a + 2], active[a + 3]
+            x0, x1, x2, x3 = units[h0], units[h1], units[h2], units[h3]
+            for o in range(len(bias)):
+                row[o] = row[o] + x0 * weights[h0, o] + x1 * weights[h1, o] + x2 * weights[h2, o] + x3 * weights[h3, o]
+        for a in range(count - count % 4, count):
+            h = active[a]
+            x = units[h]
+            for o in range(len(bias)):
+                row[o] += x * weights[h, o]

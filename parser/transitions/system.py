@@ -16,6 +16,7 @@ from typing import ClassVar, TypeGuard, TypeVar
 import numpy as np
 
 from oracles.errors import OptimalStepError
+from parser.data.sentences import NO_NODE
 from parser.transitions.configurations import Configurations
 
 
@@ -41,6 +42,11 @@ class Transitions:
     children: np.ndarray
     candidate_nodes: np.ndarray | None = None
     starts: np.ndarray | None = None
+
+    def restricted(self, columns: np.ndarray) -> Transitions:
+        """Return the same transitions, of which only some (bool[m, width]) are applicable."""
+        rows = np.where(columns, self.rows, NO_NODE)
+        return Transitions(rows, self.blocks, self.heads, self.children, self.candidate_nodes, self.starts)
 
 
 class TransitionSystem(ABC):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parser.conllu import chunks as chunks_module
 from parser.conllu.checks import DEPS, FEATS, FORM, HEAD, ConlluError
-from parser.conllu.chunks import Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.chunks import Chunk, TreeWriter, find_heads, find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences, rewrite
 from tests.odd_files import damaged_files, encoded, files, line
 
@@ -73,6 +73,37 @@ def test_trees_are_written_as_the_stream_rewrites_them(content, rng):
         start += len(sentence)
     written = TreeWriter(RELATIONS).write(words, np.array(heads, np.int32), np.array(relations, np.int32))
     assert bytes(written) == encoded("".join(expected))
+
+
+HEADS = st.sampled_from(["_", "_", "_", "0", "1", "2", "3", "02", "4", "-1", "x", "", "_1", "1_", "_ ", "\u0661", "9" * 12])
+
+
+@given(st.lists(st.lists(HEADS, min_size=1, max_size=4), min_size=1, max_size=3), st.booleans())
+@example([["2", "0", "2", "_"]], False)
+@example([["0", "0"]], True)
+@example([["2", "3", "1"], ["_"]], True)
+@example([["3", "_", "0"], ["2", "1"]], False)
+def test_heads_are_those_of_the_stream_or_left_to_it(sentences, several_roots):
+    text = "".join(
+        "".join(f"{word}\ta\t_\t_\t_\t_\t{head}\tr{word}\t_\t_\n" for word, head in enumerate(heads, 1)) + "\n"
+        for heads in sentences
+    ).encode()
+    words = find_words(Chunk(text, True))
+    assert words is not None
+    found = find_heads(words, several_roots)
+    try:
+        read = read_raw_sentences(io.BytesIO(text))
+        expected = [head for sentence in read for head in sentence.heads(several_roots=several_roots, partial=True)]
+    except ConlluError:
+        assert found is None
+        return
+    if "9" * 12 in (head for heads in sentences for head in heads):
+        return  # may be left to the stream
+    assert found is not None
+    heads, (begins, ends) = found
+    assert heads.tolist() == expected
+    relations = [text[begin:end].decode() for begin, end in zip(begins, ends, strict=True)]
+    assert relations == [f"r{word}" for heads in sentences for word in range(1, len(heads) + 1)]
 
 
 def read_whole(content):

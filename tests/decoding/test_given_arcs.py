@@ -10,7 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from oracles import UNKNOWN_HEAD
+from oracles import UNKNOWN_HEAD, Oracle
+from oracles.arc_standard.context_rows import ContextRows
 from parser import Parser, transitions
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.conllu.checks import ConlluError
@@ -101,6 +102,32 @@ def test_as_many_as_the_system_can_make_together_are_kept(name, n, single_root):
         assert not len(lost_arcs(of.parts, parses))
 
 
+@pytest.mark.parametrize("single_root", [True, False])
+def test_restrictions_are_those_of_the_exact_oracle(single_root, monkeypatch):
+    """Where arcs can be kept together, and where they cannot; of random trees, along computations with any scores."""
+    rng, n = random.Random(1), 7
+    trees = [random_trees.random_mildly_nonprojective_tree(rng, n, rehung) for rehung in (0, 1, 2) for _ in range(40)]
+    trees = [tree for tree in trees if not single_root or tree.count(0) == 1]
+    shares = [rng.random() for _ in trees]
+    given = np.array(
+        [[UNKNOWN_HEAD if rng.random() < p else h for h in t] for t, p in zip(trees, shares, strict=True)], np.int32
+    )
+    fast = Given("arc_standard", given, single_root)
+    monkeypatch.setattr(ContextRows, "bind_lossless", Oracle.bind_lossless)
+    slow = Given("arc_standard", given, single_root)
+    compared = 0
+
+    def both(*arguments):
+        nonlocal compared
+        found, expected = fast.keeping(*arguments), slow.keeping(*arguments)
+        np.testing.assert_array_equal(found.columns, expected.columns)
+        compared += len(expected.columns)
+        return found
+
+    parse_batched(fast.sentences, fast.system, fast.table, fast.scorer, single_root=single_root, restriction=both)
+    assert compared > 12 * len(given)
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_all_items_of_a_beam_keep_them(name):
     given = sampled(4, True)[::20]
@@ -165,6 +192,28 @@ def test_any_chunks_and_threads_keep_the_same(model, relations):
 
 
 CROSSING = "3 4 _ _"
+
+
+def test_words_with_given_arcs_are_read_in_compiled_code_unless_a_relation_is_new(model, monkeypatch):
+    known = model.relations.symbols[-1]
+    text = conllu("2 _ 4 _", f"{known} new _ _") + conllu("_ _ _ _") + conllu("2 0 4 2", f"{known} root _ _")
+    slowly = parsed(model, text + conllu("_ 1 _ _", "_ new _ _"), keep_relations=True)  # the last one needs the stream
+    monkeypatch.setattr(file_parsing, "read_raw_sentences", None)
+    heads, deprels, told = parsed(model, text, keep_relations=True)
+    assert (heads, deprels, told) == (slowly[0][:12], slowly[1][:12], [])
+    assert (deprels[0], deprels[8], deprels[9]) == (known, known, "root")
+    assert parsed(model, text)[0][8:] == ["2", "0", "4", "2"]
+
+
+@pytest.mark.parametrize("relations", ["_ _ _ _", "new _ _ _"])
+def test_a_chunk_with_a_lost_arc_is_parsed_once(model, monkeypatch, relations):
+    calls, predict = [], file_parsing.Predictor.predict
+    monkeypatch.setattr(file_parsing.Predictor, "predict", lambda *a, **k: calls.append(a) or predict(*a, **k))
+    text = conllu("2 _ _ _", relations) + conllu(CROSSING) + conllu("_ _ _ 0")
+    for on_error, words in ((OnError.KEEP, 12), (OnError.SKIP, 8)):
+        heads, _, told = parsed(model, text, on_error=on_error, keep_relations=True)
+        assert (len(heads), len(told), heads[-1]) == (words, 1, "0")
+    assert len(calls) == 2
 
 
 def test_an_arc_that_is_lost_is_named_and_on_error_says_what_becomes_of_the_sentence(model):

@@ -174,9 +174,7 @@ def _best_transitions(
     norm = normalizer(own, beam.scores)
     order = np.argsort(-own, kind="stable")
     if allowed is not None:
-        is_allowed = [
-            allowed.columns[row, column] and allowed.relations[row, column] in (NO_NODE, relation) for column, relation in found
-        ]
+        is_allowed = [allowed.permits(row, column, relation) for column, relation in found]
         order = order[np.array(is_allowed)[order]]
     order = order[: beam.size]
     return [((total - norm) + own[i], *found[i]) for i in order.tolist()]

@@ -1,10 +1,10 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. One thread processes a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (word_cache.py), parses (predictor.py), and inserts the trees between the other
-bytes. Chunks are written in the order of the file. If tags or MISC are written too, or given arcs are read, the thread goes
-through the chunk line by line instead (conllu/stream.py). A chunk with an error is read again once the number of lines before
-it is known, so that errors name the line.
+(conllu/chunks.py) and the given arcs, numbers their attributes (word_cache.py), parses (predictor.py), and inserts the trees
+between the other bytes. Chunks are written in the order of the file. If tags or MISC are written too, the thread goes through
+the chunk line by line instead (conllu/stream.py). A chunk with an error is read again once the number of lines before it is
+known, so that errors name the line.
 """
 
 from __future__ import annotations
@@ -31,26 +31,30 @@ from parser.conllu.checks import (
     HEAD,
     LEMMA,
     MISC,
+    UNKNOWN_HEAD,
     UPOS,
     XPOS,
     ConlluError,
     counted,
     is_blank,
 )
-from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_words, read_chunks
+from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_heads, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES, PREDICTED
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
 from parser.decoding.parse_options import OnError, TagUse
 from parser.decoding.predictor import Prediction, Predictor
+from parser.kernels.hash_tables import ByteTable
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
 _AHEAD = 3
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
+# In place of the number of a relation: the model does not know it.
+_UNKNOWN = -2
 
 
 Item = TypeVar("Item")
@@ -158,7 +162,7 @@ def parse_file(
         chunks = refuse_missing_columns(chunks, known, name)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(known, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
-        text, part = parser.parse_faulty(chunk, name, parsed) if isinstance(result, ConlluError) else result
+        text, part = parser.parse_faulty(chunk, name, parsed, result) if isinstance(result, ConlluError) else result
         target.write(text)
         if parsed.not_utf8 is None:
             try:
@@ -221,6 +225,18 @@ Parsed = tuple[bytes | memoryview, FileCounts]
 """The text of a chunk with trees, and its counts."""
 
 
+class LostArcsError(ConlluError):
+    """Given arcs are lost, with the predictions from which parse_faulty() says which.
+
+    Attributes:
+        found: the encoded sentences of a chunk, and the predictions for them.
+    """
+
+    def __init__(self, encoded: Sentences, found: Prediction) -> None:
+        super().__init__(f"{counted(len(found.lost), 'given arc')} cannot be kept")
+        self.found = encoded, found
+
+
 class ChunkParser:
     """Parses chunks of a file; several threads may share it.
 
@@ -235,47 +251,93 @@ class ChunkParser:
         self._vocabularies = predictor.model.vocabularies
         self._report = report
         self._word_cache = WordCache(self._vocabularies)
-        self._writer = TreeWriter(predictor.model.relations.symbols)
+        symbols = predictor.model.relations.symbols
+        self._writer = TreeWriter(symbols)
+        self._relations = {EMPTY: NO_NODE, **{symbol: number for number, symbol in enumerate(symbols)}}
 
     def parse(self, chunk: Chunk) -> Parsed | ConlluError:
         """Return the chunk with trees and its counts, or an error that counts lines from 1: see parse_faulty()."""
         options = self._options
         if not (self._predictor.tags or options.probabilities or options.k_best):  # only trees are written
             words = find_words(chunk)
-            if words is not None and not (options.keep_heads and _may_be_given(words)):
-                return self._parse_words(words)
+            given = None if words is None else self._find_given(words)
+            if words is not None and given is not None:
+                return self._parse_words(words, given)
         try:
             return self._parse_lines(chunk, strict=True, lines_before=int(not chunk.first))
         except ConlluError as error:
             return error
 
-    def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts) -> Parsed:
+    def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts, error: ConlluError | None = None) -> Parsed:
         """Parse a chunk with an error once the counts of all earlier chunks are known, so that errors name the line.
 
         Args:
             chunk: the chunk.
             name: what errors call the file.
             before: the counts of the file before the chunk.
+            error: what parse() returned; if only arcs were lost, the chunk is not parsed again.
 
         Raises:
             ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and ``on_error`` is STOP.
         """
         strict = self._options.on_error is OnError.STOP
-        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused)
+        found = error.found if isinstance(error, LostArcsError) else None
+        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused, found)
 
-    def _parse_words(self, words: WordPositions) -> Parsed:
-        """Parse a chunk's words in compiled code."""
+    def _find_given(self, words: WordPositions) -> Parses | None:
+        """Return the arcs of a chunk to keep; None if they have to be read line by line, as relations new to the model."""
+        given = Parses.allocate(words.offsets + np.arange(len(words.offsets)))  # one root before each sentence
+        if not self._options.keep_heads:
+            return given
+        if int(np.diff(words.offsets).max(initial=0)) > MOST_WORDS:
+            return None
+        found = find_heads(words, self._options.several_roots)
+        if found is None:
+            return None
+        heads, (begins, ends) = found
+        is_word = np.ones(len(given.heads), np.bool_)
+        is_word[given.offsets[:-1]] = False
+        given.heads[is_word] = heads
+        if self._options.keep_relations:
+            has_head, table = heads != UNKNOWN_HEAD, ByteTable()
+            entries = table.look_up(words.text, begins[has_head], ends[has_head])
+            numbers = np.array([self._relations.get(relation, _UNKNOWN) for relation in table.strings(0)], np.int32)
+            if (numbers == _UNKNOWN).any():
+                return None
+            given.relations[np.flatnonzero(is_word)[has_head]] = numbers[entries]
+        return given
+
+    def _parse_words(self, words: WordPositions, given: Parses) -> Parsed | ConlluError:
+        """Parse a chunk's words in compiled code, and keep the given arcs."""
         encoded = self._word_cache.encode(words)
-        parses = self._predictor.predict(encoded, single_root=self._options.single_root).parses
+        some = given if (given.heads != UNKNOWN_HEAD).any() else None
+        found = self._predictor.predict(encoded, given=some, single_root=self._options.single_root)
+        if len(found.lost):
+            return LostArcsError(encoded, found)
+        parses = found.parses
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._vocabularies.unknown_counts(encoded)
         return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
 
     def _parse_lines(
-        self, chunk: Chunk, strict: bool, name: str = "-", lines_before: int = 0, sentences_before: int = 0
+        self,
+        chunk: Chunk,
+        strict: bool,
+        name: str = "-",
+        lines_before: int = 0,
+        sentences_before: int = 0,
+        found: tuple[Sentences, Prediction] | None = None,
     ) -> Parsed:
-        """Parse a chunk line by line; ``strict``: raise the first error."""
+        """Parse a chunk line by line.
+
+        Args:
+            chunk: the chunk.
+            strict: raise the first error.
+            name: what errors call the file.
+            lines_before, sentences_before: how many there are before the chunk.
+            found: the encoded sentences and what was predicted for them, if this is known.
+        """
         source = BytesIO(chunk.content), name, lines_before, sentences_before
         sentences = list(read_raw_sentences(*source, strict=strict))
         if self._options.keep_heads:
@@ -284,9 +346,9 @@ class ChunkParser:
         for sentence in sentences:
             if sentence.error is not None:
                 self._report(sentence.error)
-        encoded = self._encoded(sentences)
+        encoded = found[0] if found else self._encoded(sentences)
         texts = (
-            self._best_texts(sentences, encoded, strict)
+            self._best_texts(sentences, encoded, strict, found and found[1])
             if self._options.k_best is None
             else self._k_best_texts(sentences, encoded)
         )
@@ -311,15 +373,25 @@ class ChunkParser:
     def _encoded(self, sentences: list[RawSentence]) -> Sentences:
         return self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
 
-    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, strict: bool) -> Iterator[str]:
-        """Yield the text of each sentence with its tree; ``strict``: raise an error if a given arc is lost."""
-        found = self._predictor.predict(
-            encoded,
-            [sentence.column(FORM) for sentence in sentences],
-            self._given(sentences),
-            self._given_tags(sentences),
-            single_root=self._options.single_root,
-        )
+    def _best_texts(
+        self, sentences: list[RawSentence], encoded: Sentences, strict: bool, found: Prediction | None = None
+    ) -> Iterator[str]:
+        """Yield the text of each sentence with its tree, as ``found`` if that is known.
+
+        Raises:
+            LostArcsError: a given arc is lost, ``strict``, and there was no ``found``.
+            ConlluError: a given arc is lost, ``strict``, and there was; the message names it.
+        """
+        if found is None:
+            found = self._predictor.predict(
+                encoded,
+                [sentence.column(FORM) for sentence in sentences],
+                self._given(sentences),
+                self._given_tags(sentences),
+                single_root=self._options.single_root,
+            )
+            if strict and len(found.lost):
+                raise LostArcsError(encoded, found)
         self._refuse_lost(sentences, found, strict)
         heads = found.parses.heads.tolist()
         for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
@@ -434,12 +506,6 @@ def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_h
         is_known = not isnan(probability) and not (keep_heads and columns[HEAD] != EMPTY)
         written.append("|".join([*said, f"Prob={probability:.2f}"] if is_known else said) or EMPTY)
     return written
-
-
-def _may_be_given(words: WordPositions) -> bool:
-    """Return whether some HEAD is not ``_``, or some sentence is too long to keep heads."""
-    empty = (words.text[words.heads] == ord(EMPTY)) & (words.text[words.heads + 1] == ord("\t"))
-    return not empty.all() or bool(np.diff(words.offsets).max(initial=0) > MOST_WORDS)
 
 
 def _missing_end(sentence: RawSentence) -> str:

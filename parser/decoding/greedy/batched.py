@@ -7,7 +7,7 @@ for arc-standard and Attardi's system, spine.py for LR-spine, buffer_arcs.py for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,15 +29,23 @@ class Allowed:
 
     Attributes:
         columns: bool[m, width], at least one per configuration.
-        relations: int32[m, width], the relation that the arc must have; NO_NODE: any.
+        relations: int32[m, width], the relation that the arc must have; NO_NODE: any. None: any for all.
     """
 
     columns: np.ndarray
-    relations: np.ndarray
+    relations: np.ndarray | None
+
+    def permits(self, row: int, column: int, relation: int) -> bool:
+        """Return whether a configuration may take a transition with a relation."""
+        return bool(self.columns[row, column]) and (
+            self.relations is None or self.relations[row, column] in (NO_NODE, relation)
+        )
 
     def applied(self, system: TransitionSystem, transitions: Transitions, scores: np.ndarray) -> tuple[Transitions, np.ndarray]:
         """Return the transitions without the forbidden ones, and scores in which forbidden relations are minus infinity."""
-        allowed = replace(transitions, rows=np.where(self.columns, transitions.rows, NO_NODE))
+        allowed = transitions.restricted(self.columns)
+        if self.relations is None:
+            return allowed, scores
         labelled = self.columns & (self.relations != NO_NODE)
         if labelled.any():
             starts, relations = system.block_starts[transitions.blocks[labelled]], self.relations[labelled]

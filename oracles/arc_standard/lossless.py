@@ -1,0 +1,130 @@
+"""The arc-standard transitions that lose no gold edge, while none is lost: in nearly constant time, for partial trees.
+
+An exact oracle counts the edges that can still be made; its time grows with the square of the sentence or faster. To keep given
+edges, it is enough to know which transitions lose none. A partial tree whose edges are part of a projective tree can be made
+whole; so as long as only such transitions are taken, some transition loses nothing. We know of no such rules for partial trees
+in the literature. The scores of context_rows are the reference: on such a way, these transitions have the highest score.
+
+With stack a_0..a_k and front b, h(x) the known head of x, and a child *waiting* if it is on the stack or in the buffer:
+
+    reduce_left    h(a_k) is a_{k-1} or unknown, and no gold child of a_k waits
+    reduce_right   h(a_{k-1}) is a_k or unknown, and no gold child of a_{k-1} waits
+    shift          no a_i, i >= 1, is busy; or the topmost busy one is an ancestor of b, or to the left of all nodes that known
+                   edges join to b
+
+a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, such a node gets that edge only if
+everything above it on the stack, b included, becomes part of its subtree: so b must be able to descend from it. Every other
+stack element can become a left child of a node further right without children of its own.
+
+Why these rules suffice: take a projective tree with all known edges that can still be made. If a transition removes a node
+without known edges, the children that it has in this tree move to one of them, or to its head. The tests compare all
+configurations of small sentences.
+
+Complexity: O(n) per sentence to bind; O(k log k) per configuration at worst, plus the depth of b among the known edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracles.interface import N_TRANSITIONS, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundLossless, Query
+from oracles.kernel_cache import array_kernel, kernel
+from oracles.trees import GoldChildren, Trees, topmost_nodes
+
+
+class ArcStandardLossless(BoundLossless):
+    """Finds transitions by the rules above.
+
+    Args:
+        trees: the gold trees.
+    """
+
+    def __init__(self, trees: Trees) -> None:
+        super().__init__(trees.projective)
+        # By node: its first child, 0 if none, and the first of all nodes that known edges join to it.
+        first, leftmost = np.zeros((2, len(trees.heads)), np.int32)
+        _fill_first(trees.heads, trees.offsets, first, leftmost)
+        self._nodes = trees.heads, first, GoldChildren.of(trees).last, leftmost
+        self._offsets = trees.offsets
+
+    def allowed(self, query: Query) -> np.ndarray:
+        found = np.zeros((len(query), N_TRANSITIONS), np.bool_)
+        _find(self._offsets, self.possible, self._nodes, *query.arrays, found)
+        return found
+
+
+@array_kernel()
+def _fill_first(all_heads, offsets, first, leftmost):
+    """Fill in the first child of each node, and the first of the nodes that known edges join to it; both are 0 before."""
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        heads = all_heads[start : offsets[s + 1]]
+        topmost = topmost_nodes(heads)
+        least = np.full(len(heads), -1, np.int32)  # by topmost node
+        for node in range(len(heads)):
+            if least[topmost[node]] < 0:
+                least[topmost[node]] = node
+            leftmost[start + node] = least[topmost[node]]
+            if node > 0 and heads[node] >= 0 and first[start + heads[node]] == 0:
+                first[start + heads[node]] = node
+
+
+@kernel()
+def _waits(stacks, row, size, node):
+    """Return whether a node is among the first ``size`` elements of a stack, which ascends."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if stacks[row, middle] < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low < size and stacks[row, low] == node
+
+
+@kernel()
+def _left_child_waits(first, start, stacks, row, depth):
+    """Return whether the stack element at this depth has a gold child to its left that waits: then its first one does."""
+    child = first[start + stacks[row, depth]]
+    return 0 < child < stacks[row, depth] and _waits(stacks, row, depth, child)
+
+
+@kernel()
+def _may_shift(nodes, start, stacks, row, k, front):
+    """Return whether a shift loses no edge; the buffer is not empty."""
+    heads, first, _, leftmost = nodes
+    for depth in range(k, 0, -1):
+        node = stacks[row, depth]
+        if 0 <= heads[start + node] < node or _left_child_waits(first, start, stacks, row, depth):
+            if leftmost[start + front] > node:
+                return True
+            above = heads[start + front]
+            while above >= 0 and above != node:
+                above = heads[start + above]
+            return above == node
+    return True
+
+
+@kernel()
+def _find(offsets, possible, nodes, sentences, stacks, stack_sizes, buffer_fronts, found):
+    """Fill in ``found``, which is False before; see BoundLossless.allowed()."""
+    heads, first, last, _ = nodes
+    for row in range(len(sentences)):
+        s = sentences[row]
+        if not possible[s]:
+            continue
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        k = np.int64(stack_sizes[row]) - 1
+        front = buffer_fronts[row]
+        top = stacks[row, k]
+        if front <= n:
+            found[row, SHIFT] = _may_shift(nodes, start, stacks, row, k, front)
+        if k >= 1:
+            head, below = heads[start + top], stacks[row, k - 1]
+            waiting = last[start + top] >= front or _left_child_waits(first, start, stacks, row, k)
+            found[row, REDUCE_LEFT] = (head < 0 or head == below) and not waiting
+            if k >= 2:
+                head = heads[start + below]
+                waiting = last[start + below] >= top or _left_child_waits(first, start, stacks, row, k - 1)
+                found[row, REDUCE_RIGHT] = (head < 0 or head == top) and not waiting
