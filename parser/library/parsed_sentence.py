@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -149,8 +150,39 @@ _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 _MOST_DRAWN = 50  # sentences of a list that a notebook shows
 
 
-class ParsedWord(NamedTuple):
-    """A word of a tree.
+class _Word(NamedTuple):
+    """The fields of a ParsedWord."""
+
+    id: int
+    form: str
+    upos: str
+    head: int
+    deprel: str
+    probability: float
+    lemma: str = EMPTY
+    xpos: str = EMPTY
+    feats: str = EMPTY
+    start: int | None = None
+    end: int | None = None
+
+
+class _Words:
+    """The words of a sentence, whom their children can be asked of."""
+
+    def __init__(self, words: list[ParsedWord]) -> None:
+        self.words = words
+
+    @cached_property
+    def children(self) -> list[list[ParsedWord]]:
+        """The children of each word; those of the root come first."""
+        found: list[list[ParsedWord]] = [[] for _ in range(len(self.words) + 1)]
+        for word in self.words:
+            found[word.head].append(word)
+        return found
+
+
+class ParsedWord(_Word):
+    """A word of a tree: a named tuple of the fields below, which knows the other words of its sentence.
 
     Attributes:
         id: its number in the sentence, from 1.
@@ -165,17 +197,38 @@ class ParsedWord(NamedTuple):
             None if the sentence was given as words.
     """
 
-    id: int
-    form: str
-    upos: str
-    head: int
-    deprel: str
-    probability: float
-    lemma: str = EMPTY
-    xpos: str = EMPTY
-    feats: str = EMPTY
-    start: int | None = None
-    end: int | None = None
+    _sentence: _Words
+
+    @property
+    def head_word(self) -> ParsedWord | None:
+        """The word that it depends on; None for the root of the sentence.
+
+        Raises:
+            OptimalStepError: the word is not one of ParsedSentence.words; also for children and subtree.
+        """
+        return self._others().words[self.head - 1] if self.head else None
+
+    @property
+    def children(self) -> list[ParsedWord]:
+        """The words that depend on it, in their order."""
+        return self._others().children[self.id].copy()
+
+    @property
+    def subtree(self) -> list[ParsedWord]:
+        """The word itself and all words below it, in their order."""
+        sentence = self._others()
+        found, left = [self.id], [self.id]
+        while left:
+            below = [child.id for child in sentence.children[left.pop()]]
+            found += below
+            left += below
+        return [sentence.words[number - 1] for number in sorted(found)]
+
+    def _others(self) -> _Words:
+        try:
+            return self._sentence
+        except AttributeError:
+            raise OptimalStepError("this word belongs to no sentence; take it from the words of a ParsedSentence") from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +277,11 @@ class ParsedSentence:
         tokens: Any = zip(self.tokens, self.spans, strict=True)
         spans = [span for token, span in tokens for _ in token.words] or [(None, None)] * len(self)
         columns = zip(*trees, *tags, spans, strict=True)
-        return [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
+        words = [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
+        sentence = _Words(words)
+        for word in words:
+            word._sentence = sentence
+        return words
 
     def draw(self) -> str:
         """Return the tree as lines of text, to be printed."""
@@ -256,7 +313,7 @@ class ParsedSentence:
         tags = [self._tags(column) for column in PREDICTED]
         for number, values in enumerate(zip(self.forms, *tags, self.deprels, strict=True), 1):
             for value in values:
-                if not value.strip() or _UNWRITABLE.search(value):
+                if not value.strip(" ") or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
         between = ["\t".join([*values, EMPTY]) for values in columns]
