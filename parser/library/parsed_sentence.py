@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
+from parser.conllu.dicts import dicts_of
 from parser.data.attributes import PREDICTED
 from parser.drawing import LONGEST, DrawnTree, as_text
 from parser.drawing.html import drawing
-from parser.text.tokens import Token, conllu_lines, text_of
+from parser.text.tokens import Token, conllu_rows, text_of
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form is required; or a token of the library ``conllu``."""
@@ -315,11 +316,23 @@ class ParsedSentence:
             for value in values:
                 if not value.strip(" ") or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
-        columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([*values, EMPTY]) for values in columns]
-        tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
-        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
+        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *map("\t".join, self._rows()), ""]
         return "".join(f"{line}\n" for line in lines)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the sentence as Stanza's ``Sentence.to_dict()`` does: a list of dicts.
+
+        Each word is a dict with id, text, lemma, upos, xpos, feats, head, deprel, misc, start_char and end_char, without those
+        that it lacks. A multiword token is a dict of its own before its words, with an id such as [3, 4]. See
+        parser.conllu.dicts for the rest. ``optimal-step parse --format json`` writes the same.
+        """
+        return dicts_of(self._rows(), self.spans or None)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Yield the ten columns of each line of CoNLL-U."""
+        tags = (self._tags(column) for column in PREDICTED)
+        between = [[*values, EMPTY] for values in zip(*tags, map(str, self.heads), self.deprels, strict=True)]
+        return conllu_rows(self.tokens or [Token(form, (form,), True) for form in self.forms], between)
 
 
 class ParsedSentences(list[ParsedSentence]):

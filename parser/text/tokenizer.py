@@ -277,7 +277,7 @@ def conllu_source(tokenizer: TextSplitter | None, source: BinaryIO, name: str, o
     """
     if tokenizer is None:
         return source
-    return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.ranges))
+    return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.places))
 
 
 def _tokens(sentence: Any) -> list[Token]:
