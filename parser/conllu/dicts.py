@@ -35,6 +35,7 @@ _COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS, "head": 
 _RANGE = re.compile(r"TokenRange=([0-9]{1,18}):([0-9]{1,18})")
 _START, _END = re.compile(r"start_char=([0-9]{1,18})"), re.compile(r"end_char=([0-9]{1,18})")
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 # Some readers take these for ends of lines; halves of surrogate pairs stand for bytes that are not UTF-8, and are no Unicode.
 _NOT_IN_LINES = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 
@@ -55,9 +56,10 @@ def dicts_of(
     covered = 0  # the last word of the last multiword token
     given = None if places is None else iter(places)
     for columns in rows:
-        numbers = [int(number) for number in re.split("[-.]", columns[ID])]
+        identifier = columns[ID]
+        numbers = [int(identifier)] if identifier.isdecimal() else [int(number) for number in re.split("[-.]", identifier)]
         one: dict[str, Any] = {"id": numbers[0] if len(numbers) == 1 else numbers, "text": columns[FORM]}
-        is_multiword = "-" in columns[ID]
+        is_multiword = "-" in identifier
         if is_multiword:
             covered = numbers[1]
             multiwords.append(one)
@@ -81,7 +83,7 @@ def dicts_of(
 def _add_columns(one: dict[str, Any], columns: Sequence[str]) -> None:
     for key, number in _COLUMNS.items():
         value = columns[number]
-        if value not in (EMPTY, "") or (key == "lemma" and value == columns[FORM]):  # the lemma of an underscore
+        if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):  # the lemma of an underscore
             one[key] = int(value) if number == HEAD and value.isdecimal() else value
 
 
@@ -137,7 +139,7 @@ def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict
 
 def as_json(dicts: Sequence[dict[str, Any]]) -> str:
     """Return the dicts of a sentence as a line of JSON, without its end; a byte that is not UTF-8 becomes U+FFFD."""
-    text = json.dumps(dicts, ensure_ascii=False)
+    text = _ENCODER.encode(dicts)
     return _NOT_IN_LINES.sub(lambda found: "\ufffd" if "\ud800" <= found[0] <= "\udfff" else f"\\u{ord(found[0]):04x}", text)
 
 
