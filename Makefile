@@ -23,7 +23,7 @@ help:
 	@echo "make train       train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
 	@echo "make test        run the tests but for the long ones; ARGS='-k name' for some of them"
 	@echo "make test-long   run the long ones, and those of properties with ten times as many examples"
-	@echo "make test-extras run those that need spaCy, Ray, transformers, hydra's plugins, Chromium or a package registry; no skips"
+	@echo "make test-extras run those that need spaCy, Ray, transformers, typst, hydra's plugins, Chromium or a package registry; no skips"
 	@echo "make lint        ruff, mypy, and the layers of the code (import-linter)"
 	@echo "make format      let ruff put the code in order"
 	@echo "make clean       remove the virtual environment and the caches"
@@ -58,7 +58,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): EXTRAS = dev
-$(EXTRAS_READY): EXTRAS = dev,pretrained,ray,spacy,sweeps
+$(EXTRAS_READY): EXTRAS = dev,draw,pretrained,ray,spacy,sweeps
 $(READY) $(EXTRAS_READY): pyproject.toml requirements/constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v < (3, 14) and "Python 3.11 to 3.13 is needed, $(PYTHON) is %d.%d; name another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(@D)

@@ -1,8 +1,10 @@
-"""Draws dependency trees: optimal-step draw FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
+"""Draws dependency trees: optimal-step draw FILE [--gold GOLD] [--sentence N] [-o OUTPUT].
 
 FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are compared with the gold trees of the
-same sentences: wrong arcs are red, with the correct arcs beside them. Without --sentence, all sentences are drawn, but as SVG
-only the first.
+same sentences: wrong arcs are red, with the correct arcs beside them.
+
+The ending of OUTPUT says what is drawn: .txt, .svg, .html, .png or .pdf; so does --format. PNG and PDF need typst (extra draw).
+Without --sentence, all sentences are drawn, in a PDF each on a page of its own; but as SVG and PNG only the first.
 """
 
 from __future__ import annotations
@@ -11,17 +13,19 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 from oracles.errors import OptimalStepError
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
-from parser.conllu.files import STANDARD_STREAM, open_output
-from parser.drawing import NamedTree, as_svg, as_text, read_trees
+from parser.conllu.files import STANDARD_STREAM, ending_of, open_binary_output, open_output
+from parser.drawing import NamedTree, as_svg, as_text, pictures, read_trees
 from parser.drawing.html import LEGEND, drawing, page
 from parser.lattices import is_named_lattices
 
-FORMATS = ("text", "svg", "html")
+FORMATS = ("text", "svg", "html", *pictures.FORMATS)
+
+# The formats by the endings of names. A name without one, such as - or /dev/stdout, gets text.
+_BY_ENDING = {"": "text", ".txt": "text", ".htm": "html"} | {f".{name}": name for name in FORMATS}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -31,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--gold", metavar="GOLD", help="a file with gold trees of the same sentences")
     parser.add_argument("--sentence", metavar="N", help="draw only this sentence: its number, from 1, or its sent_id")
     parser.add_argument("--wrong", action="store_true", help="with --gold: draw only sentences with errors")
-    parser.add_argument("--format", choices=FORMATS, help="default: by the ending of OUTPUT, else text")
+    parser.add_argument("--format", choices=FORMATS, help="default: as the ending of OUTPUT says")
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="color text output (default: on a terminal)"
     )
@@ -46,6 +50,9 @@ def main(arguments: list[str] | None = None) -> None:
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
     check_output(given.output, given.file, given.gold)
+    if kind in pictures.FORMATS:
+        _write_picture(trees, kind, given.output)
+        return
     with open_output(given.output) as target:
         if kind == "svg":
             target.writelines(as_svg(named.tree) + "\n" for named in islice(trees, 1))
@@ -57,9 +64,32 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _format_of(output: str) -> str:
-    """Return the format that the ending of the output's name says; text if it says none."""
-    suffix = Path(output.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".").lower()
-    return suffix if suffix in FORMATS else "text"
+    """Return the format that the ending of the output's name says.
+
+    Raises:
+        OptimalStepError: drawings have no such format.
+    """
+    ending = ending_of(output)
+    if ending not in _BY_ENDING:
+        known = ".txt, .svg, .html, .png or .pdf"
+        raise OptimalStepError(f"{output}: nothing is drawn as {ending}; choose a name in {known}, or add --format text")
+    return _BY_ENDING[ending]
+
+
+def _write_picture(trees: Iterator[NamedTree], kind: str, output: str) -> None:
+    """Write trees as PNG or PDF.
+
+    Raises:
+        OptimalStepError: typst is not installed, no tree is left to draw, or the picture would go to a terminal.
+    """
+    pictures.check_installed(kind)
+    if output == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty():
+        raise OptimalStepError(f"a terminal cannot show .{kind}; name a file: -o tree.{kind}")
+    found = [named.tree for named in islice(trees, 1 if kind == "png" else None)]
+    if not found:
+        raise OptimalStepError("no sentence has an error, so there is nothing to draw; leave out --wrong")
+    with open_binary_output(output) as target:
+        target.write(pictures.as_picture(found, kind))
 
 
 def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> Iterator[NamedTree]:

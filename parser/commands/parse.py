@@ -42,7 +42,7 @@ from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, number_of_threads
 from parser.commands.parsing_options import add_options, options_of, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, describe_file
-from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
+from parser.conllu.files import STANDARD_STREAM, ending_of, open_binary_output, open_input
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor, load_model
@@ -50,6 +50,9 @@ from parser.kernels import load_kernels_directly, time_without_compiling
 from parser.lattices import is_named_lattices
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import conllu_source, model_tokenizer
+
+# Endings of the names of JSON with a line for each sentence.
+_JSON = (".json", ".jsonl")
 
 
 @short_switch_interval()
@@ -65,7 +68,7 @@ def main() -> int:
         "--warm-up", action="store_true", help="parse nothing; only compile the kernels that the model needs"
     )
     given = arguments.parse_intermixed_args()  # options may stand before INPUT
-    options = options_of(given, "parse", is_named_lattices(given.input))
+    options = options_of(given, "parse", is_named_lattices(given.input), ending_of(given.output) in _JSON)
     check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
     model = load_model(given.model, options)

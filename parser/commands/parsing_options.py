@@ -13,7 +13,7 @@ from pathlib import Path
 import oracles
 from oracles.errors import OptimalStepError
 from parser.commands.command_line import member_of, positive
-from parser.decoding.parse_options import Input, ParseOptions, TagUse, flags
+from parser.decoding.parse_options import Input, OutputFormat, ParseOptions, TagUse, flags
 
 _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 
@@ -36,13 +36,14 @@ def add_options(parser: ArgumentParser, command: str) -> None:
             parser.add_argument(_flag(name), type=reads, metavar=flag.metavar, default=SUPPRESS, help=flag.help)
 
 
-def options_of(given: Namespace, command: str, named_lattices: bool = False) -> ParseOptions:
+def options_of(given: Namespace, command: str, named_lattices: bool = False, named_json: bool = False) -> ParseOptions:
     """Return the options that add_options() has read.
 
     Args:
         given: what argparse has read.
         command: whose options they are.
         named_lattices: whether the input has a file name of lattices.
+        named_json: whether the output has a file name of JSON.
 
     Raises:
         OptimalStepError: an option is not for this input, or two options exclude one another.
@@ -51,6 +52,8 @@ def options_of(given: Namespace, command: str, named_lattices: bool = False) -> 
     values = {name: value for name, value in vars(given).items() if name in known}
     if named_lattices:
         values["lattice"] = True
+    if named_json:
+        values.setdefault("format", OutputFormat.JSON)
     kind = ParseOptions(text=values.get("text", False), lattice=values.get("lattice", False)).input
     for name, value in values.items():
         if kind not in known[name].input:

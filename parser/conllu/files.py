@@ -36,6 +36,11 @@ _STREAMS = {"stdout": 1, "stderr": 2}
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
 
+def ending_of(path: str | Path) -> str:
+    """Return the ending of a file's name in lower case, such as ``.json``, without that of a compression."""
+    return Path(str(path).removesuffix(".gz").removesuffix(".xz")).suffix.lower()
+
+
 @contextmanager
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for reading uncompressed bytes; standard input stays open afterwards.

@@ -7,6 +7,7 @@ surrogates, see ``parser.conllu.files``). Lines are only split at tabs; memory i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -262,3 +263,11 @@ def rewrite(
         lines[first:first] = [f"# {key} = {value}{end}" for key, value in comments]
         lines[0] = mark + lines[0]
     return "".join(lines)
+
+
+_MULTIWORD_LINE = re.compile(rb"^(\xef\xbb\xbf)?[0-9]+-[0-9]+\t.*\n", re.MULTILINE)
+
+
+def without_multiwords(content: bytes) -> bytes:
+    """Return whole sentences of CoNLL-U without the lines of multiword tokens; a byte order mark stays."""
+    return _MULTIWORD_LINE.sub(rb"\1", content)

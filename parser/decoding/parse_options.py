@@ -42,6 +42,13 @@ class TagUse(StrEnum):
     OVERWRITE = "overwrite"  # replace every column that the model predicts
 
 
+class OutputFormat(StrEnum):
+    """What is written."""
+
+    CONLLU = "conllu"
+    JSON = "json"  # a line for each sentence; see parser.conllu.dicts
+
+
 class SentenceEnds(StrEnum):
     """Where the sentences of a text end."""
 
@@ -210,6 +217,13 @@ class ParseOptions:
     probabilities: bool = option(
         False, "write into MISC how probable each arc is to be right (Prob=0.87)", _WORDS, needs=_is_calibrated
     )
+    format: OutputFormat = option(
+        OutputFormat.CONLLU,
+        "what is written: conllu, or json, with a line for each sentence: a list of dicts as Stanza's to_dict() gives it "
+        "(default: json if OUTPUT is named .json or .jsonl, else conllu)",
+        commands=_PARSE,
+    )
+    words_only: bool = option(False, "leave out the lines of multiword tokens, such as 3-4")
     lattice: bool = option(False, "INPUT holds word lattices in CoNLL-UL (implied by the name .conllul)", _LATTICES, _PARSE)
     max_arcs: int | None = option(None, "with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")
 
@@ -222,6 +236,12 @@ class ParseOptions:
         for flag, given in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
             if given and self.k_best is not None:
                 raise OptimalStepError(f"--k-best {self.k_best} is not supported with {flag}; omit one of them")
+        if self.format is OutputFormat.JSON and self.k_best is not None:
+            fix = "omit it, or write CoNLL-U (--format conllu)"
+            raise OptimalStepError(f"--k-best {self.k_best}: JSON has no place for ranks and scores of trees; {fix}")
+        if self.format is OutputFormat.JSON and self.on_error is OnError.KEEP:
+            fix = "choose --on-error skip, or write CoNLL-U (--format conllu)"
+            raise OptimalStepError(f"--on-error keep cannot copy what is not CoNLL-U into JSON; {fix}")
         if self.tokens == TokenEnds.SPACE and self.tokenizer is not None:
             raise OptimalStepError(f"--tokens space uses no tokenizer; omit it, or omit --tokenizer {self.tokenizer}")
         if self.int8 and self.float32:
@@ -231,6 +251,11 @@ class ParseOptions:
     def input(self) -> Input:
         """What is parsed."""
         return Input.LATTICES if self.lattice else Input.TEXT if self.text else Input.CONLLU
+
+    @property
+    def places(self) -> bool:
+        """Whether the places of tokens in a text are needed."""
+        return self.ranges or self.format is OutputFormat.JSON
 
     @property
     def single_root(self) -> bool:

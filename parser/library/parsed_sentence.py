@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
+from parser.conllu.dicts import dicts_of
 from parser.data.attributes import PREDICTED
 from parser.drawing import LONGEST, DrawnTree, as_text
 from parser.drawing.html import drawing
-from parser.text.tokens import Token, conllu_lines, text_of
+from parser.text.tokens import Token, conllu_rows, text_of
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form is required; or a token of the library ``conllu``."""
@@ -149,8 +151,39 @@ _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 _MOST_DRAWN = 50  # sentences of a list that a notebook shows
 
 
-class ParsedWord(NamedTuple):
-    """A word of a tree.
+class _Word(NamedTuple):
+    """The fields of a ParsedWord."""
+
+    id: int
+    form: str
+    upos: str
+    head: int
+    deprel: str
+    probability: float
+    lemma: str = EMPTY
+    xpos: str = EMPTY
+    feats: str = EMPTY
+    start: int | None = None
+    end: int | None = None
+
+
+class _Words:
+    """The words of a sentence, whom their children can be asked of."""
+
+    def __init__(self, words: list[ParsedWord]) -> None:
+        self.words = words
+
+    @cached_property
+    def children(self) -> list[list[ParsedWord]]:
+        """The children of each word; those of the root come first."""
+        found: list[list[ParsedWord]] = [[] for _ in range(len(self.words) + 1)]
+        for word in self.words:
+            found[word.head].append(word)
+        return found
+
+
+class ParsedWord(_Word):
+    """A word of a tree: a named tuple of the fields below, which knows the other words of its sentence.
 
     Attributes:
         id: its number in the sentence, from 1.
@@ -165,17 +198,38 @@ class ParsedWord(NamedTuple):
             None if the sentence was given as words.
     """
 
-    id: int
-    form: str
-    upos: str
-    head: int
-    deprel: str
-    probability: float
-    lemma: str = EMPTY
-    xpos: str = EMPTY
-    feats: str = EMPTY
-    start: int | None = None
-    end: int | None = None
+    _sentence: _Words
+
+    @property
+    def head_word(self) -> ParsedWord | None:
+        """The word that it depends on; None for the root of the sentence.
+
+        Raises:
+            OptimalStepError: the word is not one of ParsedSentence.words; also for children and subtree.
+        """
+        return self._others().words[self.head - 1] if self.head else None
+
+    @property
+    def children(self) -> list[ParsedWord]:
+        """The words that depend on it, in their order."""
+        return self._others().children[self.id].copy()
+
+    @property
+    def subtree(self) -> list[ParsedWord]:
+        """The word itself and all words below it, in their order."""
+        sentence = self._others()
+        found, left = [self.id], [self.id]
+        while left:
+            below = [child.id for child in sentence.children[left.pop()]]
+            found += below
+            left += below
+        return [sentence.words[number - 1] for number in sorted(found)]
+
+    def _others(self) -> _Words:
+        try:
+            return self._sentence
+        except AttributeError:
+            raise OptimalStepError("this word belongs to no sentence; take it from the words of a ParsedSentence") from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +278,11 @@ class ParsedSentence:
         tokens: Any = zip(self.tokens, self.spans, strict=True)
         spans = [span for token, span in tokens for _ in token.words] or [(None, None)] * len(self)
         columns = zip(*trees, *tags, spans, strict=True)
-        return [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
+        words = [ParsedWord(number, *values, *span) for number, (*values, span) in enumerate(columns, 1)]
+        sentence = _Words(words)
+        for word in words:
+            word._sentence = sentence
+        return words
 
     def draw(self) -> str:
         """Return the tree as lines of text, to be printed."""
@@ -256,13 +314,25 @@ class ParsedSentence:
         tags = [self._tags(column) for column in PREDICTED]
         for number, values in enumerate(zip(self.forms, *tags, self.deprels, strict=True), 1):
             for value in values:
-                if not value.strip() or _UNWRITABLE.search(value):
+                if not value.strip(" ") or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
-        columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([*values, EMPTY]) for values in columns]
-        tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
-        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
+        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *map("\t".join, self._rows()), ""]
         return "".join(f"{line}\n" for line in lines)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the sentence as Stanza's ``Sentence.to_dict()`` does: a list of dicts.
+
+        Each word is a dict with id, text, lemma, upos, xpos, feats, head, deprel, misc, start_char and end_char, without those
+        that it lacks. A multiword token is a dict of its own before its words, with an id such as [3, 4]. See
+        parser.conllu.dicts for the rest. ``optimal-step parse --format json`` writes the same.
+        """
+        return dicts_of(self._rows(), self.spans or None)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Yield the ten columns of each line of CoNLL-U."""
+        tags = (self._tags(column) for column in PREDICTED)
+        between = [[*values, EMPTY] for values in zip(*tags, map(str, self.heads), self.deprels, strict=True)]
+        return conllu_rows(self.tokens or [Token(form, (form,), True) for form in self.forms], between)
 
 
 class ParsedSentences(list[ParsedSentence]):

@@ -14,17 +14,17 @@ folder can be pickled, and so sent to other processes, which load it from the fo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import numpy as np
 
-from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
@@ -32,7 +32,7 @@ from parser.conllu.formats import is_conllu
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.lemmas import LemmaLexicon
 from parser.data.sentences import Sentences
-from parser.decoding.files.missing_columns import check_columns
+from parser.decoding.files.missing_columns import MissingColumnsError, check_columns
 from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags, truth
 from parser.decoding.predictor import Predictor, load_model
@@ -50,7 +50,10 @@ from parser.library.parsed_sentence import (
 from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
 from parser.text.tokenizer import IS_CONLLU, SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
-from parser.text.tokens import TokenizerError, add_misc, spans
+from parser.text.tokens import Token, TokenizerError, add_misc, spans
+
+# Items of Parser.pipe() that are parsed together: enough words to fill the matrix products, even of short sentences.
+_ITEMS_PER_BATCH = 256
 
 log = logging.getLogger(__name__)
 
@@ -201,16 +204,16 @@ class Parser:
         read = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
             self._check_columns(read)
+        given = None if heads is None and deprels is None else GivenArcs(*read_arcs(read, heads, deprels, single_root))
+        return ParsedSentences(self._trees(read, single_root, given))
+
+    def _trees(self, read: list[WordColumns], single_root: bool, given: GivenArcs | None = None) -> Iterator[ParsedSentence]:
+        """Yield the trees of sentences, with the given arcs."""
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
-        given = None if heads is None and deprels is None else GivenArcs(*read_arcs(read, heads, deprels, single_root))
-        return ParsedSentences(
-            sentence
-            for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
-            for sentence in self._parsed(
-                read[first:last], encoded.span(first, last), single_root, given and given.span(first, last)
-            )
-        )
+        for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN):
+            part = given and given.span(first, last)
+            yield from self._parsed(read[first:last], encoded.span(first, last), single_root, part)
 
     def _parsed(
         self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None
@@ -258,24 +261,126 @@ class Parser:
         """
         if not isinstance(text, str):
             raise InputError(f"{named(text)} is not text; give a str")
-        for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
-            if value not in list(known):
-                near = did_you_mean(str(value), known)
-                raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(known)}")
-        try:
-            tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
-        except UnicodeEncodeError as error:
-            which = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
-            raise InputError(f"{which}; decode the text with errors='replace'") from error
+        _check_text_options(sentences, tokens)
+        _check_characters(text, "the text")
+        tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
         if is_conllu(text):
             log.warning("the text: %s; give its words to parse()", IS_CONLLU)
-        words = [[word for token in tokens for word in token.words] for tokens in tokenized]
-        parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
-        places = spans(text, tokenized)
-        return ParsedSentences(
-            replace(sentence, tokens=found, spans=own, text=text[own[0][0] : own[-1][1]])
-            for sentence, found, own in zip(parsed, add_misc(text, tokenized, places), places, strict=True)
-        )
+        read = _words_of(tokenized)
+        if not allow_missing_columns:
+            self._check_columns(read)
+        return _placed(text, tokenized, self._trees(read, single_root))
+
+    @overload
+    def pipe(  # type: ignore[overload-overlap]  # a str is a list of forms to mypy, and a text here
+        self,
+        texts: Iterable[str],
+        *,
+        batch_size: int = ...,
+        progress: bool = ...,
+        sentences: str = ...,
+        tokens: str = ...,
+        single_root: bool = ...,
+        allow_missing_columns: bool = ...,
+    ) -> Iterator[ParsedSentences]: ...
+
+    @overload
+    def pipe(
+        self,
+        texts: Iterable[Iterable[Word]],
+        *,
+        batch_size: int = ...,
+        progress: bool = ...,
+        sentences: str = ...,
+        tokens: str = ...,
+        single_root: bool = ...,
+        allow_missing_columns: bool = ...,
+    ) -> Iterator[ParsedSentence]: ...
+
+    def pipe(
+        self,
+        texts: Iterable[str | Iterable[Word]],
+        *,
+        batch_size: int = _ITEMS_PER_BATCH,
+        progress: bool = False,
+        sentences: str = SentenceEnds.MODEL,
+        tokens: str = TokenEnds.MODEL,
+        single_root: bool = True,
+        allow_missing_columns: bool = False,
+    ) -> Iterator[Any]:
+        """Parses any number of texts or sentences, many at a time, which is faster than one by one.
+
+        A ``str`` is a text, and yields its sentences, as parse_text() returns them. Anything else is a sentence, a list of
+        words as for parse(), and yields its tree. Both kinds may be mixed. They are read as their results are needed, so that
+        they may come from a generator without an end; memory is that of one batch. An error is raised after the results of
+        everything before it. With an encoder, the last digits of probabilities may depend on what is parsed together.
+
+        Args:
+            texts: the texts or sentences.
+            batch_size: how many items are read and parsed together; 1 parses them one by one.
+            progress: show on standard error how many items are done.
+            sentences, tokens: where the sentences and the tokens of texts end; see parse_text().
+            single_root, allow_missing_columns: see parse().
+
+        Raises:
+            InputError: something is neither a text nor a sentence; the message counts from 1. Or an option has a value that
+                does not exist.
+            TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
+            MissingColumnsError: an item lacks a column that the model reads.
+        """
+        if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
+            raise InputError(
+                f"{named(texts)} is not a list of texts or sentences; give a list, or call parse_text() for a text"
+            )
+        if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
+            raise InputError(f"batch_size={batch_size!r} is not possible; give a number from 1")
+        _check_text_options(sentences, tokens)
+        presegmented = sentences == SentenceEnds.LINE
+        found = self._piped(texts, int(batch_size), presegmented, tokens, single_root, allow_missing_columns)
+        return _shown(found, texts) if progress else found
+
+    def _piped(
+        self,
+        items: Iterable[Any],
+        batch_size: int,
+        presegmented: bool,
+        tokens: str,
+        single_root: bool,
+        allow_missing_columns: bool,
+    ) -> Iterator[ParsedSentences | ParsedSentence]:
+        source = enumerate(items, 1)
+        failure: Exception | None = None
+        while failure is None:
+            batch: list[str | list[WordColumns]] = []  # a text, or a list of one sentence
+            try:
+                for number, item in islice(source, batch_size):
+                    if isinstance(item, str):
+                        _check_characters(item, f"text {number}")
+                        batch.append(item)
+                    else:
+                        batch.append([read_words(item, number)])
+            except Exception as error:  # raised below, after the results of the items before it
+                failure = error
+            texts = [item for item in batch if isinstance(item, str)]
+            tokenized = self._splitter(tokens).tokenize_all(texts, presegmented) if texts else []
+            of_texts = iter(tokenized)
+            read = [_words_of(next(of_texts)) if isinstance(item, str) else item for item in batch]
+            if not allow_missing_columns:
+                for place, own in enumerate(read):
+                    try:
+                        self._check_columns(own)
+                    except MissingColumnsError as error:
+                        failure, read = error, read[:place]
+                        break
+            trees = self._trees([one for own in read for one in own], single_root)
+            of_texts = iter(tokenized)
+            for item, own in zip(batch, read, strict=False):
+                parsed = islice(trees, len(own))
+                yield _placed(item, next(of_texts), parsed) if isinstance(item, str) else next(parsed)
+            if len(batch) < batch_size:
+                break
+        if failure is not None:
+            raise failure
 
     def _splitter(self, tokens: str) -> TextSplitter:
         """Return what splits text; ``tokens``: a member of TokenEnds."""
@@ -298,3 +403,45 @@ class Parser:
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
         check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")
+
+
+def _check_text_options(sentences: str, tokens: str) -> None:
+    for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
+        if value not in list(known):
+            near = did_you_mean(str(value), known)
+            raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(known)}")
+
+
+def _check_characters(text: str, name: str) -> None:
+    """Refuse half of a surrogate pair, which no tokenizer reads."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        which = f"character {error.start + 1:,} of {name} is {text[error.start]!a}, half of a surrogate pair"
+        raise InputError(f"{which}; decode the text with errors='replace'") from error
+
+
+def _words_of(tokenized: Iterable[Sequence[Token]]) -> list[WordColumns]:
+    """Return the words of sentences that were found in a text."""
+    return [
+        read_words([word for token in tokens for word in token.words], number) for number, tokens in enumerate(tokenized, 1)
+    ]
+
+
+def _placed(text: str, tokenized: list[list[Token]], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
+    """Return the trees of a text's sentences with their tokens, and the places of these in the text."""
+    places = spans(text, tokenized)
+    return ParsedSentences(
+        replace(sentence, tokens=found, spans=own, text=text[own[0][0] : own[-1][1]])
+        for sentence, found, own in zip(parsed, add_misc(text, tokenized, places), places, strict=True)
+    )
+
+
+def _shown(found: Iterator[Any], items: Iterable[Any]) -> Iterator[Any]:
+    """Yield results, while a bar on standard error shows how many there were."""
+    from tqdm.auto import tqdm
+
+    with tqdm(total=len(items) if isinstance(items, Sized) else None, unit=" items") as bar:
+        for one in found:
+            bar.update()
+            yield one

@@ -4,7 +4,7 @@ A request to /process has the parameters of UDPipe's REST interface
 (https://lindat.mff.cuni.cz/services/udpipe/api-reference.php). A step is done if its parameter is there: ``tokenizer``,
 ``tagger``, ``parser``. Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its
 words separated by spaces; ``vertical`` has one word per line and blank lines between sentences. Both write spaces within words
-as no-break spaces.
+as no-break spaces. ``output=json`` gives what ``optimal-step parse --format json`` writes, see parser.conllu.dicts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.beam_settings import BeamError
 from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD, describe_place
 from parser.conllu.chunks import read_chunks
+from parser.conllu.dicts import json_lines
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite, sent_id
 from parser.data.attributes import ATTRIBUTES
 from parser.decoding.files.file_parsing import ChunkParser, RawColumns, tags_to_write
@@ -34,6 +35,8 @@ from parser.text.tokens import words_at_spaces
 
 PRESEGMENTED, RANGES = "presegmented", "ranges"
 FORMATS = ("conllu", "horizontal", "vertical")
+JSON = "json"
+OUTPUT_FORMATS = (*FORMATS, JSON)
 
 # Most words of a sentence. UDPipe's service takes 1000. Treebanks have no sentence of this length, but text without full stops
 # may.
@@ -59,7 +62,8 @@ class Request:
         ranges: whether to write the place of each token in the text.
         tagger: whether to write the tags that the model predicts.
         parser: whether to write trees.
-        input, output: one of FORMATS; with ``tokenizer`` the input is text instead.
+        input: one of FORMATS; with ``tokenizer`` the input is text instead.
+        output: one of OUTPUT_FORMATS.
         allow_missing_columns: parse even if the document lacks tags that the model reads. Only the page sets it.
         way_to_allow: how errors describe the way to set it.
         corrections: what a person corrected of single words; heads in the document are then ignored. Only the page sets it.
@@ -100,10 +104,10 @@ class Request:
         formats = {name: fields.get(name, FORMATS[0]) for name in ("input", "output")}
         if formats["output"] == "conllu=v2":  # UDPipe's name for the version of CoNLL-U
             formats["output"] = "conllu"
-        for name, given in formats.items():
-            if given not in FORMATS:
-                near = did_you_mean(given, FORMATS)
-                raise RequestError(f"{name}={_shown(given)} is not known{near}; known: {', '.join(FORMATS)}")
+        for (name, given), choices in zip(formats.items(), (FORMATS, OUTPUT_FORMATS), strict=True):
+            if given not in choices:
+                near = did_you_mean(given, choices)
+                raise RequestError(f"{name}={_shown(given)} is not known{near}; known: {', '.join(choices)}")
         return cls(
             data=fields["data"],
             model=fields.get("model") or None,
@@ -289,7 +293,8 @@ class Service:
             raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
         _refuse_late(request.deadline)
         pieces = []
-        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented, request.ranges):
+        ranges = request.ranges or request.output == JSON
+        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented, ranges):
             pieces.append(piece)
             _refuse_late(request.deadline)
         return b"".join(pieces).decode()
@@ -318,7 +323,8 @@ def _place(sentence: RawSentence, request: Request) -> str:
 def _written(result: str | Exception, layout: str) -> str | Exception:
     if isinstance(result, Exception) or layout == "conllu":
         return result
-    return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), layout)
+    sentences = read_raw_sentences(BytesIO(result.encode()), "data")
+    return "".join(json_lines(sentences)) if layout == JSON else write_words(sentences, layout)
 
 
 def _refuse_late(deadline: float) -> None:

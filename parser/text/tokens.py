@@ -75,23 +75,28 @@ def words_at_spaces(line: str) -> list[str]:
     return [word for word in words if word]
 
 
-def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:
-    """Yields the lines of a sentence in CoNLL-U, without comments.
+def conllu_rows(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[list[str]]:
+    """Yield the ten columns of each line of a sentence in CoNLL-U.
 
     Args:
         tokens: of the sentence.
-        columns: for each word, the columns between FORM and MISC; None: they are ``_``.
+        columns: for each word, the seven columns between FORM and MISC; None: they are ``_``.
     """
-    empty = "\t".join(EMPTY * 7)
+    empty = [EMPTY] * 7
     word = 0
     for token in tokens:
         misc = token.misc or (EMPTY if token.space_after else NO_SPACE)
         if token.words != (token.form,):
-            yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
+            yield [f"{word + 1}-{word + len(token.words)}", token.form, *empty, misc]
             misc = EMPTY
         for form in token.words:
-            yield f"{word + 1}\t{form}\t{empty if columns is None else columns[word]}\t{misc}"
+            yield [str(word + 1), form, *(empty if columns is None else columns[word]), misc]
             word += 1
+
+
+def conllu_lines(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield the lines of a sentence in CoNLL-U, without comments; see conllu_rows()."""
+    return map("\t".join, conllu_rows(tokens, columns))
 
 
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:

@@ -153,7 +153,7 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
         text = text_of(tokens)
         comment = f"# text = {text}"
         if text and all(line.rstrip() == comment for line in sentence.lines if line.startswith("# text =")):
-            columns = ["\t".join([*word[LEMMA:HEAD], *EMPTY * 3]) for word in sentence.columns]
+            columns = [[*word[LEMMA:HEAD], *EMPTY * 3] for word in sentence.columns]
             example = "".join(f"{line}\n" for line in (comment, *conllu_lines(tokens, columns), ""))
             if category(text[-1])[0] == "P":
                 return example

@@ -1,8 +1,13 @@
 """The parser as a library."""
 
+import copy
+import io
+import itertools
 import pickle
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -244,6 +249,124 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
     assert parser(FORMS, single_root=False) == parser.parse(FORMS, single_root=False)
     assert parser("a b. b") == parser.parse_text("a b. b")
     assert len(parser("a b. b")) == 2
+
+
+@pytest.fixture
+def reader(folder, tmp_path, monkeypatch) -> Parser:
+    """A parser with a tokenizer."""
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+    return Parser.load(folder, tokenizer=tmp_path / "tokenizer")
+
+
+MIXED = ["a b. b", ["a", "b"], "", [], "du éa b.\nb", [("a", "DET"), "éa"], " ", "b."]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, np.int64(8), 100])
+def test_a_pipe_gives_what_is_found_one_by_one(reader, batch_size):
+    expected = [reader.parse_text(one) if isinstance(one, str) else reader.parse([one])[0] for one in MIXED]
+    found = list(reader.pipe(iter(MIXED), batch_size=batch_size))
+    assert found == expected
+    assert [one.text for one in found[0]] == ["a b.", "b"]
+    assert list(map(type, found)) == list(map(type, expected))
+    options = {"sentences": "line", "tokens": "space", "single_root": False}
+    lines = [one for one in MIXED if isinstance(one, str)]
+    assert list(reader.pipe(lines, batch_size=batch_size, **options)) == [reader.parse_text(one, **options) for one in lines]
+
+
+def test_a_pipe_reads_no_more_than_a_batch(reader):
+    read = []
+    endless = (read.append(number) or ["a"] * (1 + number % 3) for number in itertools.count())
+    piped = reader.pipe(endless, batch_size=4)
+    assert read == []
+    assert [len(one) for one in itertools.islice(piped, 5)] == [1, 2, 3, 1, 2]
+    assert read == [*range(8)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (3, "sentence 4 is int 3"),
+        (["a", 7], "sentence 4, word 2"),
+        ("a\ud800", "character 2 of text 4 is '.ud800', half of a surrogate"),
+    ],
+)
+def test_a_pipe_raises_an_error_after_the_results_before_it(reader, wrong, message):
+    piped = reader.pipe([["a"], "b.", ["b"], wrong, ["a"]])
+    assert [len(next(piped)) for _ in range(3)] == [1, 1, 1]
+    with pytest.raises(InputError, match=message):
+        next(piped)
+    assert list(piped) == []
+
+
+def test_a_pipe_looks_for_the_columns_of_each_item():
+    model = small_model("static")
+    model.vocabularies.by_attribute["upos"] = model.vocabularies.by_attribute.pop("form")
+    piped = Parser(model).pipe([[("a", "X")], ["a"]])
+    assert len(next(piped)) == 1
+    with pytest.raises(MissingColumnsError, match=r"UPOS is _ .* 1 word"):
+        next(piped)
+    assert len(list(Parser(model).pipe([[("a", "X")], ["a"]], allow_missing_columns=True))) == 2
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "message"),
+    [
+        ("a b", {}, "str 'a b' is not a list of texts or sentences"),
+        (None, {}, "None is not a list of texts"),
+        ([["a"]], {"batch_size": 0}, "batch_size=0 is not possible"),
+        ([["a"]], {"batch_size": True}, "batch_size=True is not possible"),
+        (["a"], {"tokens": "spaces"}, "tokens='spaces' is unknown"),
+    ],
+)
+def test_what_cannot_be_piped_is_refused_at_once(parser, items, options, message):
+    with pytest.raises(InputError, match=message):
+        parser.pipe(items, **options)
+
+
+def test_a_pipe_shows_its_progress_if_asked(parser, monkeypatch):
+    for progress in (False, True):
+        monkeypatch.setattr(sys, "stderr", said := io.StringIO())
+        assert len(list(parser.pipe([["a"], ["b"]], progress=progress))) == 2
+        assert ("2/2" in said.getvalue()) == progress
+
+
+def test_words_know_the_words_around_them(parser):
+    forms = ["a", "b", "éa", "b", "a"]
+    [found] = parser.parse([forms], heads=[[2, 0, 5, 3, 2]])
+    words = found.words
+    assert [word.head_word and word.head_word.id for word in words] == [2, None, 5, 3, 2]
+    assert [[child.id for child in word.children] for word in words] == [[], [1, 5], [4], [], [3]]
+    assert [[below.id for below in word.subtree] for word in words] == [[1], [1, 2, 3, 4, 5], [3, 4], [4], [3, 4, 5]]
+    assert words[1].children[0] is words[0]
+    for again in (pickle.loads(pickle.dumps(words)), copy.deepcopy(words), found.words):
+        assert again == words
+        assert again[1].subtree == words
+    assert pickle.loads(pickle.dumps(words[3])).head_word == words[2]
+    assert (len(words[0]), words[0]._fields[-1], tuple(words[0])) == (11, "end", words[0])
+    assert repr(words[0]).startswith("ParsedWord(id=1, form='a', ")
+    with pytest.raises(OptimalStepError, match="take it from the words of a ParsedSentence"):
+        _ = words[0]._replace(form="b").children
+
+
+def test_a_long_chain_of_words_is_no_trouble(parser):
+    [found] = parser.parse([["a"] * 3000], allow_missing_columns=True)
+    words = replace(found, heads=[*range(3000)]).words
+    assert [len(word.subtree) for word in words[:2]] == [3000, 2999]
+    assert len(pickle.loads(pickle.dumps(words))[0].subtree) == 3000
+
+
+@pytest.mark.parametrize("separator", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u3000", "\x0b"])
+def test_separators_are_words_as_in_files(reader, separator):
+    """Which Python's str.strip() would remove."""
+    [found] = reader.parse([["a", separator]])
+    assert found.conllu().split("\n")[1].split("\t")[1] == separator
+    text = f"a {separator} b."
+    source = BytesIO(b"".join(reader._splitter("model").conllu(BytesIO(text.encode()))))
+    parse_file(reader.model, source, target := BytesIO(), tags=TagUse.OVERWRITE, allow_missing_columns=True)
+    written = target.getvalue().decode().split("\n")
+    library = "".join(one.conllu() for one in reader.parse_text(text)).split("\n")
+    assert [line for line in written if line[:1] != "#"] == [line for line in library if line[:1] != "#"]
 
 
 def test_a_list_of_sentences_is_shown_as_its_trees(parser, monkeypatch):

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, BeamError, Merge, searching
 from parser.commands import check, draw, parse, projectivize, trace
 from parser.conllu.checks import ConlluError
@@ -132,7 +133,8 @@ def test_one_sentence_in_the_terminal_and_formats_by_name(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("# sentence 2")
     assert len(lines) == 2 + len(read_treebank(GOLD)[1])
-    for name, start in (("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.text", "# sentence 1")):
+    texts = [(name, "# sentence 1") for name in ("a.text", "a.txt", "a")]
+    for name, start in (("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.htm", "<!DOCTYPE html>"), *texts):
         draw.main([str(GOLD), "-o", str(tmp_path / name)])
         assert (tmp_path / name).read_text().startswith(start)
     assert (tmp_path / "a.html").read_text().count("<svg") == len(read_treebank(GOLD))
@@ -159,6 +161,8 @@ def test_what_is_wrong_alone(tmp_path, capsys):
         ("none.conllu -o none.svg", r"none\.conllu: there is no sentence in this file"),
         (f"{GOLD} --sentence 1000", "there is no sentence 1000"),
         ("dev.conllul.bz2", r"dev\.conllul\.bz2: lattices"),
+        (f"{GOLD} -o none.jpg", r"^none\.jpg: nothing is drawn as \.jpg; choose a name in \.txt, .*, or add --format text$"),
+        (f"{GOLD} -o none.svg.conllu.gz", r"nothing is drawn as \.conllu"),
     ],
 )
 def test_what_cannot_be_drawn(tmp_path, monkeypatch, arguments, message):
@@ -168,6 +172,33 @@ def test_what_cannot_be_drawn(tmp_path, monkeypatch, arguments, message):
     with pytest.raises(ValueError, match=message):
         draw.main(arguments.split())
     assert not (tmp_path / "none.svg").exists()
+
+
+@pytest.mark.parametrize("arguments", [["-o", "a.png"], ["-o", "a.PDF.gz"], ["--format", "pdf"]])
+def test_pictures_need_a_package_and_say_which(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(OptimalStepError, match=r"needs typst, which is not installed; pip install typst, .* or write \.svg or"):
+        draw.main([str(GOLD), *arguments])
+    assert not any(tmp_path.iterdir())
+
+
+def test_pictures_are_written_by_the_name_of_the_output(tmp_path, monkeypatch, capsysbinary):
+    drawn = []
+    monkeypatch.setattr(draw.pictures, "check_installed", lambda kind: None)
+    monkeypatch.setattr(draw.pictures, "as_picture", lambda trees, kind: drawn.append((len(trees), kind)) or b"\x89\0")
+    for name in ("a.png", "a.PNG", "a.pdf"):
+        draw.main([str(GOLD), "-o", str(tmp_path / name)])
+        assert (tmp_path / name).read_bytes() == b"\x89\0"
+    draw.main([str(GOLD), "--format", "png", "--sentence", "2"])
+    assert capsysbinary.readouterr().out == b"\x89\0"
+    assert drawn == [(1, "png"), (1, "png"), (len(read_treebank(GOLD)), "pdf"), (1, "png")]
+    with pytest.raises(OptimalStepError, match="nothing to draw; leave out --wrong"):
+        draw.main([str(GOLD), "--gold", str(GOLD), "--wrong", "-o", str(tmp_path / "b.png")])
+    assert not (tmp_path / "b.png").exists()
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with pytest.raises(OptimalStepError, match=r"a terminal cannot show \.png; name a file: -o tree\.png"):
+        draw.main([str(GOLD), "--format", "png"])
 
 
 PARTIAL = """1\told\t_\tADJ\t_\t_\t_\t_\t_\tProb=0.40

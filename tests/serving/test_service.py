@@ -1,6 +1,7 @@
 """What a service answers is what parse.py writes; jobs that wait are worked on together; limits of requests."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -19,7 +20,7 @@ from parser.data.lemmas import LemmaLexicon
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import NoTagsError, ParseOptions, TagUse
+from parser.decoding.parse_options import NoTagsError, OutputFormat, ParseOptions, TagUse
 from parser.decoding.predictor import Predictor
 from parser.serving import corrections, page
 from parser.serving import service as module
@@ -28,6 +29,7 @@ from parser.serving.corrections import CorrectionError
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
 from parser.text.tokenizer import TextSplitter, Tokenizer
+from tests import parsed_files
 from tests.forgery import small_linear_model
 from tests.random_models import random_static_model
 from tests.serving.documents import EXAMPLE, WORD, document, job, model_of_kind, parsed
@@ -525,3 +527,24 @@ def test_too_many_bytes_requests_and_seconds():
     assert (status, said) == (429, b"2 requests are being worked on; try again later\n")
     ((status, said),) = answered(Limits(seconds=0.01), [[b"a"]], waits=True)
     assert (status, said.partition(b";")[0]) == (408, b"there was no answer within 0.01 seconds")
+
+
+def test_json_is_what_parse_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), Tokenizer(tmp_path / "tokenizer"))
+    expected = parsed_files.parsed(service.model, document(1).encode(), allow_missing_columns=True, format=OutputFormat.JSON)
+    found, plain, of_text = service.answers(
+        [
+            job(data=document(1), parser="", output="json"),
+            job(data=WORD.format(1, "a", "_"), output="json"),
+            job(data="1  du a.  b.", tokenizer="", output="json"),
+        ]
+    )
+    assert found == expected.decode()
+    assert json.loads(plain) == [{"id": 1, "text": "a", "upos": "X", "head": 0, "deprel": "dep"}]
+    first, second = map(json.loads, of_text.splitlines())
+    assert [(one["id"], one.get("start_char")) for one in first] == [(1, 0), ([2, 3], 3), (2, None), (3, None), (4, 6), (5, 7)]
+    assert second[0] == {"id": 1, "text": "b", "misc": "SpaceAfter=No", "start_char": 10, "end_char": 11}
+    with pytest.raises(RequestError, match=r"input=json is not known; known: conllu, horizontal, vertical$"):
+        job(data="", input="json")

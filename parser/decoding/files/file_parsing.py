@@ -39,13 +39,14 @@ from parser.conllu.checks import (
     is_blank,
 )
 from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_heads, find_words, read_chunks
-from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.conllu.dicts import conllu_as_json
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite, without_multiwords
 from parser.data.attributes import ATTRIBUTES, PREDICTED
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
-from parser.decoding.parse_options import OnError, TagUse
+from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 from parser.kernels.hash_tables import ByteTable
 
@@ -163,7 +164,7 @@ def parse_file(
     parsed = FileCounts(0, 0, 0, dict.fromkeys(known, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
         text, part = parser.parse_faulty(chunk, name, parsed, result) if isinstance(result, ConlluError) else result
-        target.write(text)
+        target.write(as_wanted(text, predictor.options, chunk.first))
         if parsed.not_utf8 is None:
             try:
                 chunk.content.decode()
@@ -173,6 +174,19 @@ def parse_file(
     predictor.prepare()  # an empty file has no chunk that prepares it, and must give the same errors
     parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed
+
+
+def as_wanted(content: bytes | memoryview, options: ParseOptions, first: bool = True) -> bytes | memoryview:
+    """Return whole sentences of parsed CoNLL-U as the options want them: as they are, as JSON, or without multiword tokens.
+
+    Args:
+        content: the sentences.
+        options: how to parse.
+        first: whether a file begins with them.
+    """
+    if options.format is OutputFormat.JSON:
+        return conllu_as_json(bytes(content), first, options.words_only)
+    return without_multiwords(bytes(content)) if options.words_only else content
 
 
 def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:

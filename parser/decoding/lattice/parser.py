@@ -15,7 +15,7 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.conllu.checks import ConlluError
 from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.files.file_parsing import FileCounts, parallel_map
+from parser.decoding.files.file_parsing import FileCounts, as_wanted, parallel_map
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.parse_options import OnError, ParseOptions, refuse
 from parser.decoding.sentence_parser import Tree, distinct
@@ -169,7 +169,7 @@ def parse_lattice_file(
     while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
         texts = parsed_texts(parser, model, part, options.k_best, single_root=options.single_root)
         for (text, arcs), lattice in zip(texts, part, strict=True):
-            target.write(text.encode("utf-8"))
+            target.write(as_wanted(text.encode("utf-8"), options))
             parsed.sentences += 1
             parsed.words += len(arcs)
             encoded = model.vocabularies.encode([lattice])
