@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -432,6 +433,9 @@ class LemmaLexicon:
                     raise ConlluError(f"{path}, line {number}: a line of a lexicon is {expected}; correct it")
                 form, upos, lemma, feats = columns
                 lemmas.setdefault((upos, feats), {}).setdefault(form, lemma)
+        for forms in lemmas.values():
+            for form, lemma in [*forms.items()]:
+                forms.setdefault(normalize("NFC", form), lemma)  # forms are looked up in NFC
         return cls(lemmas)
 
     def lemma(self, form: str, upos: str, feats: str) -> str | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from oracles.errors import OptimalStepError
 from parser.data.attributes import TREEBANK, AttributeColumns
-from parser.data.lemmas import Lemmas
+from parser.data.lemmas import Lemmas, tokens_of
 from parser.data.parts import PARTS
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.part import WordPart
 from parser.data.sentences import Sentences
+from parser.data.spelling import ColumnSpelling, Spelling
 from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.model_folder import Contents, check_written, strings
 from parser.network_spec import check_type
@@ -48,6 +49,8 @@ class Vocabularies:
         self.by_attribute, self.tags, self.lemmas = by_attribute, dict(tags or {}), lemmas
         self._attributes = Attributes(by_attribute, next(iter(self.treebanks), "") if treebank is None else treebank)
         self.parts: list[WordPart] = [self._attributes, *sorted(parts, key=lambda part: part.in_sentences)]
+        self._spelled = ColumnSpelling(by_attribute)
+        self._spelled_for_lemmas = Spelling(self._forms_with_lemmas)
 
     @property
     def treebanks(self) -> list[str]:
@@ -110,14 +113,26 @@ class Vocabularies:
         return found, np.array([*rows, *places, *unseen], np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
-        """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
-        offsets = _offsets(sentences)
+        """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them).
+
+        Forms and lemmas are looked up in NFC, see spelling.py.
+        """
+        sentences, offsets = self._spelled(sentences), _offsets(sentences)
         values = np.empty((self.n_rows + len(self._attributes.sets), offsets[-1]), np.int32)
         for part, rows in self.placed:
             values[rows] = part.encode(sentences)
         for row, unseen in zip(values[self.n_rows :], self._attributes.unseen(sentences), strict=True):
             row[:] = unseen
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
+
+    def tokens_to_lemmatize(self, sentences: Iterable[Sequence[str]]) -> list[str]:
+        """Return the forms of the tokens of sentences as lemmas are predicted from them: see tokens_of() and spelling.py."""
+        return tokens_of(map(self._spelled_for_lemmas, sentences))
+
+    def _forms_with_lemmas(self) -> Iterator[str]:
+        yield from self._spelled.known_forms()
+        for forms in self.lemmas.seen.values() if self.lemmas is not None else ():
+            yield from forms
 
     def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = slice(None)) -> dict[str, int]:
         """Return, by attribute, how many tokens have a value that training never saw; see Attributes."""

@@ -21,7 +21,7 @@ from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
-from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
+from parser.data.lemmas import LemmaLexicon, lemmatize
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
@@ -259,7 +259,7 @@ class TagPredictor:
 
     def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
         assert isinstance(model, Model), "linear models predict no tags"
-        self._lemmas, self._lexicon = model.vocabularies.lemmas, lexicon
+        self._vocabularies, self._lemmas, self._lexicon = model.vocabularies, model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
@@ -284,7 +284,7 @@ class TagPredictor:
             for column in columns.keys() & own:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
                 own[column][start + 1 : start + 1 + len(values)] = values
-        tokens = [] if self._lemmas is None else tokens_of(forms)
+        tokens = [] if self._lemmas is None else self._vocabularies.tokens_to_lemmatize(forms)
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.

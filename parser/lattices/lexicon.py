@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from unicodedata import is_normalized, normalize
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, UPOS, XPOS
@@ -127,9 +128,12 @@ class Lexicon:
         return len(self.analyses)
 
     def look_up(self, form: str) -> list[Analysis]:
-        """Return the analyses of a token, at least one."""
+        """Return the analyses of a token, at least one; a decomposed form that is unknown is looked up in NFC."""
         if (known := self.analyses.get(form)) is not None:
             return known
+        if not is_normalized("NFC", form):
+            found = self.look_up(composed := normalize("NFC", form))
+            return [tuple((_decomposed(word[0], composed, form), *word[1:]) for word in analysis) for analysis in found]
         guessed = self._guesser(form) if self.guess == Guess.SUFFIXES else []
         tags = guessed or self.unknown or [("X", EMPTY, EMPTY)]
         return [((form, EMPTY, *own),) for own in tags]
@@ -201,6 +205,11 @@ def jackknife(
     lexicons = [Lexicon.of(part, unknown_analyses, guess) for part in parts]
     for number, sentence in enumerate(sentences):
         yield lexicons[number % folds].lattice(sentence)
+
+
+def _decomposed(word: str, composed: str, form: str) -> str:
+    """Return a word of a token that was looked up composed, as the token was written."""
+    return form if word == composed else normalize("NFD", word)
 
 
 def _word(columns: Sequence[str]) -> tuple[str, ...]:

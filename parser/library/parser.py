@@ -25,6 +25,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
+from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM

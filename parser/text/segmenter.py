@@ -13,7 +13,7 @@ segmenter_training.py trains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from safetensors.numpy import save
 from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.data.sentences import Sentences
+from parser.data.spelling import Spelling
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import FrozenEncoder
@@ -194,8 +195,11 @@ def _windows(paragraphs: Sequence[Sized]) -> list[Window]:
 
 
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:
-    """Return int32[attributes, tokens]: the attributes of the tokens."""
+    """Return int32[attributes, tokens]: the attributes of the tokens, whose forms are looked up in NFC."""
     tokens = list(tokens)
+    forms = Spelling(lambda: vocabularies["lower"].symbols)(given := [token.form for token in tokens])
+    if forms is not given:
+        tokens = [replace(token, form=form) for token, form in zip(tokens, forms, strict=True)]
     rows = [vocabularies[name].encode(map(value, tokens)) for name, value in ATTRIBUTES.items()]
     return np.array(rows, np.int32).reshape(len(ATTRIBUTES), len(tokens))
 

@@ -34,7 +34,7 @@ from torch import Tensor
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, HEAD, LEMMA
-from parser.data.lemmas import lemmatize, tokens_of
+from parser.data.lemmas import lemmatize
 from parser.data.sentences import NO_NODE
 from parser.data.treebank import Treebank, read_again
 from parser.data.word_vectors import BackgroundVectors
@@ -408,7 +408,7 @@ class Evaluation:
         assert rule_scores is not None, "the model predicts lemmas"
         symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
         values = {column: [symbols[column][number] for number in numbers.tolist()] for column, numbers in tags.items()}
-        forms = tokens_of(sentence.forms for sentence in gold.source)
+        forms = model.vocabularies.tokens_to_lemmatize(sentence.forms for sentence in gold.source)
         lemmas = lemmatize(model.vocabularies.lemmas, forms, values, rule_scores)
         found: float | None = gold.lemma_score([lemma for form, lemma in zip(forms, lemmas, strict=True) if form])
         return found

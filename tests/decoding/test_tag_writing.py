@@ -1,6 +1,7 @@
 """Which tags are written, through parse_file()."""
 
 from io import BytesIO
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -54,6 +55,13 @@ def test_what_is_kept_filled_and_overwritten():
     assert set(columns(written, 3)) <= {*known["upos"].symbols}
     assert set(columns(written, 5)) <= {*known["feats"].symbols}
     assert columns(written, 4) == ["x"] * 6  # it does not predict XPOS
+
+
+@pytest.mark.parametrize("use", [TagUse.KEEP, TagUse.OVERWRITE])  # compiled code reads the words, or Python
+def test_decomposed_forms_are_parsed_and_tagged_as_composed_ones(use):
+    one, other = (parsed(use, normalize(form, TEXT.decode()).encode(), random_lemma_model()) for form in ("NFC", "NFD"))
+    assert columns(one, 1) != columns(other, 1)
+    assert [line[:1] + line[2:] for line in one] == [line[:1] + line[2:] for line in other]
 
 
 @pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])

@@ -63,6 +63,20 @@ def test_unknown_tokens_may_be_guessed_by_their_last_letters():
     assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arcs == of_others.lattice(train[1]).arcs
 
 
+def test_decomposed_tokens_are_looked_up_composed():
+    """Their words are written as the token was."""
+    train = read(TRAIN.replace("ab", "\u00e1b").replace(" a a ", " \u00e1 \u00e1 ").replace("runs", "r\u00fan"))
+    lexicon = Lexicon.of(train, guess=Guess.SUFFIXES)
+    composed, decomposed = lexicon.look_up("\u00e1b"), lexicon.look_up("a\u0301b")
+    assert [[word[0] for word in analysis] for analysis in decomposed] == [
+        ["a\u0301", "b", "c"],
+        ["a\u0301", "b"],
+        ["a\u0301b"],
+    ]
+    assert [[word[1:] for word in one] for one in decomposed] == [[word[1:] for word in one] for one in composed]
+    assert lexicon.look_up("tu\u0301n") == [(("tu\u0301n", *word[1:]),) for ((word),) in lexicon.look_up("t\u00fan")]
+
+
 def test_lattices_hold_the_analyses_and_the_gold_paths():
     train = read(TRAIN)
     lexicon = Lexicon.of(train)

@@ -10,10 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from unicodedata import normalize
 
 import conllu
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import parser as package
 from oracles.errors import OptimalStepError
@@ -51,6 +54,13 @@ def parser(folder) -> Parser:
     return Parser.load(folder)
 
 
+@pytest.fixture(scope="module")
+def with_lemmas(tmp_path_factory) -> Parser:
+    folder = tmp_path_factory.mktemp("lemmas") / "model"
+    random_lemma_model().save(folder)
+    return Parser.load(folder)
+
+
 def test_importing_the_package_loads_no_torch():
     new_python("import sys, parser; from parser import Parser; assert 'torch' not in sys.modules")
 
@@ -62,6 +72,14 @@ def test_the_package_has_the_names_of_its_pages():
     assert {*package.__all__} <= {*dir(package)}
     for error in (name for name in package.__all__ if name.endswith("Error")):
         assert f"`{error}`" in (ROOT / "docs" / "library.md").read_text()
+
+
+@given(st.lists(st.lists(st.text("ab\u00e9\u0323e", min_size=1, max_size=4), min_size=1, max_size=4), max_size=3))
+def test_decomposed_forms_have_the_trees_tags_and_lemmas_of_composed_ones(with_lemmas, forms):
+    one, other = ([[normalize(form, word) for word in words] for words in forms] for form in ("NFC", "NFD"))
+    for composed, decomposed in zip(with_lemmas.parse(one), with_lemmas.parse(other), strict=True):
+        assert (composed.heads, composed.deprels, composed.tags) == (decomposed.heads, decomposed.deprels, decomposed.tags)
+        assert [normalize("NFC", form) for form in decomposed.forms] == composed.forms
 
 
 def test_forms_may_all_be_underscores(parser):
@@ -123,9 +141,9 @@ def test_it_searches_with_the_beam_of_the_model(tmp_path, asked):
     model.save(tmp_path / "model")
     many = [["a", "b", "éa", "b", "a", "ab"][:n] for n in range(7)]
     encoded = model.vocabularies.encode([read_words(forms, 1) for forms in many])
-    for given in (None, np.int64(2), 1):
-        found = Parser.load(tmp_path, beam=given).parse(many)
-        expected = parser_with_beam(model, Beam(int(given or 4))).parse(encoded)
+    for size in (None, np.int64(2), 1):
+        found = Parser.load(tmp_path, beam=size).parse(many)
+        expected = parser_with_beam(model, Beam(int(size or 4))).parse(encoded)
         assert [head for one in found for head in (-1, *one.heads)] == expected.heads.tolist()
         assert all(0 < probability < 1 for one in found for probability in one.probabilities)
     assert asked == [Beam(4), Beam(2)]

@@ -1,0 +1,96 @@
+"""The spelling in which forms are looked up: composed (NFC), whatever the input has.
+
+Unicode writes many letters in two ways: é is one character, or e and a combining accent. Text from some systems, and file
+names, have the second (NFD). Treebanks have the first, so that a decomposed form would be unknown, with its affixes and
+characters. What is looked up is therefore composed; what is written keeps the form of the input.
+
+A vocabulary may itself have decomposed forms, if its treebank or its file of word vectors has them. These are looked up as they
+stand. Other decomposed forms also stay as they are if most forms with accents in the vocabulary are decomposed.
+
+Text in ASCII, and text in NFC, costs one test for many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, cast
+from unicodedata import is_normalized, normalize
+
+from parser.data.attributes import ATTRIBUTES, AttributeColumns
+from parser.data.vocabulary import Vocabulary
+
+
+class Spelling:
+    """Spells forms as a vocabulary has them. Threads may share it.
+
+    Args:
+        known: returns the forms of the vocabulary, some perhaps in lower case. It is called at the first decomposed form.
+    """
+
+    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+        self._known = known
+
+    @cached_property
+    def _decomposed(self) -> tuple[set[str], bool]:
+        """The known forms that are not in NFC, and whether they outnumber the others that NFD would change."""
+        known = {*self._known()}
+        text = "\n".join(known)
+        if text.isascii() or is_normalized("NFC", text):
+            return set(), False
+        found = {form for form in known if not is_normalized("NFC", form)}
+        return found, len(found) > sum(not is_normalized("NFD", form) for form in known - found)
+
+    def __call__(self, forms: Sequence[str]) -> Sequence[str]:
+        """Return the forms as they are looked up; the same object if nothing changes."""
+        text = "\n".join(forms)
+        if text.isascii() or is_normalized("NFC", text):
+            return forms
+        return [form if form.isascii() else self._spelled(form) for form in forms]
+
+    def _spelled(self, form: str) -> str:
+        known, prevails = self._decomposed
+        return form if prevails or form in known or form.lower() in known else normalize("NFC", form)
+
+
+class ColumnSpelling:
+    """Spells the forms and lemmas of sentences as the vocabularies of attributes have them.
+
+    Args:
+        by_attribute: the vocabularies.
+    """
+
+    def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
+        self._by_attribute = by_attribute
+        self._forms, self._lemmas = Spelling(self.known_forms), Spelling(lambda: self._symbols("lemma"))
+        self._reads_lemmas = any(known.column == "lemmas" and name in by_attribute for name, known in ATTRIBUTES.items())
+
+    def known_forms(self) -> Iterable[str]:
+        """Return the forms in the vocabularies, some perhaps in lower case."""
+        return self._symbols("form", "lower")
+
+    def _symbols(self, *names: str) -> Iterable[str]:
+        return (symbol for name in names if name in self._by_attribute for symbol in self._by_attribute[name].symbols)
+
+    def __call__(self, sentences: Sequence[AttributeColumns]) -> Sequence[AttributeColumns]:
+        """Return the sentences as they are looked up; the same objects if nothing changes."""
+        return [self._spelled(sentence) for sentence in sentences]
+
+    def _spelled(self, sentence: AttributeColumns) -> AttributeColumns:
+        columns = {"forms": self._forms(sentence.forms)}
+        same = columns["forms"] is sentence.forms
+        if self._reads_lemmas:
+            columns["lemmas"] = self._lemmas(sentence.lemmas)
+            same &= columns["lemmas"] is sentence.lemmas
+        return sentence if same else cast(AttributeColumns, _Respelled(sentence, columns))
+
+
+class _Respelled:
+    """A sentence, some of whose columns are replaced."""
+
+    def __init__(self, sentence: AttributeColumns, columns: dict[str, Sequence[str]]) -> None:
+        self._sentence = sentence
+        self.__dict__.update(columns)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sentence, name)
