@@ -220,9 +220,9 @@ def test_nothing_else_is_typed(started, treebanks, tmp_path):
 
 def test_what_is_composed_stays_as_it_was(treebanks, of_kind):
     made = composed(f"treebank.train={treebanks[0]}", f"start={of_kind('text')}", *KINDS["text"], "encoder.lemmas=null")
-    before = OmegaConf.to_container(made)  # type: ignore[arg-type]
+    before = OmegaConf.to_container(made)
     assert started_settings(made, ["encoder.lemmas=null"]) is not made
-    assert OmegaConf.to_container(made) == before  # type: ignore[arg-type]
+    assert OmegaConf.to_container(made) == before
 
 
 def test_dropout_and_search_may_differ(treebanks, of_kind):
