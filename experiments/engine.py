@@ -93,20 +93,25 @@ class Results:
     def _read(self, folder: Path) -> dict[Key, Row]:
         return read_rows(folder / FILE, self.columns, self.n_keys)
 
-    def missing(self, asked: Iterable[Cell]) -> list[Cell]:
-        """Return the cells that must be measured, and print how many."""
+    def missing(self, asked: Iterable[Cell], completed: Callable[[list[Cell]], list[Cell]] = list) -> list[Cell]:
+        """Return the cells that must be measured, and print how many.
+
+        Args:
+            asked: the cells of the table.
+            completed: adds cells without which some cannot be measured.
+        """
         asked = list(asked)
         if self.fresh:
             print(f"fresh=true: existing rows are ignored, {len(asked)} to train", flush=True)
-            return asked
+            return _with_more(asked, completed)
         own = [cell for cell in asked if _made(self.own, cell)]
         published = [cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)]
         missing = [cell for cell in asked if not (_made(self.own, cell) or _made(self.published, cell))]
         yours = f", {len(own)} are rows of your own (under {self.own_folder})" if own else ""
         verb = "is a published row" if len(published) == 1 else "are published rows"
-        hint = "; fresh=true trains them all again" if not missing else ""
+        hint = f"; fresh=true trains all {len(completed(asked))} again" if not missing else ""
         print(f"{_cells(len(published))} {verb}{yours}, {len(missing)} to train{hint}", flush=True)
-        return missing
+        return _with_more(missing, completed)
 
     def add(self, rows: Iterable[Row]) -> None:
         """Takes new rows of your own, and writes them together with rows that other processes have written since."""
@@ -191,7 +196,8 @@ class Experiment(Generic[S]):
         """Measures the missing cells, then writes the pages."""
         cells = self.cells(wanted)
         results = self.results(wanted)
-        self.fill(wanted, results, results.missing(cells))
+        completed = list if self.complete is None else partial(self.complete, wanted)
+        self.fill(wanted, results, results.missing(cells, completed))
         if not wanted.publish:
             own = None if self.own_page is None else self.own_page(wanted, results)
             text = self.write(wanted, results.shown(cells), results.own_folder, own)
@@ -203,8 +209,6 @@ class Experiment(Generic[S]):
 
     def fill(self, wanted: S, results: Results, missing: Sequence[Cell]) -> None:
         """Measures the missing cells, a job for each group; rows are written as jobs end."""
-        if self.complete is not None:
-            missing = self.complete(wanted, list(missing))
         if self.prepare is not None:
             for _ in run_jobs(self.prepare(wanted, list(missing)), wanted.workers):
                 pass
@@ -247,6 +251,14 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return found.stdout.strip() + "+" * bool(changed.stdout)
+
+
+def _with_more(missing: list[Cell], completed: Callable[[list[Cell]], list[Cell]]) -> list[Cell]:
+    """Return the missing cells with those that they need, and print how many these are."""
+    found = completed(missing)
+    if more := len(found) - len(missing):
+        print(f"{more} more to train, as they share a first pass with these", flush=True)
+    return found
 
 
 def _made(rows: Mapping[Key, Row], cell: Cell) -> bool:

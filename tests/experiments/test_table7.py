@@ -1,6 +1,7 @@
 """Experiments on Table 7: a whole run of the command, what it takes and what it keeps, and the arithmetic of the claims."""
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -71,9 +72,8 @@ def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and
     assert "0 cells are published rows, 2 are rows of your own (under runs/table7), 0 to train" in text
     row = rows_in(in_folder / "runs" / "table7")["sample", "paper", "3", "1"]
     assert f"| sample | 3 |  | none |  | {float(row['las']):.2f} / {float(row['uas']):.2f} | 1 |  |" in text
-    # The cells that were not asked for, as published.
-    assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| \S+ ± \S+ / \S+ ± \S+ \| 5 \| none \|  \|  \|", text)
-    assert f"| hu, el, cu, got together, published | {PUBLISHED_CLAIM}, holds |" in text
+    assert {*re.findall(r"^\| (\w+)", text, re.MULTILINE)} == {"treebank", "sample"}  # the only language asked for
+    assert ", published |" not in text
     assert re.search(r"\| sample, yours \| \S+ \[\S+ \S+, (open|holds|the opposite holds) \| no counts \|", text)
 
 
@@ -88,7 +88,34 @@ def test_fresh_takes_no_row(in_folder, capsys, monkeypatch):
 def test_published_rows_count(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(table7, "has_parts", lambda *_: True)
     ask("languages=[hu,got]", "seeds=2", "columns=[1,2,3,4,5]", f"results={tmp_path}")
-    assert "20 cells are published rows, 0 to train; fresh=true trains them all again" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "20 cells are published rows, 0 to train; fresh=true trains all 20 again" in text
+    assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| \S+ ± \S+ / \S+ ± \S+ \| 5 \| none \|  \|  \|", text)
+    assert re.findall(r"^\| (\w+) \| 1 \|", text, re.MULTILINE) == ["hu", "got"]  # the languages asked for, and no other
+    assert re.findall(r"^\| ([\w, ]+), published \|", text, re.MULTILINE) == ["hu", "got", "hu, got together"] * 2
+
+
+def test_what_fresh_trains_is_what_is_told_before(capsys, monkeypatch, tmp_path):
+    """Column 3 shares the first pass that column 1 trains."""
+    asked = []
+    monkeypatch.setattr(table7, "has_parts", lambda *_: True)
+    monkeypatch.setattr(engine, "run_jobs", lambda jobs, workers: iter(asked.extend(jobs) or []))
+    ask("languages=[hu]", "columns=[3]", f"results={tmp_path}")
+    assert "1 cell is a published row, 0 to train; fresh=true trains all 2 again" in capsys.readouterr().out
+    ask("languages=[hu]", "columns=[3]", f"results={tmp_path}", "fresh=true")
+    assert "fresh=true: existing rows are ignored, 1 to train\n1 more to train" in capsys.readouterr().out
+    assert [job.label for job in asked] == ["hu columns 1, 3 seed 1"]
+
+
+def test_the_number_of_the_readme_is_what_the_command_prints(capsys, monkeypatch, tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"python experiments/table7\.py ((?:[^`\\]|\\\n)+?)\n", text)
+    monkeypatch.setattr(table7, "has_parts", lambda *_: True)
+    given = [word for word in shlex.split(words.replace("\\\n", " ")) if not word.startswith("paths.")]
+    table7.EXPERIMENT.main(settings_of(table7.Table7, "table7", [*given, f"results={tmp_path}"]))
+    found = re.search(r"0 to train; fresh=true trains all ([0-9]+) again", capsys.readouterr().out)
+    assert found is not None
+    assert f"prints published rows; `fresh=true` trains all {found[1]} again." in " ".join(text.split())
 
 
 @pytest.fixture
