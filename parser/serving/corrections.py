@@ -181,7 +181,7 @@ class CorrectingParser:
         for own, one in zip(columns, given, strict=True):
             own.upos = one.upos
         arcs = GivenArcs([one.heads for one in given], [one.deprels for one in given])
-        fixed = [{"upos": one.fixed_upos} for one in given]
+        fixed = [{"upos": one.fixed_upos} for one in given] if {*given[0].fixed_upos} - {EMPTY} else []
         encoded = self._model.vocabularies.encode(columns)
         return predictor.predict(encoded, [own.forms for own in columns], arcs, fixed_tags=fixed)
 
