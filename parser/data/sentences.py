@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,15 @@ class Sentences:
         vectors: [total, size], the encoder's vectors of the tokens, as it stores them; None if it has not run yet.
         unseen: int32[attributes that are sets, total], 1 if the value has an element that training never saw; ``values`` then
             has the number of a similar value. None if it is not needed.
+        fixed_tags: by predicted column, int32[total], the numbers of tags that are certain; NO_NODE: predict it. None: all are
+            predicted.
     """
 
     values: np.ndarray
     offsets: np.ndarray
     vectors: np.ndarray | None = None
     unseen: np.ndarray | None = None
+    fixed_tags: Mapping[str, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -38,7 +41,8 @@ class Sentences:
         start, end = self.offsets[first], self.offsets[last]
         vectors = None if self.vectors is None else self.vectors[start:end]
         unseen = None if self.unseen is None else self.unseen[:, start:end]
-        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, unseen)
+        fixed = None if self.fixed_tags is None else {column: tags[start:end] for column, tags in self.fixed_tags.items()}
+        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, unseen, fixed)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
         """Yield spans (first, last) of sentences of at most this many tokens; a longer sentence is a span of its own."""
@@ -53,7 +57,9 @@ class Sentences:
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
         places = self.places(numbers)
         vectors = None if self.vectors is None else self.vectors[places]
-        return Sentences(self.values[:, places], offsets, vectors, None if self.unseen is None else self.unseen[:, places])
+        unseen = None if self.unseen is None else self.unseen[:, places]
+        fixed = None if self.fixed_tags is None else {column: tags[places] for column, tags in self.fixed_tags.items()}
+        return Sentences(self.values[:, places], offsets, vectors, unseen, fixed)
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """Return int64[tokens], the places of the tokens of some sentences (int[m]), one sentence after the other."""

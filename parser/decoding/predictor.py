@@ -29,7 +29,7 @@ from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
-from parser.inference.weights import FixedTags, TaggingEncoder
+from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel, for_treebank, load
 from parser.model.model import Model
 from parser.model_folder import ModelError
@@ -276,9 +276,10 @@ class TagPredictor:
             sentences: the sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags to predict lemmas from, instead of predicted tags.
-            fixed: for each sentence, tags that replace predicted ones everywhere.
+            fixed: for each sentence, tags that replace predicted ones everywhere; ``given`` is then not read.
         """
-        fixed_numbers, given = self._numbers(fixed, sentences.offsets), given or fixed
+        if fixed:
+            sentences, given = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets)), fixed
         own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & own:
@@ -289,15 +290,14 @@ class TagPredictor:
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
-            first, last = sentences.offsets[list(span)].tolist()
-            certain = {column: numbers[first:last] for column, numbers in fixed_numbers.items()} or None
-            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span), certain)
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
             made.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and rule_scores is not None and tokens:
+                first, last = sentences.offsets[list(span)].tolist()
                 known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
                 upos = own.get("upos", [])[first:last]
                 tags["lemma"] = lemmatize(self._lemmas, tokens[first:last], known or tags, rule_scores, upos, self._lexicon)
@@ -308,7 +308,7 @@ class TagPredictor:
         joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
         return replace(sentences, vectors=np.concatenate(made)), Tags(joined, dict(found))
 
-    def _numbers(self, fixed: Sequence[GivenTags], offsets: np.ndarray) -> FixedTags:
+    def _numbers(self, fixed: Sequence[GivenTags], offsets: np.ndarray) -> dict[str, np.ndarray]:
         """Return fixed tags by their numbers, in the layout of ``Sentences``; values unknown to the model are not fixed."""
         found: dict[str, np.ndarray] = {}
         for start, columns in zip(offsets.tolist(), fixed, strict=False):

@@ -93,7 +93,8 @@ def contents(parts: Iterable[str], groups: Iterable[str] = ()) -> str:
     for name, title in _HEADING.findall("\n".join(parts)):
         group = next((group for group in groups if title.startswith(f"{group} ")), "")
         link = f'<a href="#{name}">{title.removeprefix(group).lstrip()}</a>'
-        lines.setdefault(group or title, []).append(link if not group or group in lines else f"{group} {link}")
+        begins = f"{group} " if group and group not in lines else ""
+        lines.setdefault(group or title, []).append(begins + link)
     items = "\n".join(f"<li>{', '.join(links)}</li>" for links in lines.values())
     return f'<nav aria-label="contents">\n<ul>\n{items}\n</ul></nav>'
 

@@ -28,7 +28,7 @@ from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
 from parser.inference.precomputed_tokens import SignatureRows
-from parser.inference.weights import FixedTags, under
+from parser.inference.weights import under
 from parser.network_spec import ClassifierSpec, LemmaSpec
 
 
@@ -94,17 +94,16 @@ class FrozenEncoder:
         """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(
-        self, sentences: Sentences, fixed: FixedTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas."""
-        read, scores, shares = self._read(sentences, fixed)
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas.
+
+        The layers that read tags, and the rules, take fixed tags for certain.
+        """
+        read, scores, shares = self._read(sentences)
         rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
         return read, {task: values.argmax(axis=1).astype(np.int32) for task, values in scores.items()}, rules
 
-    def _read(
-        self, sentences: Sentences, fixed: FixedTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
         tags, if layers read them."""
         signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
@@ -120,7 +119,7 @@ class FrozenEncoder:
             inputs = matrix(read)
             if number == self._tagged_layer:
                 scores = {task: score(read) for task, score in self._tag_scores.items()}
-                for task, numbers in (fixed or {}).items():
+                for task, numbers in (sentences.fixed_tags or {}).items():
                     places = np.flatnonzero(numbers != NO_NODE)
                     scores[task][places] = -np.inf
                     scores[task][places, numbers[places]] = 0.0

@@ -130,20 +130,13 @@ class SentenceEncoder(Protocol):
         ...
 
 
-FixedTags = Mapping[str, np.ndarray]
-"""By predicted column, int32[tokens]: the number of the value that a token has for certain; NO_NODE: predict it."""
-
-
 class TaggingEncoder(SentenceEncoder, Protocol):
     """An encoder that may also predict tags."""
 
-    def encode_with_tags(
-        self, sentences: Sentences, fixed: FixedTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """Return, for all tokens, the vectors of encode(), tags, and scores of rules for lemmas (None: no lemmas).
 
-        Tags are, by predicted column, int32[tokens], the numbers of the most probable values. Layers that read tags, and
-        scores of rules, take ``fixed`` tags for certain.
+        Tags are, by predicted column, int32[tokens], the numbers of the most probable values.
         """
         ...
 

@@ -29,7 +29,7 @@ from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import encoder_shapes
-from parser.inference.weights import FixedTags, Int8Error, TaggingEncoder
+from parser.inference.weights import Int8Error, TaggingEncoder
 from parser.network_spec import ClassifierSpec
 from parser.networks.layers import bernoulli_mask, draw_vectors, lstm
 from parser.networks.lstm import Packing, read_sequences
@@ -256,10 +256,7 @@ class _OnDevice:
     def encode(self, sentences: Sentences) -> np.ndarray:
         return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(
-        self, sentences: Sentences, fixed: FixedTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        assert fixed is None, "only the server fixes tags, and it parses on the CPU"
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
 
 

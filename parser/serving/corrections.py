@@ -25,6 +25,7 @@ from parser.decoding.files.file_parsing import RawColumns, tags_to_write
 from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Prediction, Predictor
+from parser.drawing import LONGEST
 from parser.model.loading import AnyModel
 
 COMMENT = "corrected"
@@ -181,7 +182,7 @@ class CorrectingParser:
         for own, one in zip(columns, given, strict=True):
             own.upos = one.upos
         arcs = GivenArcs([one.heads for one in given], [one.deprels for one in given])
-        fixed = [{"upos": one.fixed_upos} for one in given]
+        fixed = [{"upos": one.fixed_upos} for one in given] if {*given[0].fixed_upos} - {EMPTY} else []
         encoded = self._model.vocabularies.encode(columns)
         return predictor.predict(encoded, [own.forms for own in columns], arcs, fixed_tags=fixed)
 
@@ -193,6 +194,8 @@ class CorrectingParser:
 
     def _fitting(self, sentence: RawSentence, given: _Given, word: int, found: Prediction) -> str | None:
         """Return the relation that a word gets instead of one that does not fit its head; None if it keeps its relation."""
+        if len(sentence) > LONGEST:  # is not drawn, and takes seconds
+            return None
         misfits, words = self._misfits(sentence, given, word, found), slice(1, 1 + len(sentence))
         own = found.deprels[words][word - 1]
         fitting = [relation for relation in self.relations if _universal(relation) not in misfits]

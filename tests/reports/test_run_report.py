@@ -81,6 +81,8 @@ def test_the_page_begins_with_a_list_of_its_sections(runs):
         assert len({name for name, _ in titles}) == len(titles) == rest.count("<h2>") >= 7
         assert [name for name, _ in links] == [name for name, _ in titles]
         assert all(title.endswith(shown) for (_, shown), (_, title) in zip(links, titles, strict=True))
+        lines = [re.sub("<.*?>", "", line) for line in re.findall("<li>(.*?)</li>", nav)]
+        assert lines[:3] == ["Scores", "LAS of sentences", "LAS by relation, length, distance, depth, projectivity"]
 
 
 def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(runs, tmp_path):
