@@ -94,7 +94,7 @@ def main() -> int:
     options = options_of(given, "parse", is_named_lattices(given.input), ending_of(given.output) in _JSON)
     check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
-    progress = Progress(given.output)
+    progress = ParsingProgress(given.output)
     try:
         model = load_model(given.model, options)
         if given.warm_up:
@@ -106,7 +106,7 @@ def main() -> int:
         raise
 
 
-class Progress:
+class ParsingProgress:
     """Counts what is written; on a terminal, shows how fast, and of a file how long the rest will take.
 
     Standard error shows it, if that is a terminal and standard output does not write there. Short work shows nothing.
@@ -122,7 +122,7 @@ class Progress:
         self._parsed: FileCounts | None = None
 
     @contextmanager
-    def shown(self, source: BinaryIO, name: str) -> Iterator[Progress]:
+    def shown(self, source: BinaryIO, name: str) -> Iterator[ParsingProgress]:
         """Show it within the ``with`` block; ``source``: the stream of open_input() that is read, ``name``: its name."""
         is_typed = name == STANDARD_STREAM and is_terminal(sys.stdin)
         if not is_terminal(sys.stderr) or is_typed or (self._output == STANDARD_STREAM and is_terminal(sys.stdout)):
@@ -152,7 +152,7 @@ class Progress:
         return f"{counted(n, 'sentence')} {'was' if n == 1 else 'were'} written"
 
 
-def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, progress: Progress) -> int:
+def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, progress: ParsingProgress) -> int:
     """Parses the input, and returns the exit status."""
     if options.lattice:
         from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need

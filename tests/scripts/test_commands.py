@@ -316,7 +316,7 @@ def test_a_terminal_shows_words_and_the_rest_of_a_file(tmp_path, monkeypatch, er
     if output is not None:
         monkeypatch.setattr(sys, "stdout", output())
     (tmp_path / "in").write_bytes(bytes(400_000))
-    with open_input(tmp_path / "in") as source, parse.Progress(name).shown(source, "in") as progress:
+    with open_input(tmp_path / "in") as source, parse.ParsingProgress(name).shown(source, "in") as progress:
         source.read(90_000)  # some more are read ahead
         progress(counts(10, 100))
     written = said.getvalue()
@@ -329,7 +329,7 @@ def test_short_work_shows_nothing_and_a_pipe_no_rest(monkeypatch):
     for seconds in (parse._QUIET_SECONDS, 0):
         monkeypatch.setattr(parse, "_QUIET_SECONDS", seconds)
         monkeypatch.setattr(parse, "_SECONDS_BETWEEN", 0)
-        with parse.Progress("out").shown(io.BytesIO(), "in") as progress:
+        with parse.ParsingProgress("out").shown(io.BytesIO(), "in") as progress:
             progress(counts(10, 100))
             assert ("100 words [" in said.getvalue()) == (seconds == 0)
         assert "%" not in said.getvalue()
