@@ -26,33 +26,55 @@ first: copies of the sentence with comments beam_rank and beam_score. Trees of a
 With --probabilities, MISC says how probable it is that head and relation are right (Prob=0.87), calibrated on the dev part of
 the training; it replaces any Prob of the input. Kept heads have no Prob.
 
-The first run compiles kernels for about ten seconds, and keeps them. --warm-up only compiles them, for any later input, for
-example when a machine is set up.
+The output is CoNLL-U, or JSON if its name ends in .json or .jsonl, or with --format json: a line for each sentence, a list of
+dicts as Stanza's to_dict() gives it. Comments are not written. --words-only leaves out the lines of multiword tokens.
+
+On a terminal, progress is shown after two seconds. Ctrl-C ends the run; a file is then as it was before.
+
+The first run compiles kernels for about ten seconds, and keeps them. --warm-up only compiles them, for any later input, and
+those of the library and of serve, for example when a machine is set up.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, number_of_threads
 from parser.commands.parsing_options import add_options, options_of, short_switch_interval, write_bytecode
-from parser.conllu.checks import ConlluError, describe_file
-from parser.conllu.files import STANDARD_STREAM, ending_of, open_binary_output, open_input
+from parser.conllu.checks import ConlluError, counted, describe_file
+from parser.conllu.files import (
+    STANDARD_STREAM,
+    ending_of,
+    is_terminal,
+    is_written_straight,
+    open_binary_output,
+    open_input,
+    share_read,
+)
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
-from parser.decoding.parse_options import ParseOptions
+from parser.decoding.parse_options import ParseOptions, flags
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly, time_without_compiling
 from parser.lattices import is_named_lattices
 from parser.model.loading import AnyModel
 from parser.text.tokenizer import conllu_source, model_tokenizer
+from parser.text.tokens import TokenizerError
 
 # Endings of the names of JSON with a line for each sentence.
 _JSON = (".json", ".jsonl")
+# Work that takes less time shows no progress; and seconds between two times that it is shown.
+_QUIET_SECONDS, _SECONDS_BETWEEN = 2.0, 0.1
+# Of two words; compiles what lattices need.
+_LATTICE = b"0\t1\ta\ta\tX\t_\t_\t_\t_\n1\t2\tb\tb\tX\t_\t_\t_\t_\n\n"
 
 
 @short_switch_interval()
@@ -65,54 +87,119 @@ def main() -> int:
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
     add_options(arguments, "parse")
     arguments.add_argument(
-        "--warm-up", action="store_true", help="parse nothing; only compile the kernels that the model needs"
+        "--warm-up",
+        action="store_true",
+        help="parse nothing; only compile the kernels that this command, the library and serve need with the model",
     )
     given = arguments.parse_intermixed_args()  # options may stand before INPUT
     options = options_of(given, "parse", is_named_lattices(given.input), ending_of(given.output) in _JSON)
     check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
     load_kernels_directly()
-    model = load_model(given.model, options)
-    if options.lattice and not given.warm_up:
-        return _parse_lattices(model, options, given)
-    predictor = Predictor(model, options)
-    tokenizer = model_tokenizer(given.model, options.tokenizer, options.tokens) if options.text else None
-    if given.warm_up:
-        warm_up(predictor)
-        if tokenizer is not None:
-            tokenizer.warm_up()
-        write_bytecode()
-        return 0
+    progress = ParsingProgress(given.output)
+    try:
+        model = load_model(given.model, options)
+        if given.warm_up:
+            _warm_up(model, options, given.model)
+            return 0
+        return _parse(model, options, given, progress)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"interrupted; {progress.written()}")
+        raise
+
+
+class ParsingProgress:
+    """Counts what is written; on a terminal, shows how fast, and of a file how long the rest will take.
+
+    Standard error shows it, if that is a terminal and standard output does not write there. Short work shows nothing.
+
+    Args:
+        output: where the trees are written.
+    """
+
+    def __init__(self, output: str) -> None:
+        self._output = output
+        self._source: BinaryIO | None = None
+        self._bar: Any = None
+        self._parsed: FileCounts | None = None
+
+    @contextmanager
+    def shown(self, source: BinaryIO, name: str) -> Iterator[ParsingProgress]:
+        """Show it within the ``with`` block; ``source``: the stream of open_input() that is read, ``name``: its name."""
+        is_typed = name == STANDARD_STREAM and is_terminal(sys.stdin)
+        if not is_terminal(sys.stderr) or is_typed or (self._output == STANDARD_STREAM and is_terminal(sys.stdout)):
+            yield self
+            return
+        from tqdm import tqdm
+
+        self._source = source
+        options = {"unit": " words", "unit_scale": True, "leave": False, "file": sys.stderr}
+        with tqdm(desc="parsing", delay=_QUIET_SECONDS, mininterval=_SECONDS_BETWEEN, **options) as self._bar:
+            yield self
+
+    def __call__(self, parsed: FileCounts) -> None:
+        """Take the counts of what has been written."""
+        self._parsed = parsed
+        if self._bar is None or self._source is None:
+            return
+        if share := share_read(self._source):
+            self._bar.total = max(parsed.words, round(parsed.words / share))  # of words, so that the bar shows their speed
+        self._bar.update(parsed.words - self._bar.n)
+
+    def written(self) -> str:
+        """Return a line about what is in the output if the work ends now."""
+        if self._parsed is None or not self._parsed.sentences or not is_written_straight(self._output):
+            return "nothing was written"
+        n = self._parsed.sentences
+        return f"{counted(n, 'sentence')} {'was' if n == 1 else 'were'} written"
+
+
+def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, progress: ParsingProgress) -> int:
+    """Parses the input, and returns the exit status."""
+    if options.lattice:
+        from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
+
+        work: Callable[..., FileCounts] = partial(parse_lattice_file, model, options)
+        tokenizer = None
+    else:
+        work = partial(parse_file, Predictor(model, options))
+        tokenizer = model_tokenizer(given.model, options.tokenizer, options.tokens) if options.text else None
     start = time_without_compiling()
-    with open_binary_output(given.output) as target, open_input(given.input) as read:
+    with open_binary_output(given.output) as target, open_input(given.input) as read, progress.shown(read, given.input):
         source = conllu_source(tokenizer, read, given.input, options, _warn)
-        with with_progress(target, given.output) as shown:
-            parsed = parse_file(predictor, source, shown, given.input, threads=given.threads, report=_warn)
+        parsed = work(source, target, given.input, threads=given.threads, report=_warn, progress=progress)
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
-def with_progress(target: BinaryIO, written: str) -> AbstractContextManager[BinaryIO]:
-    """Return the target; if standard error is a terminal, a progress bar there shows how much has been written to it."""
-    if not sys.stderr.isatty() or (written == STANDARD_STREAM and sys.stdout.isatty()):
-        return nullcontext(target)
-    from tqdm import tqdm
+def _warm_up(model: AnyModel, options: ParseOptions, folder: Path) -> None:
+    """Compiles what this command, the library and ``serve`` need with the model, or loads it if it is compiled."""
+    from parser.library.parser import Parser
+    from parser.serving import page
+    from parser.serving.service import Service
 
-    bar: AbstractContextManager[BinaryIO] = tqdm.wrapattr(
-        target, "write", desc="written", unit="B", unit_scale=True, leave=False
-    )
-    return bar
+    if options.lattice:
+        from parser.decoding.lattice.parser import parse_lattice_file
 
-
-def _parse_lattices(model: AnyModel, options: ParseOptions, given: argparse.Namespace) -> int:
-    from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
-
-    start = time_without_compiling()
-    with open_binary_output(given.output) as target, open_input(given.input) as read:
-        parsed = parse_lattice_file(model, options, read, target, given.input, threads=given.threads, report=_warn)
-    return _told(parsed, given.input, time_without_compiling() - start)
+        parse_lattice_file(model, options, BytesIO(_LATTICE), BytesIO(), STANDARD_STREAM)
+    else:
+        warm_up(Predictor(model, options))
+    try:
+        tokenizer = model_tokenizer(folder, options.tokenizer, options.tokens)
+        tokenizer.warm_up()
+    except TokenizerError:
+        if options.text:
+            raise
+        tokenizer = None  # this model parses no text
+    of_server = {name: getattr(options, name) for name, (_, flag) in flags().items() if "serve" in flag.commands}
+    served = replace(ParseOptions(**of_server), lattice=False, allow_missing_columns=True)
+    Parser(model, beam=served.search(model)).parse([["a", "b", "c"]], allow_missing_columns=True)
+    page.warm_up(Service(model, "model", served, tokenizer))
+    write_bytecode()
 
 
 def _warn(error: ConlluError | str) -> None:
-    print(f"warning: {error}", file=sys.stderr)
+    from tqdm import tqdm
+
+    tqdm.write(f"warning: {error}", file=sys.stderr)  # above the bar, if there is one
 
 
 def _told(parsed: FileCounts, name: str, seconds: float) -> int:

@@ -13,6 +13,7 @@ import io
 import lzma
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -45,6 +46,8 @@ def ending_of(path: str | Path) -> str:
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for reading uncompressed bytes; standard input stays open afterwards.
 
+    If a person types the input, standard error says how to end it.
+
     Raises:
         ConlluError: no such file, a folder, not readable, or not compressed as its name says (also while it is read).
     """
@@ -52,6 +55,11 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     if name == STANDARD_STREAM:
         if sys.stdin is None:
             raise ConlluError("standard input is closed; name a file, or give the text through a pipe")
+        if is_terminal(sys.stdin):
+            end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
+            print(
+                f"reading from the terminal: type or paste the input; {end} on a new line ends it", file=sys.stderr, flush=True
+            )
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
         return
@@ -75,6 +83,20 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
             yield stream
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a standard stream is there, and is a terminal."""
+    return stream is not None and stream.isatty()
+
+
+def share_read(stream: BinaryIO) -> float | None:
+    """Return the share of a file from open_input() that has been read, 0 to 1; None if its size is not known, as of a pipe.
+
+    Of a compressed file, it is the share of its compressed bytes.
+    """
+    source = getattr(stream, "raw", None)
+    return source.share_read() if isinstance(source, _Source) else None
+
+
 @contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
     """Open a file for writing text with unchanged line ends; otherwise as open_binary_output()."""
@@ -84,6 +106,13 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
             yield text
         finally:
             text.detach()  # flushes, and leaves the stream open
+
+
+def is_written_straight(path: str | Path) -> bool:
+    """Return whether open_binary_output() writes as it goes, rather than a whole file at the end."""
+    name = str(path)
+    is_open = name == STANDARD_STREAM or _DESCRIPTOR.fullmatch(name) is not None
+    return is_open or (os.path.exists(name) and not os.path.isfile(name))
 
 
 @contextmanager
@@ -109,7 +138,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
         raise ConlluError(f"{name}: the only compressed formats written are .gz and .xz; choose another name")
     with _cannot_be_written(name):
         descriptor = _DESCRIPTOR.fullmatch(name)
-        straight = descriptor is not None or (os.path.exists(name) and not os.path.isfile(name))
+        straight = is_written_straight(name)
         target = Path(os.path.realpath(name))
     if straight:
         # Copy a descriptor: opened by its name, a file would be written from its beginning, even if the shell appends.
@@ -163,12 +192,21 @@ class _Source(io.RawIOBase):
     def __init__(self, opened: BinaryIO, name: str) -> None:
         self._opened = opened
         self._name = name
-        self._at_start = True
+        self._at_start, self._at_end = True, False
 
     def readable(self) -> bool:
         return True
 
+    def share_read(self) -> float | None:
+        try:
+            status, read = os.fstat(self._opened.fileno()), os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
+        except (AttributeError, OSError):
+            return None
+        return min(1.0, read / status.st_size) if stat.S_ISREG(status.st_mode) and status.st_size else None
+
     def readinto(self, buffer: WriteableBuffer) -> int:
+        if self._at_end:  # a terminal would go on reading, until the end is typed again
+            return 0
         view = memoryview(buffer).cast("B")
         try:
             found = cast(io.BufferedReader, self._opened).read1(len(view))
@@ -183,6 +221,7 @@ class _Source(io.RawIOBase):
             if described := foreign_file(found):
                 raise ConlluError(f"{self._name}: this is {described}")
         view[: len(found)] = found
+        self._at_end = not found
         return len(found)
 
 

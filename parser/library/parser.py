@@ -320,8 +320,10 @@ class Parser:
             texts: the texts or sentences.
             batch_size: how many items are read and parsed together; 1 parses them one by one.
             progress: show on standard error how many items are done.
-            sentences, tokens: where the sentences and the tokens of texts end; see parse_text().
-            single_root, allow_missing_columns: see parse().
+            sentences: where the sentences of texts end; see parse_text().
+            tokens: where the tokens of texts end; see parse_text().
+            single_root: see parse().
+            allow_missing_columns: see parse().
 
         Raises:
             InputError: something is neither a text nor a sentence; the message counts from 1. Or an option has a value that

@@ -5,6 +5,8 @@ import errno
 import gzip
 import io
 import lzma
+import random
+import re
 import resource
 import sys
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from parser.conllu.checks import ConlluError
-from parser.conllu.files import open_binary_output, open_input, open_output
+from parser.conllu.files import COMPRESSED, open_binary_output, open_input, open_output, share_read
 
 CONTENT = b"".join(b"%d\tform\tlemma\tX\n" % i for i in range(200))
 
@@ -127,3 +129,57 @@ def test_a_full_device(monkeypatch, name, told, amount):
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(full))
         with pytest.raises(ConlluError, match=f"{told}: it cannot be written"), open_output(name) as text:
             text.write("x" * amount)
+
+
+class Typed(io.RawIOBase):
+    """A terminal at which somebody types two lines, the end of the text, and more."""
+
+    def __init__(self) -> None:
+        self.left = [b"a b\n", b"c\n", b"", b"more\n"]
+
+    def readable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        typed = self.left.pop(0)
+        buffer[: len(typed)] = typed
+        return len(typed)
+
+
+def test_a_terminal_is_told_of_and_its_end_is_typed_once(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Typed())))
+    with open_input("-") as stream:
+        assert [stream.read(100), stream.read(100), stream.read1()] == [b"a b\nc\n", b"", b""]
+    assert re.fullmatch(r"reading from the terminal: .*; Ctrl-[DZ].* on a new line ends it\n", capsys.readouterr().err)
+
+
+def test_what_is_no_terminal_is_not_told_of(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a")))
+    with open_input("-") as stream:
+        assert stream.read() == b"a"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["f", "f.gz", "f.xz", "f.bz2"])
+def test_how_much_of_a_file_is_read_is_known(tmp_path, name):
+    content = random.Random(1).randbytes(3_000_000)
+    with COMPRESSED.get(Path(name).suffix, open)(tmp_path / name, "wb") as target:
+        target.write(content)
+    with open_input(tmp_path / name) as stream:
+        assert share_read(stream) == 0 or name != "f"
+        stream.read(1_000_000)
+        assert 0.2 < share_read(stream) < 0.8
+        stream.read()
+        assert share_read(stream) == 1
+
+
+def test_how_much_of_a_pipe_is_read_is_not_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a")))
+    (tmp_path / "empty").touch()
+    for name in ("-", tmp_path / "empty"):
+        with open_input(name) as stream:
+            assert share_read(stream) is None
+    assert share_read(io.BytesIO(b"a")) is None

@@ -89,6 +89,31 @@ print(len(names), file=sys.stderr)
     assert second == "0\n"
 
 
+@of_compilation
+@pytest.mark.long
+def test_a_warm_up_compiles_what_the_library_and_the_server_need(tmp_path):
+    small_model("static").save(tmp_path / "model")
+    code = """
+from numba.core import event
+from parser.commands import parse
+parse.write_bytecode = lambda: None
+sys.argv = ["parse", sys.argv[1], "--warm-up"]
+assert parse.main() == 0
+from parser import Parser
+from parser.decoding.parse_options import ParseOptions
+from parser.serving import page
+from parser.serving.service import Service
+with event.install_recorder("numba:compile") as compiled:
+    parser = Parser.load(sys.argv[1])
+    parser.parse([["a", "b", "c"]], allow_missing_columns=True)
+    parser.parse([["a", "b", "c"]], heads=[[2, None, None]], allow_missing_columns=True)
+    page.warm_up(Service(parser.model, "model", ParseOptions(allow_missing_columns=True)))
+names = {one.data["dispatcher"].py_func.__qualname__ for _, one in compiled.buffer}
+assert not names, names
+"""
+    python(tmp_path / "kernels", code, tmp_path / "model")
+
+
 def test_kernels_of_others_are_theirs(capsys):
     heard = Compilation()
     heard.on_start(of("elsewhere"))

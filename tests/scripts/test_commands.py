@@ -1,6 +1,7 @@
 """The commands check and draw, and options of parse.py that the input has no use for."""
 
 import io
+import os
 import re
 import sys
 
@@ -10,8 +11,15 @@ from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, BeamError, Merge, searching
 from parser.commands import check, draw, parse, projectivize, trace
 from parser.conllu.checks import ConlluError
+from parser.conllu.files import open_input
+from parser.data.attributes import ATTRIBUTES
 from parser.data.treebank import TreebankError, read_treebank
-from tests.toy import SAMPLE, write_conllu
+from parser.decoding.files import file_parsing
+from parser.decoding.files.file_parsing import FileCounts
+from parser.model.model import Model
+from tests.forgery import small_linear_model, small_model
+from tests.random_models import random_text_model, with_random_weights
+from tests.toy import ROOT, SAMPLE, write_conllu
 
 DEV = SAMPLE / "sample-ud-dev.conllu"
 TWO_ROOTS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n"
@@ -302,16 +310,107 @@ class Terminal(io.StringIO):
         return True
 
 
+def counts(sentences: int, words: int) -> FileCounts:
+    return FileCounts(words + sentences, sentences, words, {})
+
+
 @pytest.mark.parametrize(
     ("errors", "output", "name", "shown"),
-    [(Terminal, None, "out.conllu", True), (io.StringIO, None, "out.conllu", False), (Terminal, Terminal, "-", False)],
+    [
+        (Terminal, None, "out.conllu", True),
+        (Terminal, None, "-", True),
+        (Terminal, Terminal, "-", False),
+        (io.StringIO, None, "out.conllu", False),
+    ],
 )
-def test_a_terminal_shows_how_much_is_written(monkeypatch, errors, output, name, shown):
+def test_a_terminal_shows_words_and_the_rest_of_a_file(tmp_path, monkeypatch, errors, output, name, shown):
+    monkeypatch.setattr(parse, "_QUIET_SECONDS", 0)
+    monkeypatch.setattr(parse, "_SECONDS_BETWEEN", 0)
     monkeypatch.setattr(sys, "stderr", said := errors())
     if output is not None:
         monkeypatch.setattr(sys, "stdout", output())
-    target = io.BytesIO()
-    with parse.with_progress(target, name) as progress:
-        progress.write(bytes(1000))
-    assert target.getvalue() == bytes(1000)
-    assert ("written: " in said.getvalue()) == shown
+    (tmp_path / "in").write_bytes(bytes(400_000))
+    with open_input(tmp_path / "in") as source, parse.ParsingProgress(name).shown(source, "in") as progress:
+        source.read(90_000)  # some more are read ahead
+        progress(counts(10, 100))
+    written = said.getvalue()
+    assert bool(re.search(r"parsing: +2[0-9]%.* 100/[34][0-9]{2} .*<.* words/s", written)) == shown
+    assert written.endswith("\r") == shown  # nothing stays of it
+
+
+def test_short_work_shows_nothing_and_a_pipe_no_rest(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", said := Terminal())
+    for seconds in (parse._QUIET_SECONDS, 0):
+        monkeypatch.setattr(parse, "_QUIET_SECONDS", seconds)
+        monkeypatch.setattr(parse, "_SECONDS_BETWEEN", 0)
+        with parse.ParsingProgress("out").shown(io.BytesIO(), "in") as progress:
+            progress(counts(10, 100))
+            assert ("100 words [" in said.getvalue()) == (seconds == 0)
+        assert "%" not in said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("output", "sentences", "note"),
+    [
+        ("out.conllu", 5, "nothing was written"),
+        ("-", 0, "nothing was written"),
+        ("-", 1, "1 sentence was written"),
+        ("-", 1234, "1,234 sentences were written"),
+        (os.devnull, 2, "2 sentences were written"),
+    ],
+)
+def test_what_is_interrupted_says_what_was_written(tmp_path, monkeypatch, output, sentences, note):
+    def stopping(predictor, source, target, name, *, progress, **options):
+        target.write(b"a")
+        progress(counts(sentences, 10))
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text(GOOD)
+    monkeypatch.setattr(parse, "load_model", lambda folder, options: small_linear_model())
+    monkeypatch.setattr(parse, "parse_file", stopping)
+    monkeypatch.setattr(sys, "argv", ["parse", "model", "in", "-o", output])
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        parse.main()
+    assert stopped.value.__notes__ == [f"interrupted; {note}"]
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_what_is_interrupted_before_it_begins_has_written_nothing(monkeypatch):
+    def stopping(folder, options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parse, "load_model", stopping)
+    monkeypatch.setattr(sys, "argv", ["parse", "model", "in"])
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        parse.main()
+    assert stopped.value.__notes__ == ["interrupted; nothing was written"]
+
+
+def test_words_that_training_never_saw_are_told_in_plain_words():
+    assert {*file_parsing._VALUES} == {*ATTRIBUTES}
+    told = str(FileCounts(20, 2, 10, {"form": 1, "upos": 0, "suffix3": 3}))
+    shares = "10.00% of the words, 0.00% of the values of UPOS, 30.00% of the endings of three letters"
+    assert told == f"2 sentences, 10 words; never seen in training: {shares}"
+    assert "never seen in training" in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+
+
+def small_static_model() -> Model:
+    return with_random_weights(small_model("static"))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (small_linear_model, []),
+        (small_static_model, []),
+        (small_static_model, ["--lattice"]),
+        (random_text_model, []),
+        (random_text_model, ["--beam", "4"]),
+    ],
+)
+def test_warming_up_parses_nothing(tmp_path, monkeypatch, make, options):
+    make().save(tmp_path / "model")
+    monkeypatch.setattr(parse, "write_bytecode", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["parse", str(tmp_path / "model"), "--warm-up", *options])
+    assert parse.main() == 0

@@ -52,6 +52,18 @@ from parser.kernels.hash_tables import ByteTable
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
 _AHEAD = 3
+# What the values of attributes are, for people.
+_VALUES = {
+    "form": "the words",
+    "lower": "the words in lower case",
+    "prefix2": "the beginnings of two letters",
+    **{f"suffix{n}": f"the endings of {written} letters" for n, written in ((2, "two"), (3, "three"), (4, "four"))},
+    "lemma": "the lemmas",
+    **{name: f"the values of {name.upper()}" for name in ("upos", "xpos", "feats")},
+    "feats_pairs": "the features in FEATS",
+    "length": "the lengths",
+    "treebank": "the treebanks",
+}
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
 # In place of the number of a relation: the model does not know it.
@@ -85,8 +97,10 @@ class FileCounts:
     unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
-        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; unknown to the model: {shares}"
+        shares = ", ".join(
+            f"{100 * count / max(1, self.words):.2f}% of {_VALUES.get(name, name)}" for name, count in self.unknown.items()
+        )
+        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; never seen in training: {shares}"
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as the number of refused sentences."""
@@ -139,6 +153,7 @@ def parse_file(
     *,
     threads: int = 1,
     report: Callable[[ConlluError], None] = lambda error: None,
+    progress: Callable[[FileCounts], None] = lambda parsed: None,
 ) -> FileCounts:
     """Parse CoNLL-U: rewrite HEAD and DEPREL, set DEPS to ``_``, and copy every other byte.
 
@@ -151,6 +166,7 @@ def parse_file(
         name: what errors call the input.
         threads: how many chunks are parsed at the same time; the output is the same for any number.
         report: called with the error of each refused sentence, unless the first error stops the program.
+        progress: called with the counts of what has been written, after each chunk.
 
     Raises:
         ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
@@ -171,6 +187,7 @@ def parse_file(
             except UnicodeDecodeError as error:
                 parsed.not_utf8 = parsed.lines + 1 + chunk.content.count(b"\n", 0, error.start)
         parsed.add(part)
+        progress(parsed)
     predictor.prepare()  # an empty file has no chunk that prepares it, and must give the same errors
     parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed

@@ -137,6 +137,7 @@ def parse_lattice_file(
     *,
     threads: int = 1,
     report: Callable[[ConlluError], None] = lambda error: None,
+    progress: Callable[[FileCounts], None] = lambda parsed: None,
 ) -> FileCounts:
     """Parse the lattices of a stream.
 
@@ -148,6 +149,7 @@ def parse_lattice_file(
         name: what errors call the input.
         threads: how many spans of lattices are parsed at the same time.
         report: called with the error of each sentence that is left out.
+        progress: called with the counts of what has been written, after each batch.
 
     Raises:
         BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
@@ -175,4 +177,5 @@ def parse_lattice_file(
             encoded = model.vocabularies.encode([lattice])
             for attribute, count in model.vocabularies.unknown_counts(encoded, [arc + 1 for arc in arcs]).items():
                 parsed.unknown[attribute] += count
+        progress(parsed)
     return parsed
