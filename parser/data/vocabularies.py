@@ -14,8 +14,9 @@ from parser.data.parts import PARTS
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.part import WordPart
 from parser.data.sentences import Sentences
+from parser.data.similar import SimilarVocabulary, attribute_vocabulary, looks_up_similar
 from parser.data.spelling import ColumnSpelling, Spelling
-from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary, vocabulary_for
+from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary
 from parser.model_folder import Contents, check_written, strings
 from parser.network_spec import check_type
 
@@ -60,6 +61,11 @@ class Vocabularies:
     def for_treebank(self, name: str) -> Vocabularies:
         """Return the same vocabularies for sentences of another treebank."""
         return Vocabularies(self.by_attribute, self.parts[1:], self.tags, self.lemmas, name)
+
+    @property
+    def similar(self) -> bool:
+        """Whether unknown forms count as similar known ones."""
+        return any(isinstance(known, SimilarVocabulary) for known in self.by_attribute.values())
 
     @property
     def attributes(self) -> list[str]:
@@ -183,7 +189,8 @@ class Vocabularies:
             lemmas = Lemmas.read(found["lemmas"], tags) if "lemmas" in found and not contents.without_lemmas else None
             if lemmas is not None and (encoder is None or encoder.lemmas is None):
                 raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
-            by_attribute = {name: vocabulary_for(name, symbols) for name, symbols in named.items()}
+            similar = looks_up_similar(found)
+            by_attribute = {name: attribute_vocabulary(name, symbols, similar) for name, symbols in named.items()}
             return cls(by_attribute, parts, tags, lemmas), Vocabulary(found["relations"])
 
 

@@ -240,14 +240,30 @@ class LemmaSettings(LemmaSpec):
 
 @dataclass
 class EncoderSettings(BiLSTMSpec):
-    """The encoder of sentences, and the slots that read its output."""
+    """The encoder of sentences, and the slots that read its output. ``similar``: see data/similar.py."""
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
+    similar: bool = False
     pretrained: str | None = path(_PRETRAINED)
     slots: dict[str, list[str]] = MISSING
+
+
+@dataclass
+class AugmentSettings:
+    """The shares of the training sentences that each epoch changes; see training/examples/augmentation.py."""
+
+    capitals: float = number(0, 1, "a share of sentences")
+    lower: float = number(0, 1, "a share of sentences")
+    quotes: float = number(0, 1, "a share of sentences")
+    unfinished: float = number(0, 1, "a share of sentences")
+
+    @property
+    def changed(self) -> float:
+        """The share of the sentences whose forms change."""
+        return self.capitals + self.lower + self.quotes
 
 
 @dataclass
@@ -443,6 +459,7 @@ class BiLSTMSettings(Settings):
     """The settings with model=bilstm."""
 
     encoder: EncoderSettings = MISSING
+    augment: AugmentSettings = field(default_factory=AugmentSettings)
     pretrained: PretrainedSettings = field(default_factory=PretrainedSettings)
 
 

@@ -25,6 +25,7 @@ from parser.data.word_vectors import VectorRequest
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.files import FilesPlan, make_absolute, name_treebank
 from parser.settings.groups import (
+    AugmentSettings,
     BeamTrainingSettings,
     BiLSTMSettings,
     GlobalBeamSettings,
@@ -216,6 +217,8 @@ class NetworkPlan:
         tag_weights: by predicted column, the weight of its loss relative to the parser's loss.
         heads_weight: the weight of the loss of heads and relations; 0: they are not predicted.
         lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
+        augment: which sentences each epoch changes; None without an encoder.
+        similar: whether unknown forms and characters count as similar known ones; see data/similar.py.
     """
 
     attributes: tuple[str, ...]
@@ -230,6 +233,8 @@ class NetworkPlan:
     pretrained_encoder: str | None = None
     pretrained: PretrainedSettings | None = None
     lemma_epochs: int = 0
+    augment: AugmentSettings | None = None
+    similar: bool = False
 
 
 @dataclass(frozen=True)
@@ -434,6 +439,8 @@ def _network(made: Settings) -> NetworkPlan:
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
         lemma_epochs=0 if lemmas is None else lemmas.epochs,
+        augment=made.augment if isinstance(made, BiLSTMSettings) else None,
+        similar=encoder is not None and encoder.similar,
         subwords=made.vectors.subwords,
         pretrained_encoder=None if encoder is None else encoder.pretrained,
         pretrained=made.pretrained if isinstance(made, BiLSTMSettings) else None,

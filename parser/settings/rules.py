@@ -84,6 +84,9 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
     else:
         yield from _wrong_features(made)
         yield from _wrong_passes(made)
+    if isinstance(made, BiLSTMSettings) and (total := made.augment.changed) > 1:
+        shares = "augment.capitals, augment.lower and augment.quotes"
+        yield f"{shares} are {total:g} of the sentences together; lower one of them: a sentence has one of these changes"
     if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
         yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
     for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
@@ -125,8 +128,9 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
     if isinstance(made, BiLSTMSettings):
         pretrained, tuned = made.encoder.pretrained is not None, made.pretrained.tune
         wanting += [
-            (["pretrained.tune"], anew, "start=null"),
+            (["pretrained.tune", "encoder.similar"], anew, "start=null"),
             (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
+            (["augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
             (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
             (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
         ]

@@ -310,8 +310,9 @@ class Run:
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
                 best = pass_.weights()
-            words = int(pass_.data.sentences.lengths.sum())
-            end = EpochEnd(pass_.name, epoch, pass_.epochs, dev=dev, words=words, fit_seconds=fit_seconds, **vars(fitted))
+            end = EpochEnd(
+                pass_.name, epoch, pass_.epochs, dev=dev, words=pass_.data.n_words, fit_seconds=fit_seconds, **vars(fitted)
+            )
             self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
             progress.cpu_seconds = _cpu_seconds() - self._cpu_begun

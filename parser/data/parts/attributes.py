@@ -10,6 +10,7 @@ import numpy as np
 from parser.data.attributes import ATTRIBUTES, LENGTHS, TREEBANK, AttributeColumns, attribute_values
 from parser.data.parts.part import Labels, WordPart
 from parser.data.sentences import Sentences
+from parser.data.similar import SIMILAR, SimilarVocabulary
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary, Vocabulary
 from parser.network_spec import ClassifierSpec, Shapes
 
@@ -89,4 +90,6 @@ class Attributes(WordPart):
         return {name: len(vocabulary) for name, vocabulary in self.by_attribute.items()}
 
     def described(self) -> dict[str, Any]:
-        return {self.name: {name: vocabulary.symbols for name, vocabulary in self.by_attribute.items()}}
+        similar = any(isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values())
+        symbols = {name: vocabulary.symbols for name, vocabulary in self.by_attribute.items()}
+        return {self.name: symbols, **({SIMILAR: True} if similar else {})}

@@ -11,6 +11,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
 from parser.data.parts.part import FormPart, Labels, PartWishes
+from parser.data.similar import SIMILAR, SimilarCharacters, looks_up_similar
 from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.model_folder import Contents, strings
 from parser.network_spec import CharacterSpec, ClassifierSpec, Shapes, prefixed
@@ -25,6 +26,7 @@ class Characters(FormPart):
     Args:
         symbols: the known characters.
         longest: how many characters of a form are read; in a longer form, the first and the last ones, which include affixes.
+        similar: whether unknown characters count as similar known ones (similar.py).
 
     Raises:
         OptimalStepError: a character is repeated, or a symbol is not a single character.
@@ -32,8 +34,9 @@ class Characters(FormPart):
 
     name = "characters"
 
-    def __init__(self, symbols: Iterable[str], longest: int) -> None:
-        self.vocabulary = Vocabulary(symbols)
+    def __init__(self, symbols: Iterable[str], longest: int, similar: bool = False) -> None:
+        self.vocabulary = SimilarCharacters(symbols) if similar else Vocabulary(symbols)
+        self._similar = similar
         if odd := [symbol for symbol in self.vocabulary.symbols if len(symbol) != 1]:
             raise OptimalStepError(f"{odd[0][:20]!r} is not one character")
         self.rows = longest
@@ -41,7 +44,7 @@ class Characters(FormPart):
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Characters | None:
         spec = _spec(wanted.spec)
-        return None if spec is None else cls([], spec.longest).extended(wanted, sentences, {})
+        return None if spec is None else cls([], spec.longest, wanted.similar).extended(wanted, sentences, {})
 
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
@@ -49,7 +52,8 @@ class Characters(FormPart):
         if _spec(wanted.spec) is None:
             return None
         forms = chain.from_iterable(sentence.forms for sentence in sentences)
-        return Characters(self.vocabulary.extended(chain.from_iterable(forms), _MIN_COUNT), self.rows)
+        symbols = self.vocabulary.extended(chain.from_iterable(forms), _MIN_COUNT)
+        return Characters(symbols, self.rows, self._similar)
 
     def __len__(self) -> int:
         """Return the number of characters, reserved numbers included."""
@@ -80,14 +84,15 @@ class Characters(FormPart):
         return {f"{self.name}.vectors": self.vocabulary.vector_labels}
 
     def described(self) -> dict[str, Any]:
-        return {self.name: self.symbols}
+        return {self.name: self.symbols, **({SIMILAR: True} if self._similar else {})}
 
     @classmethod
     def read(cls, contents: Contents) -> Characters | None:
         if (spec := _spec(contents.spec)) is None:
             return None
         with contents.errors_in_vocabularies():
-            return cls(strings(contents.vocabularies[cls.name], cls.name), spec.longest)
+            similar = looks_up_similar(contents.vocabularies)
+            return cls(strings(contents.vocabularies[cls.name], cls.name), spec.longest, similar)
 
 
 def _spec(spec: ClassifierSpec | None) -> CharacterSpec | None:

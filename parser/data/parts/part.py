@@ -45,6 +45,10 @@ class PartWishes(Protocol):
         """The folder that vectors of subwords come from."""
 
     @property
+    def similar(self) -> bool:
+        """Whether unknown forms and characters count as similar known ones."""
+
+    @property
     def pretrained_encoder(self) -> str | None:
         """The folder or name of a new pretrained encoder."""
 

@@ -21,9 +21,10 @@ from parser.data.attributes import TREEBANK, attribute_values
 from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
+from parser.data.similar import attribute_vocabulary
 from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary, tag_vocabulary, vocabulary_for
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary, tag_vocabulary
 from parser.data.word_vectors import BackgroundVectors, WordVectors
 from parser.evaluation.gold_part import GoldPart, has_values
 from parser.inference.layouts import TOKENS
@@ -32,6 +33,7 @@ from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
+from parser.training.examples.augmentation import without_final_mark
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead
 from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, slots_of
@@ -167,12 +169,16 @@ class Corpus:
         """The columns that the model of ``start`` predicts, and of which no training file has a gold value."""
         return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
-    def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
-        """Return the training part with trees of the given kind; the projective subset has fewer sentences."""
-        sentences, trees = self.sentences(kind), self.train.trees
-        if kind is TrainingTrees.projective_subset:
+    def training_sentences(self, kind: TrainingTrees, unfinished: bool = False) -> TrainingSentences:
+        """Return the training part with trees of the given kind; the projective subset has fewer sentences.
+
+        With ``unfinished``, copies without their final marks follow.
+        """
+        copied, sentences = self.with_copies(kind, unfinished)
+        trees = self.train.trees
+        if kind is TrainingTrees.projective_subset or copied is not None:
             trees = oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
-        elif kind is TrainingTrees.projectivized:
+        if kind is TrainingTrees.projectivized:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         is_word = np.ones(len(relations), np.bool_)
@@ -183,10 +189,17 @@ class Corpus:
         for row, column in enumerate(self.vocabularies.tags):
             silent = np.array([column in self.untaught.get(_file_of(one, self.untaught), ()) for one in sentences], np.bool_)
             tags[row, np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, copied)
+
+    def with_copies(self, kind: TrainingTrees, unfinished: bool) -> tuple[np.ndarray | None, list[Sentence]]:
+        """Return ``copied`` (see TrainingSentences) and the sentences of training_sentences() as read."""
+        sentences = self.sentences(kind)
+        copies = [(n, copy) for n, one in enumerate(sentences) if (copy := without_final_mark(one))] if unfinished else []
+        copied = np.array([n for n, _ in copies], np.int64) if copies else None
+        return copied, [*sentences, *(copy for _, copy in copies)]
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
-        """Return the sentences of training_sentences() as read."""
+        """Return the sentences of training_sentences() as read, without copies."""
         return _projective_subset(self.train) if kind is TrainingTrees.projective_subset else self.train.sentences
 
     def value_counts(self) -> dict[str, np.ndarray]:
@@ -216,6 +229,7 @@ def _vocabularies(
 ) -> tuple[dict[str, Vocabulary], WordVectors | None]:
     """Return the vocabularies of a new model, for attributes with several values; and the word vectors, if there are any."""
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
+    similar = network is not None and network.similar
     for attribute in plan.model.attributes:
         values = attribute_values(parts.known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
@@ -226,9 +240,9 @@ def _vocabularies(
             log.warning(told, parts.train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
             vectors = _vectors(wanted, values, plan.seed, background)
-            by_attribute[attribute] = vectors.vocabulary
+            by_attribute[attribute] = attribute_vocabulary(attribute, vectors.vocabulary.symbols, similar)
         else:
-            by_attribute[attribute] = vocabulary_for(attribute, symbols)
+            by_attribute[attribute] = attribute_vocabulary(attribute, symbols, similar)
     return by_attribute, vectors
 
 
@@ -287,7 +301,7 @@ def _extended(
             by_attribute[name] = Vocabulary([*dict.fromkeys([*named, *vocabulary.symbols])])
         elif embedding is None or embedding.trained:
             rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
-            by_attribute[name] = vocabulary_for(name, vocabulary.extended(values, rarest))
+            by_attribute[name] = attribute_vocabulary(name, vocabulary.extended(values, rarest), before.similar)
         else:
             by_attribute[name] = vocabulary
     tensors = {name: tensor.numpy() for name, tensor in under(TOKENS, start.classifier.state_dict()).items()}

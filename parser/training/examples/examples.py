@@ -33,15 +33,30 @@ class TrainingSentences:
         trees: the trees of the same sentences, in the same order.
         relations: int32[total], gold relations at the places of ``trees.heads``.
         tags: int32[tags, total], the columns that a tagger predicts, see Vocabularies.encode_tags; None without a tagger.
+        copied: int64[copies]: the last sentences are changed copies of those with these numbers; None: there are no copies.
+        active: bool[sentences], which sentences are learned from now; None: all.
     """
 
     sentences: Sentences
     trees: Trees
     relations: np.ndarray
     tags: np.ndarray | None = None
+    copied: np.ndarray | None = None
+    active: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    @property
+    def n_active(self) -> int:
+        """The number of sentences that are learned from now."""
+        return len(self) if self.active is None else int(self.active.sum())
+
+    @property
+    def n_words(self) -> int:
+        """The number of words, without those of copies."""
+        lengths = self.sentences.lengths
+        return int(lengths[: len(lengths) - (0 if self.copied is None else len(self.copied))].sum())
 
 
 @dataclass(frozen=True)
@@ -189,8 +204,9 @@ class BatchedComputations:
 
 
 def batched_computations(data: TrainingSentences, system: TransitionSystem) -> Iterator[BatchedComputations]:
-    """Yield all sentences in batches of similar lengths; sentences of one length keep their order."""
+    """Yield the active sentences in batches of similar lengths; sentences of one length keep their order."""
     order = np.argsort(data.trees.lengths, kind="stable")
+    order = order if data.active is None else order[data.active[order]]
     size = batch_sizes.SENTENCES_PER_EXPLORATION
     for start in range(0, len(order), size):
         yield BatchedComputations(data, system, order[start : start + size])

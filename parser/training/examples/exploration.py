@@ -137,7 +137,7 @@ def explore(
         optimal_steps=optimal_steps,
         lost_edges=lost_edges,
         reached_gold=reached_gold,
-        sentences=len(data),
+        sentences=data.n_active,
     )
 
 

@@ -280,6 +280,11 @@ class BeamObjective:
         self._trees = GoldTrees.of(data)
         self._sums = np.zeros(5)  # in an epoch: the number of sentences, and the sums for SearchReport's means
 
+    def vary(self, data: TrainingSentences) -> None:
+        """Read the same sentences with other forms from now on; see BatchEncoder.vary()."""
+        assert isinstance(self._reader, BatchEncoder), "only sentences that an encoder reads are changed"
+        self._reader.vary(data)
+
     @property
     def uniform_loss(self) -> float:
         """The loss of a sentence, in nats, under a uniform distribution: a token takes 2 transitions."""
@@ -289,7 +294,7 @@ class BeamObjective:
         """Draw batches of sentences; with an encoder, a batch has sentences of about the same length."""
         n, size = len(self._lengths), self._batch_size
         if isinstance(self._reader, BatchEncoder):
-            found = batches_of_like_lengths(self._lengths, np.ones(n, np.int64), size, generator)
+            found = batches_of_like_lengths(self._lengths, self._reader.sizes(np.ones(n, np.int64)), size, generator)
         else:
             found = [numbers.numpy() for numbers in torch.randperm(n, generator=generator).split(size)]
         self._sums[:] = 0

@@ -18,7 +18,7 @@ from parser.networks.layers import to_device
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Groups, set_loss
 from parser.training.compiled.optimizer import CompiledOptimizer
-from parser.training.examples.examples import Examples
+from parser.training.examples.examples import Examples, TrainingSentences
 from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.transitions.features import TOKEN
@@ -130,6 +130,10 @@ class SentenceObjective:
         self._n_outputs = len(classifier.output.bias)
         self._device = classifier.output.weight.device
 
+    def vary(self, data: TrainingSentences) -> None:
+        """Read the same sentences with other forms from now on; see BatchEncoder.vary()."""
+        self._encoder.vary(data)
+
     @property
     def uniform_loss(self) -> float:
         """The loss of a transition, in nats, under a uniform distribution."""
@@ -139,7 +143,8 @@ class SentenceObjective:
         """Draw batches of whole sentences of about the same length."""
         by_sentence = np.argsort(self.examples.sentences, kind="stable")
         firsts = np.searchsorted(self.examples.sentences[by_sentence], np.arange(len(self._offsets)))
-        batches = batches_of_like_lengths(np.diff(self._offsets), np.diff(firsts), self._batch_size, generator)
+        sizes = self._encoder.sizes(np.diff(firsts))
+        batches = batches_of_like_lengths(np.diff(self._offsets), sizes, self._batch_size, generator)
         found = [
             SentenceBatch(some, np.concatenate([by_sentence[firsts[s] : firsts[s + 1]] for s in some])) for some in batches
         ]

@@ -135,6 +135,15 @@ class BatchEncoder:
         self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
         self._bias = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout)
+        self._active = data.active
+
+    def vary(self, data: TrainingSentences) -> None:
+        """Read the same sentences with other forms from now on, and draw other ones into batches."""
+        self._reader.sentences, self._active = data.sentences, data.active
+
+    def sizes(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the sizes of the sentences in batches (int[sentences]): 0 for sentences that are not active."""
+        return sizes if self._active is None else np.where(self._active, sizes, 0)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
         """Encode some of the sentences (int[m]); ``dropping``: whether dropout is in force."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -24,8 +24,9 @@ from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.pretrained import TRANSFORMER
-from parser.settings.groups import Policy
+from parser.settings.groups import AugmentSettings, Policy
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
+from parser.training.examples.augmentation import Augmentation
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
 from parser.training.examples.exploration import ExplorationReport, explore
@@ -80,6 +81,16 @@ class TrainedClassifier:
         rates = [unknown_rates(counts.get(attribute, nothing), self.plan.word_dropout) for attribute in attributes]
         return WordDropout(rates, device)
 
+    @property
+    def shares(self) -> AugmentSettings | None:
+        """The shares of sentences that epochs change; None: they change none.
+
+        The vectors of a pretrained encoder that is not trained are computed once, for the sentences as they are.
+        """
+        shares, pretrained = self.plan.augment, self.model.spec.pretrained
+        fixed = pretrained is not None and not pretrained.tuned
+        return None if shares is None or fixed or not any(vars(shares).values()) else shares
+
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
         wanted, spec = self.plan.pretrained, self.model.spec.pretrained
@@ -126,10 +137,12 @@ class ClassifierPass(TrainingPass[PlanT]):
     """
 
     _trainer: Trainer
+    _objective: ExampleObjective | SentenceObjective | BeamObjective
 
     def __init__(self, plan: PlanT, classifier: TrainedClassifier, context: RunContext) -> None:
         super().__init__(plan, context)
         self._classifier = classifier
+        self._drawn: tuple[int, TrainingSentences] | None = None  # an epoch, and what it reads
 
     @property
     def model(self) -> Model:
@@ -140,7 +153,30 @@ class ClassifierPass(TrainingPass[PlanT]):
     def data(self) -> TrainingSentences:
         """The sentences of the pass."""
         with self._context.stopwatch("projectivize"):
-            return self._context.corpus.training_sentences(self._plan.trees)
+            return self._context.corpus.training_sentences(self._plan.trees, self._copies)
+
+    @property
+    def _copies(self) -> bool:
+        """Whether the data has copies of sentences without their final marks."""
+        shares = self._classifier.shares
+        return shares is not None and shares.unfinished > 0
+
+    @cached_property
+    def _augmentation(self) -> Augmentation | None:
+        """Changes the sentences in each epoch; None: they stay."""
+        if (shares := self._classifier.shares) is None:
+            return None
+        corpus = self._context.corpus
+        _, sentences = corpus.with_copies(self._plan.trees, self._copies)
+        return Augmentation(shares, self.data, sentences, corpus.vocabularies, [self._context.seed, *self.name.encode()])
+
+    def _data_of(self, epoch: int) -> TrainingSentences:
+        """Return the sentences as an epoch reads them."""
+        if self._augmentation is None:
+            return self.data
+        if self._drawn is None or self._drawn[0] != epoch:
+            self._drawn = epoch, self._augmentation.of(epoch)
+        return self._drawn[1]
 
     def begin(self) -> None:
         self._trainer = self._new_trainer()
@@ -159,6 +195,9 @@ class ClassifierPass(TrainingPass[PlanT]):
         def tell(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
             self._context.observers.on_update(Update(self.name, epoch, number, loss, examples, rate))
 
+        if self._augmentation is not None:
+            assert not isinstance(self._objective, ExampleObjective), "only sentences that an encoder reads are changed"
+            self._objective.vary(self._data_of(epoch))
         with self._context.stopwatch(f"{self.name}_fit"):
             return self._trainer.fit_epoch(epoch, self._classifier.order, tell)
 
@@ -233,7 +272,7 @@ class GoldPass(ExamplePass[GoldPlan]):
 
     def _followed(self, epoch: int) -> Examples:
         """Return the configurations of the gold computations in which the classifier chooses among optimal transitions."""
-        model, data = self.model, self.data
+        model, data = self.model, self._data_of(epoch)
         with self._context.stopwatch("gold_computations"):
             generator = np.random.default_rng([self._context.seed, epoch])
             arguments = self._oracle, model.system, model.table, _scorer(model, data)
@@ -319,7 +358,9 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return self._joined(examples)
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
-        how, model, data = self._plan.settings, self.model, self.data
+        how, model, data = self._plan.settings, self.model, self._data_of(epoch)
+        if how.explore_every != 1:  # later epochs, with other sentences, learn from these examples, too
+            data = replace(data, active=None)
         log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):

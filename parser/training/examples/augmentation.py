@@ -1,0 +1,105 @@
+"""Training sentences as people also write them: in capitals, in lower case, with other quotes, without the final mark.
+
+Each epoch changes some sentences, drawn anew (spaCy's augmenters do so). Heads, relations and tags stay; the tagger and the
+characters see the changed forms. Lemmas are learned apart, from the sentences as they are.
+
+A sentence without its final mark has one word less, so it is a sentence of its own: a copy, with its own examples. An epoch
+learns from the sentence or from its copy. ``TrainingSentences.active`` says which.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from parser.conllu.checks import UNKNOWN_HEAD
+from parser.data.treebank import Sentence
+from parser.data.vocabularies import Vocabularies
+from parser.settings.groups import AugmentSettings
+from parser.training.examples.examples import TrainingSentences
+
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u201e", '\'\'"""')
+_NO_MARKS = "'\"@#%&*/\\"
+
+
+def curly(forms: list[str]) -> list[str]:
+    """Return forms with typographic quotes and apostrophes; with those of ASCII if they have typographic ones.
+
+    Double quotes open and close in turn; a single quote is an apostrophe.
+    """
+    straight = [form.translate(_STRAIGHT) for form in forms]
+    if straight != forms:
+        return straight
+    found, is_open = [], False
+    for form in forms:
+        made = form.replace("'", "\u2019")
+        while '"' in made:
+            made = made.replace('"', "\u201d" if is_open else "\u201c", 1)
+            is_open = not is_open
+        found.append(made)
+    return found
+
+
+_CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
+    "capitals": lambda forms: [form.upper() for form in forms],
+    "lower": lambda forms: [form.lower() for form in forms],
+    "quotes": curly,
+}
+
+
+def is_final_mark(form: str) -> bool:
+    """Return whether a form is a mark that ends sentences, such as a period or a question mark."""
+    return form != "" and all(unicodedata.category(one) == "Po" and one not in _NO_MARKS for one in form)
+
+
+def without_final_mark(sentence: Sentence) -> Sentence | None:
+    """Return a sentence without its final mark; None if it has none, or would be no tree without it."""
+    n = len(sentence)
+    if n < 2 or sentence.heads[-1] in (0, UNKNOWN_HEAD) or n in sentence.heads or not is_final_mark(sentence.forms[-1]):
+        return None
+    names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "lengths")
+    return replace(sentence, **{name: values[:-1] for name in names if (values := getattr(sentence, name)) is not None})
+
+
+class Augmentation:
+    """Draws what an epoch changes, by the seed and the number of the epoch alone, so that a resumed run draws the same.
+
+    Args:
+        shares: the shares of the sentences.
+        data: the sentences and the copies without final marks.
+        sentences: the same sentences as read.
+        vocabularies: encode them.
+        seed: of the run and the pass.
+    """
+
+    def __init__(
+        self,
+        shares: AugmentSettings,
+        data: TrainingSentences,
+        sentences: Sequence[Sentence],
+        vocabularies: Vocabularies,
+        seed: Sequence[int],
+    ) -> None:
+        self._shares, self._data, self._sentences = shares, data, sentences
+        self._vocabularies, self._seed = vocabularies, [*seed]
+
+    def of(self, epoch: int) -> TrainingSentences:
+        """Return the sentences of an epoch, some with changed forms, and which of them it learns from."""
+        generator, data = np.random.default_rng([*self._seed, epoch]), self._data
+        active = np.ones(len(data), np.bool_)
+        if (copied := data.copied) is not None:
+            taken = generator.random(len(copied)) < self._shares.unfinished
+            active[len(active) - len(copied) :] = taken
+            active[copied] = ~taken
+        drawn, values, below = generator.random(len(data)), data.sentences.values.copy(), 0.0
+        for name, change in _CHANGES.items():
+            share = getattr(self._shares, name)
+            numbers = np.flatnonzero(active & (below <= drawn) & (drawn < below + share))
+            below += share
+            changed = [replace(one, forms=change(one.forms)) for one in (self._sentences[n] for n in numbers.tolist())]
+            if changed:
+                values[:, data.sentences.places(numbers)] = self._vocabularies.encode(changed).values
+        return replace(data, sentences=replace(data.sentences, values=values), active=active)

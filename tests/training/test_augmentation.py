@@ -1,0 +1,172 @@
+"""Sentences that epochs change: which ones, what changes, and that killed runs draw the same."""
+
+import random
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from oracles import Trees
+from parser import transitions
+from parser.data.parts.characters import Characters
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
+from parser.settings.groups import AugmentSettings, TrainingTrees
+from parser.training.examples.augmentation import Augmentation, curly, is_final_mark, without_final_mark
+from parser.training.examples.corpus import Corpus
+from parser.training.examples.examples import TrainingSentences, batched_computations
+from parser.training.run import train
+from tests.random_trees import random_projective_tree
+from tests.toy import sentence, write_conllu
+from tests.training.small_runs import GLOBAL, TEXT, check_resumes, run
+
+ALL = ["augment.capitals=0.2", "augment.lower=0.2", "augment.quotes=0.2", "augment.unfinished=0.5"]
+
+
+def finished_sentences(n: int):
+    """Sentences that end with a mark, except each third, with capitals and quotes."""
+    rng = random.Random(1)
+    made = []
+    while len(made) < n:
+        heads = random_projective_tree(rng, rng.randint(2, 7))
+        if heads.count(0) == 1:
+            one = sentence([*heads, heads.index(0) + 1], rng)
+            one.forms = [rng.choice(["Aa", "b", "don't", '"', "CC"]) for _ in one.forms]
+            one.forms[-1] = "." if len(made) % 3 else "Aa"
+            made.append(one)
+    return made
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory):
+    return write_conllu(tmp_path_factory.mktemp("marks") / "marks.conllu", finished_sentences(24))
+
+
+VOCABULARIES = Vocabularies(
+    {"form": Vocabulary(["Aa", "AA", "aa", "b", "B", "don't", "don\u2019t", "."])}, [Characters('"\u201c\u201dCc', 3)]
+)
+
+
+def corpus(sentences) -> Corpus:
+    """As training_sentences() needs it."""
+    train = SimpleNamespace(sentences=sentences, trees=Trees.from_heads(one.heads for one in sentences))
+    made = object.__new__(Corpus)
+    made.train, made.vocabularies = train, VOCABULARIES
+    made.relations = Vocabulary([deprel for one in sentences for deprel in {*one.deprels}][:1])
+    return made
+
+
+def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmentation, list]:
+    own = corpus(sentences)
+    settings = AugmentSettings(**{"capitals": 0.0, "lower": 0.0, "quotes": 0.0, "unfinished": 0.0} | shares)
+    data = own.training_sentences(TrainingTrees.original, settings.unfinished > 0)
+    _, read = own.with_copies(TrainingTrees.original, settings.unfinished > 0)
+    return data, Augmentation(settings, data, read, VOCABULARIES, seed), read
+
+
+def test_marks_and_quotes():
+    assert [is_final_mark(form) for form in (".", "...", "\u2026", "?!", "\u3002", "a.", '"', "'", "", "-", "@")] == [
+        True
+    ] * 5 + [False] * 6
+    assert curly(['"', "don't", '"', '""', "a"]) == ["\u201c", "don\u2019t", "\u201d", "\u201c\u201d", "a"]
+    assert curly(["\u201c", "don\u2019t", '"']) == ['"', "don't", '"']  # what has typographic ones gets those of ASCII
+
+
+def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
+    one = sentence([2, 0, 2, 2])
+    one.forms[-1] = "."
+    short = without_final_mark(one)
+    assert short is not None
+    assert (short.forms, short.heads, short.deprels) == (one.forms[:-1], [2, 0, 2], one.deprels[:-1])
+    assert without_final_mark(replace(one, forms=["a", "b", "c", "d"])) is None
+    assert without_final_mark(replace(one, heads=[2, 4, 4, 0])) is None  # it is the root
+    assert without_final_mark(replace(one, heads=[2, 0, 4, 2])) is None  # it has a child
+    assert without_final_mark(replace(one, heads=[2, 0, 2, -1])) is None  # its head is unknown
+    assert without_final_mark(replace(sentence([0]), forms=["."])) is None
+
+
+@pytest.mark.parametrize(("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)])
+def test_all_forms_of_a_sentence_change_or_none(name, change):
+    sentences = finished_sentences(40)
+    data, drawn, _ = augmented(sentences, **{name: 0.4})
+    assert data.copied is None
+    changed = set()
+    for epoch in range(3):
+        found = drawn.of(epoch)
+        assert found.active.all()
+        for number, one in enumerate(sentences):
+            forms = curly(one.forms) if change is None else [change(form) for form in one.forms]
+            own = found.sentences.span(number, number + 1).values
+            as_read, other = (VOCABULARIES.encode([replace(one, forms=its)]).values for its in (one.forms, forms))
+            assert (own == as_read).all() or (own == other).all()
+            if not (own == as_read).all():
+                changed.add((epoch, number))
+        assert found.trees is data.trees
+    counts = [sum(epoch == one for epoch, _ in changed) for one in range(3)]
+    assert all(4 <= count <= 28 for count in counts)
+    assert len({number for _, number in changed}) > max(counts)  # each epoch draws anew
+
+
+def test_an_epoch_has_a_sentence_or_its_copy_without_the_mark():
+    sentences = finished_sentences(30)
+    data, drawn, read = augmented(sentences, unfinished=0.5, capitals=0.2)
+    assert data.copied.tolist() == [n for n, one in enumerate(sentences) if one.forms[-1] == "."]
+    assert len(data) == len(read) == 30 + len(data.copied) > 40
+    assert data.n_words == sum(map(len, sentences))
+    for copy, number in enumerate(data.copied.tolist(), 30):
+        assert data.trees[copy] == data.trees[number][:-1]
+        np.testing.assert_array_equal(
+            data.sentences.span(copy, copy + 1).values, data.sentences.span(number, number + 1).values[:, :-1]
+        )
+    taken = []
+    for epoch in range(4):
+        found = drawn.of(epoch)
+        active = found.active
+        assert (active[30:] != active[data.copied]).all()
+        assert active.sum() == found.n_active == 30
+        assert np.delete(active[:30], data.copied).all()
+        numbers = np.concatenate(
+            [batch.numbers for batch in batched_computations(found, transitions.create("arc_standard", 3))]
+        )
+        assert sorted(numbers.tolist()) == np.flatnonzero(active).tolist()
+        taken.append(tuple(active.tolist()))
+    assert len({*taken}) == 4
+    assert 0.2 < np.mean([row[30:] for row in taken]) < 0.8
+
+
+def test_the_seed_and_the_epoch_decide():
+    sentences = finished_sentences(30)
+    shares = {"capitals": 0.2, "lower": 0.2, "quotes": 0.2, "unfinished": 0.3}
+    one, other, third = (augmented(sentences, seed, **shares)[1] for seed in ((1, 2), (1, 2), (1, 3)))
+    first = one.of(5)
+    other.of(2)
+    again = other.of(5)
+    np.testing.assert_array_equal(first.sentences.values, again.sentences.values)
+    np.testing.assert_array_equal(first.active, again.active)
+    assert not np.array_equal(first.active, third.of(5).active)
+
+
+@pytest.mark.parametrize("more", [[], ["second_pass.explore_every=0"], [*GLOBAL, "beam.training.learning_rate=0.005"]])
+def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, more):
+    check_resumes(run(treebank, *TEXT, *ALL, *more), tmp_path, 2)
+
+
+def test_shares_of_zero_change_nothing(treebank, tmp_path, monkeypatch):
+    zero = [one.partition("=")[0] + "=0" for one in ALL]
+
+    def unused(*arguments):
+        raise AssertionError("no epoch is drawn")
+
+    plain = run(treebank, *TEXT, *zero)
+    with monkeypatch.context() as patch:
+        patch.setattr(Augmentation, "of", unused)
+        train(plain, tmp_path / "plain")
+    seen = []
+    with monkeypatch.context() as patch:
+        of = Augmentation.of
+        patch.setattr(Augmentation, "of", lambda self, epoch: seen.append(epoch) or of(self, epoch))
+        train(run(treebank, *TEXT, *ALL), tmp_path / "changed")
+    assert seen == [0, 0, 1]  # one epoch of the first pass, two of the second
+    tensors = [(tmp_path / name / "model" / "classifier.safetensors").read_bytes() for name in ("plain", "changed")]
+    assert tensors[0] != tensors[1]
