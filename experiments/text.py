@@ -28,7 +28,7 @@ from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
 from parser.model.loading import load
-from parser.model_folder import TOKENIZER
+from parser.model_folder import UDPIPE_TOKENIZER
 from parser.settings.plan import plan
 from parser.storage import replacing
 from parser.text.segmenter_training import train_segmenter
@@ -98,12 +98,12 @@ def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
     """Return the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and the segmenter beside it."""
-    path = runs / training.treebank / TOKENIZER
+    path = runs / training.treebank / UDPIPE_TOKENIZER
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         settings = training.settings()
         train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path, sentences=False)
-        train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, path, seed=1)
+        train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, Tokenizer(path), path.parent, seed=1)
     return path
 
 

@@ -28,10 +28,11 @@ from parser.network_spec import ClassifierSpec, check_type
 from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-# The parts that parser/text reads: UDPipe's tokenizer, and the description of a segmenter.
-TOKENIZER, SEGMENTER, SEGMENTER_TENSORS = "tokenizer.udpipe", "segmenter.json", "segmenter.safetensors"
+# The parts that parser/text reads: a tokenizer, ours or UDPipe's, and a segmenter.
+TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER = "tokenizer.json", "tokenizer.safetensors", "tokenizer.udpipe"
+SEGMENTER, SEGMENTER_TENSORS = "segmenter.json", "segmenter.safetensors"
 # All files of these parts: what turns text into words and sentences.
-TEXT_FILES = (TOKENIZER, SEGMENTER, SEGMENTER_TENSORS)
+TEXT_FILES = (TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER, SEGMENTER, SEGMENTER_TENSORS)
 # How a model with subwords segments forms; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
 # For people: how it was trained, and on what; a sentence to try it with.
@@ -100,6 +101,11 @@ def find_model(folder: Path) -> Path:
         if not _holds_parts(found):
             raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
         return found
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Return whether a model's folder has a tokenizer, ours or UDPipe's."""
+    return any((folder / name).is_file() for name in (TOKENIZER, UDPIPE_TOKENIZER))
 
 
 def text_files(folder: Path) -> list[str]:

@@ -41,9 +41,9 @@ from parser.model_folder import (
     MODEL,
     SETTINGS,
     TENSORS,
-    TOKENIZER,
     VOCABULARIES,
     errors_named,
+    has_tokenizer,
     plain_name,
     read_json,
 )
@@ -98,8 +98,8 @@ def main() -> None:
     with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
         write_json(index, dict(sorted((_listed(index, name, given.output.name) | {name: entry}).items())))
     print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as {name} in {index}", file=sys.stderr)
-    if not (model / TOKENIZER).is_file() and not tags_read(read_json(model, VOCABULARIES)["attributes"]):
-        told = "it holds no tokenizer, so it parses CoNLL-U but no raw text; train the model with tokenizer=udpipe for that"
+    if not has_tokenizer(model) and not tags_read(read_json(model, VOCABULARIES)["attributes"]):
+        told = "it holds no tokenizer, so it parses CoNLL-U but no raw text; train the model with tokenizer=characters for that"
         print(f"{given.output}: {told}", file=sys.stderr)
 
 

@@ -24,7 +24,7 @@ from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model.packs import find_named, named_folder
-from parser.model_folder import EXAMPLE, TOKENIZER, errors_named
+from parser.model_folder import EXAMPLE, MODEL, errors_named, has_tokenizer
 from parser.text.tokenizer import TextSplitter, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -43,7 +43,10 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--name", help="the model's name in requests (default: the name of its folder)")
     parser.add_argument(
-        "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="tokenizer.json of another model, or a model file of UDPipe 1 (default: the model's own)",
     )
     add_options(parser, "serve")
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="largest request (default: %(default)s)")
@@ -132,7 +135,6 @@ def name_of(folder: Path) -> str:
 
 def _tokenizer(given: argparse.Namespace) -> TextSplitter | None:
     folder = named_folder(given.model)
-    places = (folder / TOKENIZER, folder / "model" / TOKENIZER)
-    if given.tokenizer is None and not any(place.is_file() for place in places):
+    if given.tokenizer is None and not (has_tokenizer(folder) or has_tokenizer(folder / MODEL)):
         return None
     return model_tokenizer(given.model, given.tokenizer)

@@ -24,7 +24,7 @@ SECTIONS = {
     "With model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
     "With model=linear": ("model/linear.yaml",),
     "The beam": ("beam/none.yaml", "beam/global.yaml"),
-    "The tokenizer": ("tokenizer/none.yaml", "tokenizer/udpipe.yaml"),
+    "The tokenizer": ("tokenizer/none.yaml", "tokenizer/characters.yaml", "tokenizer/udpipe.yaml"),
 }
 _LINE = re.compile(r"( *)(?:- +(?:optional +|override +)?)?([\w/]+): *([^#]*?) *(?:# *(.*))?")
 _WIDTH = 110  # of the text; narrower terminals wrap it

@@ -29,7 +29,7 @@ from parser import failures
 from parser.commands import command_line
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
-from parser.model_folder import MODEL, TOKENIZER, VOCABULARIES, find_model, predicted_columns, read_json
+from parser.model_folder import MODEL, VOCABULARIES, find_model, has_tokenizer, predicted_columns, read_json
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS, name_treebank
 from parser.settings.groups import path_settings
@@ -184,7 +184,7 @@ def _outline(made: Plan, folder: Path) -> str:
 def _first_commands(folder: Path) -> str:
     from parser.decoding.files.missing_columns import tags_read
 
-    reads_text = (folder / MODEL / TOKENIZER).is_file() and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
+    reads_text = has_tokenizer(folder / MODEL) and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
     read = "text.txt --text" if reads_text else "input.conllu"
     parse = f"{shell_command(['optimal-step', 'parse', str(folder)])} {read} -o trees.conllu"
     return f"to parse, and to look at the trees:\n  {parse}\n  optimal-step draw trees.conllu"

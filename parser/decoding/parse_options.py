@@ -198,7 +198,7 @@ class ParseOptions:
     )
     tokenizer: Path | None = option(
         None,
-        "with --text: a model file of UDPipe 1 (default: the tokenizer that was trained with the model by tokenizer=udpipe)",
+        "with --text: tokenizer.json of another model, or a model file of UDPipe 1 (default: the model's own tokenizer)",
         _TEXT,
         metavar="FILE",
     )

@@ -50,7 +50,7 @@ from parser.library.parsed_sentence import (
 )
 from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
-from parser.text.tokenizer import IS_CONLLU, SpaceTokenizer, TextSplitter, Tokenizer, model_tokenizer
+from parser.text.tokenizer import IS_CONLLU, SpaceTokenizer, TextSplitter, model_tokenizer, tokenizer_file
 from parser.text.tokens import Token, TokenizerError, add_misc, spans
 
 # Items of Parser.pipe() that are parsed together: enough words to fill the matrix products, even of short sentences.
@@ -78,7 +78,7 @@ class Parser:
     def __init__(
         self,
         model: AnyModel,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: TextSplitter | None = None,
         folder: Path | None = None,
         beam: Beam | None = None,
         lexicon: LemmaLexicon | None = None,
@@ -114,7 +114,8 @@ class Parser:
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
-            tokenizer: a model file of UDPipe 1 for parse_text(); None: the tokenizer in the model folder, if there is one.
+            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json, or a model file of UDPipe 1;
+                None: the tokenizer in the model folder, if there is one.
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``; None: as the folder says.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
@@ -147,7 +148,7 @@ class Parser:
         )
         model = load_model(Path(folder), options)
         lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
-        splitter = None if tokenizer is None else Tokenizer(Path(tokenizer))
+        splitter = None if tokenizer is None else tokenizer_file(Path(tokenizer))
         named = named_folder(Path(folder)).absolute()
         loaded = cls(model, splitter, named, options.search(model), lemmas)
         loaded._called = Path(folder)
@@ -394,7 +395,7 @@ class Parser:
             elif self._folder is not None:
                 self._splitters[tokens] = model_tokenizer(self._folder, tokens=tokens)
             else:
-                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
+                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, model_tokenizer(folder))")
         return self._splitters[tokens]
 
     def _check_columns(self, sentences: list[WordColumns]) -> None:

@@ -48,9 +48,9 @@ from parser.library.noun_chunks import noun_chunks
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
 from parser.model.packs import find_named, lasting
-from parser.model_folder import TOKENIZER, ModelError
+from parser.model_folder import ModelError
 from parser.storage import replacing_folder
-from parser.text.tokenizer import Tokenizer
+from parser.text.tokenizer import TextSplitter, model_tokenizer
 from parser.text.tokens import TokenizerError
 
 log = logging.getLogger(__name__)
@@ -357,7 +357,7 @@ class WholeTokens:
     # Forms to name in the warning.
     _SHOWN = 3
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: TextSplitter) -> None:
         self._tokenizer = tokenizer
         self._seen: set[str] = set()
 
@@ -365,8 +365,8 @@ class WholeTokens:
     def of(cls, folder: Path) -> WholeTokens | None:
         """Return that of a model's folder; None if it has no tokenizer that can be used."""
         try:
-            return cls(Tokenizer(folder / TOKENIZER))
-        except TokenizerError:
+            return cls(model_tokenizer(folder))
+        except (TokenizerError, ModelError):
             return None
 
     @property

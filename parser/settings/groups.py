@@ -384,6 +384,13 @@ class TokenizerSettings:
 
 
 @dataclass
+class CharactersSettings(TokenizerSettings):
+    """The project's own tokenizer; see text/character_tokenizer.py."""
+
+    abbreviations: str = MISSING
+
+
+@dataclass
 class UdpipeSettings(TokenizerSettings):
     """UDPipe 1's tokenizer; see text/udpipe.py."""
 
@@ -476,7 +483,11 @@ BEAMS: dict[str, type[BeamSettings]] = {
     "local": LocalBeamSettings,
     "global": GlobalBeamSettings,
 }
-TOKENIZERS: dict[str, type[TokenizerSettings]] = {"none": TokenizerSettings, "udpipe": UdpipeSettings}
+TOKENIZERS: dict[str, type[TokenizerSettings]] = {
+    "none": TokenizerSettings,
+    "characters": CharactersSettings,
+    "udpipe": UdpipeSettings,
+}
 
 
 @dataclass

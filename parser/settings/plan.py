@@ -28,6 +28,7 @@ from parser.settings.groups import (
     AugmentSettings,
     BeamTrainingSettings,
     BiLSTMSettings,
+    CharactersSettings,
     GlobalBeamSettings,
     KeptEpoch,
     LatticeSettings,
@@ -265,7 +266,7 @@ class Plan:
         single_root: whether parses have exactly one child of the root.
         keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
         resume: whether a run that was interrupted in the same folder is resumed.
-        tokenizer: how UDPipe's tokenizer is trained beside the parser; None: it is not.
+        tokenizer: which tokenizer is trained, and how; None: none.
         segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
         keeps_text: whether tokenizer and segmenter are those of the model of ``start``, if it has them.
         tensorboard: what is logged besides curves.
@@ -289,7 +290,7 @@ class Plan:
     single_root: bool
     keep_best: bool
     resume: bool
-    tokenizer: UdpipeSettings | None
+    tokenizer: CharactersSettings | UdpipeSettings | None
     segmenter: bool
     keeps_text: bool
     tensorboard: TensorBoardSettings
@@ -367,7 +368,7 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
     files = FilesPlan.of(made)
     for message in refusals(made, given):
         raise SettingsError(message)
-    tokenizer = made.tokenizer if isinstance(made.tokenizer, UdpipeSettings) else None
+    tokenizer = made.tokenizer if isinstance(made.tokenizer, CharactersSettings | UdpipeSettings) else None
     return Plan(
         labels=_labels(made),
         files=files,

@@ -25,6 +25,7 @@ from parser.settings.groups import (
     BEAMS,
     TOKENIZERS,
     BiLSTMSettings,
+    CharactersSettings,
     EncoderSettings,
     ExampleUse,
     GlobalBeamSettings,
@@ -43,6 +44,7 @@ from parser.settings.groups import (
     keys,
 )
 from parser.settings.nearest import meant_value
+from parser.text.abbreviations import abbreviation_lists
 from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
@@ -103,6 +105,10 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
         yield _unknown(f"device={made.device}", DEVICES)
     if isinstance(made.tokenizer, UdpipeSettings):
         package()  # raises an error that says how to install it
+    if isinstance(made.tokenizer, CharactersSettings):
+        known = ["auto", "none", *abbreviation_lists()]
+        if made.tokenizer.abbreviations not in known:
+            yield _unknown(f"tokenizer.abbreviations={made.tokenizer.abbreviations}", known)
 
 
 def _unread(made: Settings) -> Iterator[tuple[str, str]]:
@@ -113,7 +119,7 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
         (["treebank.fold"], treebank.folds is not None, "treebank.folds=N"),
         (["degree"], made.system == "attardi", "system=attardi"),
         (["nonmonotonic"], made.system == "arc_eager", "system=arc_eager"),
-        (["segmenter"], isinstance(made.tokenizer, UdpipeSettings), "tokenizer=udpipe"),
+        (["segmenter"], made.tokenizer.name != "none", "tokenizer=characters"),
         (_NETWORK_KEYS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
         (["beam.training.update"], isinstance(made, LinearSettings), "model=linear"),
         (_FIRST_PASSES_KEYS, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),

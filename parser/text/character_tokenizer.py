@@ -20,7 +20,7 @@ import numpy as np
 from safetensors.numpy import load_file, save
 
 from oracles.errors import OptimalStepError
-from parser.model_folder import errors_named, read_json, strings
+from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
 from parser.text.characters import N_CLASSES, POWERS, Characters, characters_of, hash_of
@@ -30,7 +30,7 @@ from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, Wo
 from parser.text.sentence_ends import SentenceEnds, find_ends, paragraph_ends
 from parser.text.token_ends import TokenEnds, find_tokens
 
-SETTINGS, TENSORS = "tokenizer.json", "tokenizer.safetensors"
+SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
 _FORMAT = 1
 _WHITE = re.compile(r"\s+")

@@ -1,4 +1,4 @@
-"""Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of UDPipe's tokenizer on dev.
+"""Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of the tokenizer on dev.
 
 The sentences of a treebank follow one another as in their text, or in random order if the treebank was shuffled. The network
 learns from windows that begin anywhere.
@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.conllu.stream import read_sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.inference.weights import rounded
@@ -24,12 +23,10 @@ from parser.model_folder import SEGMENTER
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
-from parser.text.tokenizer import Tokenizer
-from parser.text.tokens import Token, text_of, tokens_of
+from parser.text.tokenizer import TextSplitter
+from parser.text.tokens import Paragraph, read_paragraphs, text_of
 
 log = logging.getLogger(__name__)
-
-Paragraph = list[list[Token]]
 
 # The attribute with the most values, and the most values that training never saw.
 _FORM = list(ATTRIBUTES).index("lower")
@@ -43,26 +40,6 @@ _FRACTION = 5
 
 # Thresholds to choose from on dev; without dev, the first is used.
 _THRESHOLDS = (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8)
-
-# The comments with which a paragraph or a document begins.
-_BEGINNINGS = ("# newpar", "# newdoc")
-
-
-def read_paragraphs(path: str | Path) -> list[Paragraph]:
-    """Return the paragraphs of a file, each a list of sentences; a file without marks is one paragraph.
-
-    Raises:
-        ConlluError: the file is not CoNLL-U.
-    """
-    paragraphs: list[Paragraph] = []
-    for sentence in read_sentences(path):
-        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
-        tokens = list(tokens_of(sentence))
-        if begins or not paragraphs:
-            paragraphs.append([])
-        if tokens:
-            paragraphs[-1].append(tokens)
-    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 @dataclass(frozen=True)
@@ -91,36 +68,36 @@ class SegmenterTraining:
 def train_segmenter(
     train: Sequence[str | Path],
     dev: str | Path | None,
-    tokenizer: Path,
+    tokenizer: TextSplitter,
+    folder: Path,
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
 ) -> dict[str, float] | None:
-    """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences are better on dev.
+    """Trains a segmenter, and writes it beside a tokenizer, unless the tokenizer's sentences are better on dev.
 
     Args:
         train: files of CoNLL-U to learn from.
         dev: CoNLL-U to choose the threshold on; the tokenizer splits its text.
-        tokenizer: UDPipe's tokenizer, in the folder that the segmenter is written to.
+        tokenizer: splits the text of dev, without a segmenter.
+        folder: of the model, which the segmenter is written to.
         seed: of its weights and batches.
         how: the sizes and the schedule.
 
     Returns:
-        F1 of sentences on dev in percent, of ``udpipe`` and of the ``segmenter``; None without dev.
+        F1 of sentences on dev in percent, of the ``tokenizer`` and of the ``segmenter``; None without dev.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
         TokenizerError: there is no tokenizer.
     """
-    log.info("training a segmenter, which takes a minute or two: %s", tokenizer.parent / SEGMENTER)
+    log.info("training a segmenter, which takes a minute or two: %s", folder / SEGMENTER)
     paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
     segmenter = fitted(paragraphs, seed, how)
     if dev is None:
-        segmenter.save(tokenizer.parent)
+        segmenter.save(folder)
         return None
     gold = read_paragraphs(dev)
-    found = [
-        Tokenizer(tokenizer).tokenize(text_of(token for sentence in paragraph for token in sentence)) for paragraph in gold
-    ]
+    found = [tokenizer.tokenize(text_of(token for sentence in paragraph for token in sentence)) for paragraph in gold]
     tokens = [[token for sentence in paragraph for token in sentence] for paragraph in found]
     probabilities = segmenter.probabilities(tokens)
 
@@ -130,10 +107,10 @@ def train_segmenter(
     by_threshold = {threshold: sentence_f1(gold, divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
     ours, theirs = by_threshold[segmenter.threshold], sentence_f1(gold, found)
-    log.info("sentences of dev, F1: segmenter %.2f, UDPipe %.2f; the better ones are used", ours, theirs)
-    compared = {"udpipe": theirs, "segmenter": ours}
+    log.info("sentences of dev, F1: segmenter %.2f, tokenizer %.2f; the better ones are used", ours, theirs)
+    compared = {"tokenizer": theirs, "segmenter": ours}
     if ours >= theirs:
-        segmenter.save(tokenizer.parent, {"dev_sentence_f1": compared})
+        segmenter.save(folder, {"dev_sentence_f1": compared})
     return compared
 
 

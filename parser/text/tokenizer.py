@@ -23,12 +23,13 @@ from parser.conllu.checks import BYTE_ORDER_MARK, describe_file
 from parser.conllu.formats import TO_UTF8, is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model.packs import named_folder
-from parser.model_folder import SEGMENTER, TOKENIZER
+from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER
 from parser.text import udpipe
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, add_misc, conllu_lines, spans, text_of, words_at_spaces
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
+    from parser.text.character_tokenizer import CharacterTokenizer
     from parser.text.segmenter import Segmenter
 
 # This option of UDPipe makes it mark spaces as CoNLL-U does.
@@ -253,6 +254,53 @@ class Tokenizer(TextSplitter):
         return tokenizer
 
 
+class CharacterSplitter(TextSplitter):
+    """The project's own tokenizer, see character_tokenizer.py. Several threads may use it at once.
+
+    Args:
+        tokenizer: the tokenizer.
+        segmenter: decides where sentences end; None: the tokenizer decides.
+        path: the file that the tokenizer was read from.
+    """
+
+    def __init__(self, tokenizer: CharacterTokenizer, segmenter: Segmenter | None = None, path: Path | None = None) -> None:
+        super().__init__(segmenter)
+        self._tokenizer = tokenizer
+        self.path = path
+
+    @classmethod
+    def load(cls, path: Path, segmenter: Segmenter | None = None) -> CharacterSplitter:
+        """Read a tokenizer.
+
+        Args:
+            path: its file tokenizer.json; its weights are beside it.
+            segmenter: see above.
+
+        Raises:
+            ModelError: a part is missing or damaged.
+        """
+        from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that UDPipe's tokenizer does not need
+
+        return cls(CharacterTokenizer.load(path.parent), segmenter, path)
+
+    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+        text, before = block.text, 0
+        for number, sentence in enumerate(self._tokenizer.split(text, lines=presegmented)):
+            starts = [start for start, _ in sentence.places[1:]] + [sentence.places[-1][1] + 1]
+            tokens = [
+                Token(form, words, end < then)
+                for form, words, (_, end), then in zip(sentence.forms, sentence.words, sentence.places, starts, strict=True)
+            ]
+            last = sentence.places[-1][1]
+            if last < len(text) and not text[last].isspace():
+                tokens[-1] = replace(tokens[-1], space_after=False)
+            begins = sentence.begins_paragraph and not (block.continues and number == 0)
+            if presegmented and number:
+                begins = "\n\n" in text[before : sentence.places[0][0]]
+            before = last
+            yield TokenizedSentence(text_of(tokens), tokens, begins)
+
+
 class _Stream(io.RawIOBase):
     """A stream that reads pieces of bytes."""
 
@@ -453,16 +501,35 @@ def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None =
         ModelError: the segmenter beside it is damaged.
     """
     folder = named_folder(folder)
-    places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
+    folders = (folder, folder / MODEL)
     if tokens == TokenEnds.SPACE:
+        places = [one / TOKENIZER for one in folders] if path is None else [path]
         return SpaceTokenizer(next(filter(None, map(segmenter_beside, places)), None))
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise TokenizerError(
-            f"{places[0]}: there is no tokenizer; train a model with one (optimal-step train recipe=text tokenizer=udpipe), "
-            "or name a model file of UDPipe 1 (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
-        )
-    return Tokenizer(found, None if path is not None else segmenter_beside(found))
+    if path is not None:
+        return tokenizer_file(path)
+    for one in folders:
+        for name, read in ((TOKENIZER, CharacterSplitter.load), (UDPIPE_TOKENIZER, Tokenizer)):
+            if (one / name).is_file():
+                return read(one / name, segmenter_beside(one / name))
+    raise TokenizerError(
+        f"{folder}: there is no tokenizer; train a model with one (optimal-step train recipe=text), or name the tokenizer of "
+        "another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+    )
+
+
+def tokenizer_file(path: Path) -> TextSplitter:
+    """Return a tokenizer without a segmenter.
+
+    Args:
+        path: the file tokenizer.json of a model, the folder that it is in, or a model file of UDPipe 1.
+
+    Raises:
+        TokenizerError: it is none of these.
+        ModelError: it is damaged.
+    """
+    if path.is_dir():
+        path = next((one / TOKENIZER for one in (path, path / MODEL) if (one / TOKENIZER).is_file()), path / TOKENIZER)
+    return CharacterSplitter.load(path) if path.name == TOKENIZER else Tokenizer(path)
 
 
 def segmenter_beside(tokenizer: Path) -> Segmenter | None:

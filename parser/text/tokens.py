@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from pathlib import Path
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, FORM, MISC, NO_SPACE
-from parser.conllu.stream import RawSentence
+from parser.conllu.stream import RawSentence, read_sentences
 
 
 class TokenizerError(OptimalStepError):
@@ -58,6 +59,29 @@ def tokens_of(sentence: RawSentence) -> Iterator[Token]:
     for columns, words in sentence.surface_tokens():
         form, *parts = (one.replace("\r", " ") or EMPTY for one in (columns[FORM], *forms[words.start : words.stop]))
         yield Token(form, tuple(parts), NO_SPACE not in columns[MISC].split("|"))
+
+
+Paragraph = list[list[Token]]
+
+# The comments with which a paragraph or a document begins.
+_BEGINNINGS = ("# newpar", "# newdoc")
+
+
+def read_paragraphs(path: str | Path) -> list[Paragraph]:
+    """Return the paragraphs of a file, each a list of sentences; a file without marks is one paragraph.
+
+    Raises:
+        ConlluError: the file is not CoNLL-U.
+    """
+    paragraphs: list[Paragraph] = []
+    for sentence in read_sentences(path):
+        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
+        tokens = list(tokens_of(sentence))
+        if begins or not paragraphs:
+            paragraphs.append([])
+        if tokens:
+            paragraphs[-1].append(tokens)
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 def text_of(tokens: Iterable[Token]) -> str:

@@ -25,8 +25,10 @@ from parser.model_folder import (
     SEGMENTER,
     TENSORS,
     TOKENIZER,
+    UDPIPE_TOKENIZER,
     VOCABULARIES,
     find_model,
+    has_tokenizer,
     predicted_columns,
     read_json,
     text_files,
@@ -62,7 +64,8 @@ class ModelCard(Observer):
             for key, path in folders.items()
         ]
         kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
-        self._kept = [name for name, file in (("tokenizer", TOKENIZER), ("segmenter", SEGMENTER)) if file in kept]
+        self._kept = ["tokenizer"] if {TOKENIZER, UDPIPE_TOKENIZER} & {*kept} else []
+        self._kept += ["segmenter"] if SEGMENTER in kept else []
         models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
         self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
 
@@ -137,7 +140,7 @@ class ModelCard(Observer):
             f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' if key in metrics[part] else '-' for key in columns)} |"
             for part in measured
         ]
-        given = "text.txt --text" if not tags and (folder / TOKENIZER).is_file() else "input.conllu"
+        given = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
             given += f" --treebank {shlex.quote(treebanks[0])}"
             needs += f"; --treebank names the one that it resembles ({', '.join(treebanks)})"

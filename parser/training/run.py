@@ -7,7 +7,7 @@ train(plan, folder)
   Run.choose_arithmetic()  8 bits or single precision, with an encoder
   Run.learn_lemmas()    if the encoder predicts lemmas
   Evaluation.set_beam_and_calibrate()
-  _tokenizer_beside()   UDPipe's tokenizer, trained at the same time; with start=, that of the model is copied instead
+  _tokenizer_beside()   a tokenizer and a segmenter; with start=, those of the model are copied instead
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
 searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
@@ -45,13 +45,13 @@ from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
-from parser.model_folder import EXAMPLE, MODEL, TOKENIZER, copy_text_files, find_model
+from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, copy_text_files, find_model, has_tokenizer
 from parser.networks.classifier import check_device
-from parser.settings.groups import SettingsError
+from parser.settings.groups import CharactersSettings, SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import model_tokenizer
+from parser.text.tokenizer import TextSplitter, Tokenizer, model_tokenizer
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
 from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training
@@ -64,6 +64,7 @@ from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import CheckpointError, Manifest, Progress
+from parser.training.tokenizer_training import write_tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -108,14 +109,16 @@ def train(
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
-            if plan.tokenizer is not None and not (folder / MODEL / TOKENIZER).is_file():
+            if plan.tokenizer is not None and not has_tokenizer(folder / MODEL):
                 with _tokenizer_beside(plan) as finish_tokenizer:
-                    finish_tokenizer(folder / MODEL / TOKENIZER)
+                    finish_tokenizer(folder / MODEL)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             run = Run(plan, manifest, folder, everyone, vectors)
             if plan.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
-                log.warning("tokenizer=udpipe: this model reads %s, which text lacks; recipe=text needs none", tags)
+                log.warning(
+                    "tokenizer=%s: this model reads %s, which text lacks; recipe=text needs none", plan.tokenizer.name, tags
+                )
             with _tokenizer_beside(plan) as finish_tokenizer:
                 run.train()
                 run.choose_arithmetic()
@@ -127,11 +130,11 @@ def train(
                 if run.example is not None:
                     with replacing(folder / MODEL / EXAMPLE) as temporary:
                         temporary.write_text(run.example, encoding="utf-8", newline="\n")
-                finish_tokenizer(folder / MODEL / TOKENIZER)
+                finish_tokenizer(folder / MODEL)
             if plan.start is not None and plan.keeps_text:
                 copy_text_files(find_model(Path(plan.start)), folder / MODEL)
             load(folder / MODEL)  # runs all checks of model folders
-            if (folder / MODEL / TOKENIZER).is_file():
+            if has_tokenizer(folder / MODEL):
                 model_tokenizer(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
@@ -163,32 +166,41 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
 
 @contextmanager
 def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
-    """Train UDPipe's tokenizer, if one is wanted, while the parser is trained on another processor.
+    """Yield a function that writes the wanted tokenizer, if any, into a model's folder, and trains a segmenter.
 
-    Yields a function that waits for the tokenizer, writes it to a file, and trains a segmenter. Until its
-    first epoch ends, errors are those of tokenizer_in_training(); later ones only warn, so that the parser is not lost.
+    Our own tokenizer is trained by this function, UDPipe's while the parser is trained on another processor. Until its first
+    epoch ends, errors are those of tokenizer_in_training(); later ones only warn, so that the parser is not lost.
     """
     if (wanted := plan.tokenizer) is None:
-        yield lambda target: None
+        yield lambda folder: None
         return
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
-        made = Path(place) / TOKENIZER
+
+        def segment(splitter: TextSplitter | None, folder: Path) -> None:
+            if plan.segmenter and splitter is not None:
+                train_segmenter(train, dev, splitter, folder, plan.seed)
+
+        if isinstance(wanted, CharactersSettings):
+            abbreviations = wanted.abbreviations
+            yield lambda folder: segment(write_tokenizer(train, dev, folder, plan.seed, abbreviations), folder)
+            return
+        made = Path(place) / UDPIPE_TOKENIZER
         options = OPTIONS | {"epochs": wanted.epochs}
         with tokenizer_in_training(train, dev, made, options, sentences=not plan.segmenter) as finish:
 
-            def finish_into(target: Path) -> None:
+            def finish_into(folder: Path) -> None:
+                target = folder / UDPIPE_TOKENIZER
                 log.info("waiting for the tokenizer: %s", target)
                 try:
                     finish()
                 except (UdpipeError, ChildProcessError) as error:
-                    fix = f"to train one, start this run again in {target.parents[1]}"
+                    fix = f"to train one, start this run again in {folder.parent}"
                     log.warning("%s\nthe model has no tokenizer; %s", error, fix)
                     return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)
-                if plan.segmenter:
-                    train_segmenter(train, dev, target, plan.seed)
+                segment(Tokenizer(target), folder)
 
             yield finish_into
 

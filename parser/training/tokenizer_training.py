@@ -20,9 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from parser.conllu.stream import read_sentences
 from parser.kernels import kernel
+from parser.model_folder import TOKENIZER
 from parser.text import multiword, sentence_ends, token_ends
+from parser.text.abbreviations import abbreviations_of, language_of
 from parser.text.character_tokenizer import CharacterTokenizer, SplitSentence
 from parser.text.characters import (
     DIGIT,
@@ -64,14 +65,10 @@ from parser.text.sentence_ends import (
     token_rows,
 )
 from parser.text.token_ends import TokenEnds
-from parser.text.tokens import Token, tokens_of
+from parser.text.tokenizer import CharacterSplitter
+from parser.text.tokens import Paragraph, Token, read_paragraphs
 
 log = logging.getLogger(__name__)
-
-Paragraph = list[list[Token]]
-
-# The comments with which a paragraph or a document begins.
-_BEGINNINGS = ("# newpar", "# newdoc")
 
 _FOLDS = 10
 _SENTENCES_OF_FOLD = 20  # neighbours, which share rare forms, are in one fold
@@ -112,23 +109,6 @@ class TokenizerTraining:
     drop: float = 0.2
     least: int = 2
     copies: tuple[float, ...] = (0.25, 1.0, 0.0)
-
-
-def read_paragraphs(path: str | Path) -> list[Paragraph]:
-    """Return the paragraphs of a file, each a list of sentences; a file without marks is one paragraph.
-
-    Raises:
-        ConlluError: the file is not CoNLL-U.
-    """
-    paragraphs: list[Paragraph] = []
-    for sentence in read_sentences(path):
-        begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
-        tokens = list(tokens_of(sentence))
-        if begins or not paragraphs:
-            paragraphs.append([])
-        if tokens:
-            paragraphs[-1].append(tokens)
-    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 # ------------------------------------------------------------------------------------------------------------------ texts
@@ -611,6 +591,38 @@ def _word_examples(text: LearningText, rules: MultiwordRules) -> Examples:
 
 
 # ------------------------------------------------------------------------------------------------------------------ training
+def write_tokenizer(
+    train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, abbreviations: str = "auto"
+) -> CharacterSplitter | None:
+    """Train a tokenizer into a model's folder, and return it; None if the training part is no running text.
+
+    Args:
+        train: files of CoNLL-U to learn from.
+        dev: CoNLL-U to choose on; None: nothing is chosen.
+        folder: of the model.
+        seed: of what is learned.
+        abbreviations: the language of a list; auto: the one that the files' names say; none: no list.
+
+    Raises:
+        ConlluError: a file is not CoNLL-U.
+    """
+    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
+    if all(token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+        log.warning("no tokenizer is trained: without SpaceAfter=No, the training part does not say how words are written")
+        return None
+    log.info("training a tokenizer: %s", folder / TOKENIZER)
+    language = language_of(train) if abbreviations == "auto" else abbreviations
+    held_out = None if dev is None else read_paragraphs(dev)
+    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language or "none"))
+    notes = {}
+    if held_out:
+        tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
+        notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
+        log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
+    tokenizer.save(folder, notes)
+    return CharacterSplitter.load(folder / TOKENIZER)
+
+
 def train_tokenizer(
     train: Sequence[Paragraph],
     dev: Sequence[Paragraph] | None,

@@ -1,0 +1,59 @@
+"""Abbreviations of some languages, for tokenizers: a file each, with its sources; LICENSES has their licences.
+
+A line is an abbreviation in lower case, with its period. A ``+`` behind it says that a name or a number follows, so that no
+sentence ends there. Lines that begin with ``#`` are comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from oracles.errors import OptimalStepError
+
+_FOLDER = Path(__file__).parent
+# The beginning of the names of UD's files: the language, and the treebank.
+_UD_NAME = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-")
+
+
+def abbreviation_lists() -> list[str]:
+    """Return the languages that have a list, by their codes."""
+    return sorted(path.stem for path in _FOLDER.glob("*.txt"))
+
+
+def abbreviations_of(language: str) -> dict[str, bool]:
+    """Return the abbreviations of a language, and whether a name or a number follows; none, if it has no list."""
+    path = _FOLDER / f"{language}.txt"
+    return read_abbreviations(path) if language in abbreviation_lists() else {}
+
+
+def read_abbreviations(path: Path) -> dict[str, bool]:
+    """Return the abbreviations in a file, and whether a name or a number follows.
+
+    Raises:
+        OptimalStepError: the file is not UTF-8, or a line has something else.
+    """
+    found = {}
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise OptimalStepError(
+            f"{path}: not UTF-8 at byte {error.start:,} ({error.reason}); convert the file to UTF-8"
+        ) from error
+    for number, line in enumerate(lines, 1):
+        short, *mark = line.split() or [""]
+        if short and not line.startswith("#"):
+            if mark not in ([], ["+"]) or not short.endswith("."):
+                raise OptimalStepError(
+                    f"{path}, line {number}: {line.strip()!r} is not an abbreviation; write one with its period on each line, "
+                    "and + behind it if a name or a number follows"
+                )
+            found[short.lower()] = bool(mark)
+    return found
+
+
+def language_of(files: Iterable[str | Path]) -> str | None:
+    """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu; None if they do not say."""
+    found = {match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None}
+    return found.pop() if len(found) == 1 else None
