@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from parser.commands.parsing_options import short_switch_interval
-from parser.model_folder import TOKENIZER
+from parser.model_folder import UDPIPE_TOKENIZER
 from tests.forgery import small_model, small_segmenter
 from tests.forked import new_python
 from tests.text import fake_udpipe
@@ -70,7 +70,7 @@ assert "torch._dynamo" not in sys.modules  # torch's compiler, a second to load
 def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, kind, many):
     """Neither for sentences, which a segmenter finds, nor for tags; parse_many does it before its processes begin."""
     small_model(kind).save(tmp_path / "model")
-    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
     small_segmenter().save(tmp_path / "model")
     (tmp_path / "in.txt").write_text("a b c. d e\n")
     code = """

@@ -102,9 +102,11 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
     for cluster in _clusters(text):
         own = unicodedata.normalize("NFC", cluster)
         composed.append(own)
-        starts += [place] * len(own)
+        last = len(cluster) - 1
+        fewer = len(cluster) - len(own)  # the first character is composed of so many more
+        starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(own)))]
+        ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(own))]
         place += len(cluster)
-        ends += [place] * len(own)
     return "".join(composed), np.array(starts, np.int32), np.array(ends, np.int32)
 
 
@@ -112,7 +114,7 @@ def _clusters(text: str) -> Iterator[str]:
     """Yield the text in pieces that are composed independently of one another."""
     begun = 0
     for place in range(1, len(text)):
-        if not _joins(text[place]):
+        if not _joins(text[place]) or text[place - 1].isspace():
             yield text[begun:place]
             begun = place
     yield text[begun:]

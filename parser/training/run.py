@@ -51,7 +51,7 @@ from parser.settings.groups import CharactersSettings, SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import TextSplitter, Tokenizer, model_tokenizer
+from parser.text.tokenizer import model_tokenizer, tokenizer_file
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
 from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training
@@ -177,13 +177,15 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
 
-        def segment(splitter: TextSplitter | None, folder: Path) -> None:
-            if plan.segmenter and splitter is not None:
-                train_segmenter(train, dev, splitter, folder, plan.seed)
-
         if isinstance(wanted, CharactersSettings):
             abbreviations = wanted.abbreviations
-            yield lambda folder: segment(write_tokenizer(train, dev, folder, plan.seed, abbreviations), folder)
+
+            def write_ours(folder: Path) -> None:
+                tokenizer = write_tokenizer(train, dev, folder, plan.seed, abbreviations)
+                if plan.segmenter and tokenizer is not None:
+                    train_segmenter(train, dev, tokenizer, folder, plan.seed)
+
+            yield write_ours
             return
         made = Path(place) / UDPIPE_TOKENIZER
         options = OPTIONS | {"epochs": wanted.epochs}
@@ -200,7 +202,8 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
                     return
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)
-                segment(Tokenizer(target), folder)
+                if plan.segmenter:
+                    train_segmenter(train, dev, tokenizer_file(target), folder, plan.seed)
 
             yield finish_into
 

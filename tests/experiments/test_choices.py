@@ -1,5 +1,6 @@
 """Studies of what the paper leaves open, parsers of text and of lattices: they compose, and share trainings rightly."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,12 +118,13 @@ def test_systems_that_share_a_training_are_one_job():
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target, sentences: target.write_text(f"{target.exists()}"))
     segmenters = []
-    monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, seed: segmenters.append(tokenizer))
+    monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, folder, seed: segmenters.append(folder))
+    monkeypatch.setattr(text, "Tokenizer", Path)
     training = settings_of(text.Text, "text").training("text", "hu", 1)
     path = text.tokenizer_of(training, tmp_path)
     assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"
     assert text.tokenizer_of(training, tmp_path, fresh=True).read_text() == "True"
-    assert segmenters == [path, path]
+    assert segmenters == [path.parent, path.parent]
 
 
 def of_lattices(*overrides: str) -> lattices.LatticeExperiment:

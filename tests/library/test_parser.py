@@ -30,7 +30,7 @@ from parser.decoding.parse_options import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
-from parser.model_folder import TOKENIZER
+from parser.model_folder import UDPIPE_TOKENIZER
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.forked import new_python
@@ -174,7 +174,7 @@ def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     for place, magic in (("here", fake_udpipe.MAGIC), ("there", "no tokenizer")):
         shutil.copytree(folder, tmp_path / place / "model")
-        (tmp_path / place / "model" / TOKENIZER).write_text(magic)
+        (tmp_path / place / "model" / UDPIPE_TOKENIZER).write_text(magic)
     monkeypatch.chdir(tmp_path / "here")
     loaded = [Parser.load("model"), Parser.load("."), Parser(random_text_model(), folder=Path("model"))]
     again = pickle.dumps(loaded[0])

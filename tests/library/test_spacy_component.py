@@ -17,7 +17,7 @@ from parser import Parser
 from parser.beam_settings import BeamError
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError
-from parser.model_folder import TOKENIZER, ModelError
+from parser.model_folder import UDPIPE_TOKENIZER, ModelError
 from tests.forgery import small_model
 from tests.random_models import random_lemma_model, random_text_model
 from tests.text import fake_udpipe
@@ -348,7 +348,7 @@ def test_a_pipeline_that_leaves_words_whole_warns_once(folder, tmp_path, monkeyp
     """The tokenizer knows ``du`` as ``de le``. The model is as good as without it, and so are its trees."""
     monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     shutil.copytree(folder, tmp_path / "model")
-    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
     nlp = pipeline(tmp_path / "model")
     text = "ab du a. a_b\n\nDu du"
     assert trees(nlp("ab a")) == trees(pipeline(folder)("ab a"))

@@ -142,7 +142,7 @@ REFUSED = [
     ("lattice.gold=skip", "lattice.gold=skip lattice.train=FILE"),
     ("lattice.choices=false", "lattice.choices=false lattice.train=FILE"),
     (f"{LATTICE} beam=local lattice.beam=4", "lattice.beam=4 beam=none"),
-    ("segmenter=none", "segmenter=none tokenizer=udpipe"),
+    ("segmenter=none", "segmenter=none tokenizer=characters"),
     ("tokenizer.epochs=3", "tokenizer.epochs=3 tokenizer=udpipe"),
     (f"{GLOBAL} second_pass.epochs=3", "second_pass.epochs=3 start=null beam!=global"),
     (f"{GLOBAL} oracle=static", "oracle=static start=null"),

@@ -15,7 +15,7 @@ from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
-from parser.model_folder import TOKENIZER
+from parser.model_folder import UDPIPE_TOKENIZER
 from parser.serving.service import Request, Service
 from parser.text import tokenizer as tokenizer_module
 from parser.text import udpipe
@@ -34,7 +34,7 @@ def folder(request, tmp_path, monkeypatch):
     if request.param == "real":
         return request.getfixturevalue("real_folder")
     random_text_model().save(tmp_path / "model")
-    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
     monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
     return tmp_path / "model"
 
@@ -44,7 +44,7 @@ def real_folder(tmp_path_factory):
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
     folder = tmp_path_factory.mktemp("text")
     random_text_model().save(folder / "model")
-    train_tiny_tokenizer(folder / "model" / TOKENIZER)
+    train_tiny_tokenizer(folder / "model" / UDPIPE_TOKENIZER)
     return folder / "model"
 
 
@@ -91,7 +91,7 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
     assert comments.count("# newpar") == 2
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
     assert as_one_of_many(folder, tmp_path) == found
-    assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / TOKENIZER
+    assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / UDPIPE_TOKENIZER
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
@@ -388,15 +388,15 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
         monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
     else:
         pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
-    with pytest.raises(TokenizerError, match="recipe=text tokenizer=udpipe"):
+    with pytest.raises(TokenizerError, match="optimal-step train recipe=text"):
         model_tokenizer(tmp_path)
-    for missing in (tmp_path / TOKENIZER, tmp_path):
+    for missing in (tmp_path / UDPIPE_TOKENIZER, tmp_path):
         with pytest.raises(TokenizerError, match="there is no file of this name"):
             Tokenizer(missing)
     for content in (b"no model", b"", b"\xc3\xa9"):  # the last one would end the process
-        (tmp_path / TOKENIZER).write_bytes(content)
+        (tmp_path / UDPIPE_TOKENIZER).write_bytes(content)
         with pytest.raises(TokenizerError, match="cannot load this"):
-            Tokenizer(tmp_path / TOKENIZER)
+            Tokenizer(tmp_path / UDPIPE_TOKENIZER)
 
 
 def test_a_service_reads_text(folder, by_command):

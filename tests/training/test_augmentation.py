@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from oracles import Trees
 from parser import transitions
 from parser.data.parts.characters import Characters
+from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.settings.groups import AugmentSettings, TrainingTrees
@@ -27,7 +29,7 @@ ALL = ["augment.capitals=0.2", "augment.lower=0.2", "augment.quotes=0.2", "augme
 def finished_sentences(n: int):
     """Sentences that end with a mark, except each third, with capitals and quotes."""
     rng = random.Random(1)
-    made = []
+    made = list[Sentence]()
     while len(made) < n:
         heads = random_projective_tree(rng, rng.randint(2, 7))
         if heads.count(0) == 1:
@@ -52,7 +54,7 @@ def corpus(sentences) -> Corpus:
     """As training_sentences() needs it."""
     train = SimpleNamespace(sentences=sentences, trees=Trees.from_heads(one.heads for one in sentences))
     made = object.__new__(Corpus)
-    made.train, made.vocabularies = train, VOCABULARIES
+    made.train, made.vocabularies = cast(Any, train), VOCABULARIES
     made.relations = Vocabulary([deprel for one in sentences for deprel in {*one.deprels}][:1])
     return made
 
