@@ -163,7 +163,8 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
     if several:
         metrics, written = pool_folds(runs), "metrics.json, and a folder for each fold, with its model"
         write_json(folder / METRICS, metrics)
-    shown = final_table(metrics, () if several else predicted_columns(folder / MODEL))
+    has_model = not several and (folder / MODEL / VOCABULARIES).is_file()
+    shown = final_table(metrics, predicted_columns(folder / MODEL) if has_model else ())
     results.debug("\n%s", shown)
     print(f"\n{shown}\n\n{written}: {folder}")
     if not several and job.mode is not RunMode.MULTIRUN:
