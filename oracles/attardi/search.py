@@ -64,6 +64,12 @@ _MEMO_BYTES_PER_TOKEN = 2**14
 _MEMO_BYTES_OF_HARD_SENTENCES = 2**24
 
 
+class SearchLimitError(OptimalStepError):
+    """A configuration cannot be scored within ``max_states``; ``sentence``: the number of its tree, from 0."""
+
+    sentence = -1
+
+
 class AttardiSearch(AttardiOracle):
     """The oracle to train with: exact for any gold tree, and fast along the computation of a parser.
 
@@ -130,7 +136,7 @@ class BoundSearch(BoundOracle):
         """Score a batch; see BoundOracle.score_batch().
 
         Raises:
-            OptimalStepError: a search found more than ``max_states``; the message names the sentence.
+            SearchLimitError: a search found more than ``max_states``; the message names the sentence.
         """
         trees = self.trees
         with self.lock:
@@ -147,11 +153,13 @@ class BoundSearch(BoundOracle):
             self.expanded += expanded
         if refused >= 0:
             s = int(query.sentences[refused])
-            raise OptimalStepError(
+            error = SearchLimitError(
                 f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot score a configuration within "
                 f"{self.max_states} states at degree {self.degree}; use another degree, leave the sentence out, or raise "
                 "max_states"
             )
+            error.sentence = s
+            raise error
         return scores
 
 

@@ -1,4 +1,4 @@
-"""How fast a model parses: optimal-step benchmark parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
+"""How fast a model parses: optimal-step benchmark parsing [MODEL_DIR [FILE ...]] [--udpipe-train FILE] [OPTIONS].
 
 The text is that of all files, each once: users parse new text, and repeated text has no new words. All jobs are measured in
 turn, several times, in one process. The report has medians of words per second and per second of CPU time:
@@ -55,7 +55,7 @@ from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.storage import versions
 from scripts.benchmarks import spacy_parser, udpipe
-from scripts.benchmarks.measurements import cpu_seconds_of_children, machine
+from scripts.benchmarks.measurements import MODEL, SAMPLE, cpu_seconds_of_children, machine
 from scripts.benchmarks.ratios import (
     OURS_AS_UDPIPE,
     SPACY,
@@ -96,8 +96,8 @@ class TimedTask:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("model", type=Path, metavar="MODEL_DIR")
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="CoNLL-U with tags")
+    parser.add_argument("model", type=Path, nargs="?", default=MODEL, metavar="MODEL_DIR", help="default: %(default)s")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help=f"CoNLL-U with tags (default: {SAMPLE.name})")
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count(), help="number to compare with one thread (default: all, %(default)s)"
     )
@@ -122,8 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(
-    model: Path,
-    files: Sequence[Path],
+    model: Path = MODEL,
+    files: Sequence[Path] = (),
     threads: int = 1,
     udpipe: str | None = None,
     udpipe_train: Path | None = None,
@@ -140,7 +140,7 @@ def run(
 
     Args:
         model: a model folder.
-        files: CoNLL-U with tags.
+        files: CoNLL-U with tags; none: the test part of the sample treebank.
         threads: number of threads to compare with one thread.
         udpipe: a model of UDPipe 1 to compare with.
         udpipe_train: CoNLL-U to train such a model on, instead.
@@ -159,6 +159,7 @@ def run(
     names = [name for name, _ in over]
     if len(set(names)) < len(names):
         raise OptimalStepError(f"--over: {', '.join(names)}: a name is given twice; give each model its own name")
+    files = files or [SAMPLE]
     text = b"".join(map(_read, files))
     parser = models.load(model, int8=int8)
     others = [(name, folder, models.load(folder, int8=int8)) for name, folder in over]

@@ -1,4 +1,4 @@
-"""How a server performs under load: optimal-step benchmark serving MODEL_DIR FILE [--clients 50] [--seconds 120].
+"""How a server performs under load: optimal-step benchmark serving [MODEL_DIR [FILE]] [--clients 50] [--seconds 120].
 
 It starts a server (scripts/serve.py) on a free port of this machine. Each client sends documents of a few sentences of FILE,
 one after the other, and compares each answer with the output of parse.py. The report has wrong answers and errors (there should
@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from parser.decoding.predictor import Predictor
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.storage import versions
-from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.measurements import MODEL, SAMPLE, machine
 
 # Most sentences of a document.
 _SENTENCES = 5
@@ -61,13 +62,14 @@ class Answers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("model", type=Path, metavar="MODEL_DIR")
-    parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with the tags that the model reads")
+    parser.add_argument("model", type=Path, nargs="?", default=MODEL, metavar="MODEL_DIR", help="default: %(default)s")
+    tags = f"CoNLL-U with the tags that the model reads (default: {SAMPLE.name})"
+    parser.add_argument("file", type=Path, nargs="?", default=SAMPLE, metavar="FILE", help=tags)
     parser.add_argument("--clients", type=number_of_threads, default=50, help="clients at a time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=120.0, help="default: %(default)s")
 
 
-def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> dict[str, Any]:
+def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: float = 120.0) -> dict[str, Any]:
     """Measures.
 
     Args:
@@ -139,15 +141,22 @@ def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
         assert process.stderr is not None
+        said, address = "", ""
+        # What the server says after this is read and dropped: it waits when a pipe is full.
+        rest = Thread(target=deque, args=(process.stderr, 0))
         try:
-            told = process.stderr.readline()
-            address = next((urlsplit(word).netloc for word in told.split() if word.startswith("http://")), "")
+            while not address and (line := process.stderr.readline()):  # the first may be about kernels that are compiled
+                said += line
+                address = next((urlsplit(word).netloc for word in line.split() if word.startswith("http://")), "")
             if not address:
-                raise OptimalStepError(f"the server does not start: {told}{process.stderr.read()}".strip())
+                raise OptimalStepError(f"the server does not start: {said}".strip())
+            rest.start()
             yield process, address
         finally:
             process.terminate()
             process.wait()
+            if rest.ident is not None:
+                rest.join()
 
 
 def resident_megabytes(pid: int) -> float:

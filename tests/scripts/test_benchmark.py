@@ -1,13 +1,18 @@
 """The command of the benchmarks, whose rows say what was measured; and the benchmark of serving."""
 
+import inspect
 import json
+import sys
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 
+from oracles.errors import OptimalStepError
+from parser.model.packs import shipped_packs
 from scripts.benchmarks import command as benchmark
 from scripts.benchmarks import serving
-from scripts.benchmarks.measurements import Measurement, read_measurements, write_measurements
+from scripts.benchmarks.measurements import SAMPLE, Measurement, read_measurements, write_measurements
 from tests.serving.documents import document, model_of_kind, parsed
 
 
@@ -47,6 +52,39 @@ def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, monkeyp
     with pytest.raises(SystemExit):
         benchmark.main(["oracles", "--rows", str(tmp_path / "rows.csv")])
     assert "--rows and --label go together" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", benchmark.BENCHMARKS)
+def test_each_needs_no_argument(monkeypatch, name):
+    module = import_module(f"scripts.benchmarks.{name}")
+    given: list[inspect.BoundArguments] = []
+
+    def run(**arguments: object) -> None:
+        given.append(inspect.signature(original).bind(**arguments))
+        raise OptimalStepError("understood")
+
+    original = module.run
+    monkeypatch.setattr(module, "run", run)
+    with pytest.raises(OptimalStepError, match="understood"):
+        benchmark.main([name])
+    if "model" in given[0].arguments:
+        assert str(given[0].arguments["model"]) in shipped_packs()
+    assert SAMPLE.is_file()
+
+
+@pytest.mark.posix
+def test_a_server_that_says_more_than_its_address_is_found_and_does_not_wait_for_a_reader(tmp_path, monkeypatch):
+    program = tmp_path / "server"
+    program.write_text(
+        "#!/bin/sh\necho compiling kernels >&2\necho 'en at http://127.0.0.1:5/ (Ctrl-C ends it)' >&2\n"
+        f"head -c 1000000 /dev/zero >&2\necho done > '{tmp_path}/done'\n"
+    )
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with serving.serving(tmp_path) as (process, address):
+        assert address == "127.0.0.1:5"
+        assert process.wait() == 0
+    assert (tmp_path / "done").exists()
 
 
 def test_documents_cover_the_file_and_know_their_answers(tmp_path):

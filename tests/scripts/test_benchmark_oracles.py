@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import oracles
+from oracles import Trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.training.run import train
 from parser.transitions.decisions import best
+from scripts.benchmarks import oracles as benchmark
 from scripts.benchmarks.oracles import OF_SYSTEMS, batched, differing, explorations, growth
 from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from tests.forked import script, works
@@ -95,6 +97,39 @@ def test_oracles_that_differ_are_told(computations):
 def test_growth_is_found():
     assert growth({10: 3.0, 20: 12.0, 40: 48.0})["exponent"] == pytest.approx(2)
     assert growth({10: 2.0, 20: 4.0, 30: 8.0})["factor_per_10"] == pytest.approx(2)
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
+def test_trees_that_a_search_gives_up_are_left_out_and_counted(monkeypatch):
+    create = oracles.create
+    name = "attardi_search, degree 2"
+    monkeypatch.setattr(benchmark, "OF_SYSTEMS", {name: OF_SYSTEMS[name]})
+    monkeypatch.setattr(oracles, "create", lambda *given, **options: create(*given, **options, max_states=25))
+    trees = random_trees(30, 12, seed=2)
+    found = benchmark.measure_systems(trees, benchmark.How("any", 0.9, (), 1, 1))[name]
+    assert 0 < found["left_out"] < 30
+    assert found["configurations"] < 2 * trees.lengths.sum()
+    result = {
+        "strategy": "any",
+        "systems": {name: found},
+        "projectivized": {},
+        "original": {},
+        "projectivization": 1,
+        "goals": 2,
+    }
+    assert f"without {found['left_out']} trees that it gave up" in benchmark.as_table(result)
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
+def test_the_tree_on_which_the_defaults_ended_with_an_error_is_not_drawn(monkeypatch):
+    """A search of attardi_search over 106 tokens."""
+    drawn: list[Trees] = []
+    for name in ("measure", "projectivization"):
+        monkeypatch.setattr(benchmark, name, lambda *_: {})
+    monkeypatch.setattr(benchmark, "goals", lambda _: {})
+    monkeypatch.setattr(benchmark, "measure_systems", lambda trees, how: drawn.append(trees) or {})
+    benchmark.run()
+    assert (len(drawn[0]), drawn[0].lengths.max()) == (1000, 60)
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
