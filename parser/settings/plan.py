@@ -261,6 +261,7 @@ class Plan:
         segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
+        swept: the settings in which the run may differ from others of its sweep.
     """
 
     labels: Mapping[str, str | int | None]
@@ -284,6 +285,7 @@ class Plan:
     segmenter: bool
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
+    swept: tuple[str, ...] = ()
 
     @property
     def teachers(self) -> tuple[str, ...]:
