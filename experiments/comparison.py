@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
@@ -193,6 +192,8 @@ def student(differences: Sequence[float]) -> Interval:
     mean, n = float(np.mean(differences)), len(differences)
     if n == 1:
         return Interval(mean, -math.inf, math.inf)
+    from scipy import stats  # an extra
+
     margin = float(stats.t.ppf(0.975, n - 1)) * float(np.std(differences, ddof=1)) / n**0.5
     return Interval(mean, mean - margin, mean + margin)
 

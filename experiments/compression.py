@@ -21,10 +21,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known
 from experiments.engine import Cell, Experiment, check
@@ -40,6 +39,9 @@ from parser.settings.paths import override
 from parser.storage import replacing, sha256_of
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 from scripts.benchmarks.parsing import parse_command
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _END = b"\n\n"  # of a sentence
 
@@ -218,6 +220,8 @@ _SEARCHES = {"": ("greedy", "o"), ", beam 4": ("beam of 4", "^"), ", reranked": 
 
 def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
     """Plots LAS against words per second, a panel for each treebank that has rows."""
+    from matplotlib.lines import Line2D  # figures.py says how to install it
+
     treebanks = _treebanks(rows, wanted)
     figure, plots = panels(len(treebanks), width=6.4, height=4.2, share_y=False)
     path = ROOT / wanted.peers

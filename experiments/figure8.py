@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import LogLocator
 from tqdm import tqdm
 
 import oracles
@@ -128,6 +127,8 @@ def page(tables: Tables, settings: Figure8) -> str:
 
 def draw(tables: Tables, settings: Figure8, folder: Path) -> None:
     """Writes the bins as CSV, and plots a thin line for each treebank, and a thick line with its interval for all."""
+    from matplotlib.ticker import LogLocator  # figures.py says how to install it
+
     found = by_treebank(tables["trees"]).items()
     lines = [line for name, pairs in found for line in bins(name, pairs, settings.bin_width)]
     write_csv(folder / "results.csv", tables.head, BIN_COLUMNS, lines)

@@ -9,8 +9,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-import matplotlib
 import numpy as np
+
+try:
+    import matplotlib
+except ModuleNotFoundError as error:
+    raise SystemExit(f"error: this needs {error.name}; run pip install '.[experiments]' in a checkout of the source") from error
 
 matplotlib.use("Agg")  # writes files, needs no screen
 

@@ -60,6 +60,7 @@ def run(main: Callable[[], object]) -> NoReturn:
         _drop_output()
         sys.exit(_CLOSED_PIPE)
     except KeyboardInterrupt as stop:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one, as timeout sends, would interrupt Python's own exit
         _drop_output()
         for note in getattr(stop, "__notes__", []):
             print(note, file=sys.stderr)
@@ -127,8 +128,14 @@ def raise_again() -> None:
         raise Terminated
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Raise Terminated, unless the command is already cleaning up after an interruption."""
     _received.append(number)
+    handled = sys.exception()
+    while handled is not None:
+        if isinstance(handled, KeyboardInterrupt):
+            return
+        handled = handled.__context__
     raise Terminated
 
 

@@ -14,12 +14,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -34,7 +36,7 @@ from parser.settings import Settings, register
 from parser.settings.files import CONFIGS, name_treebank
 from parser.settings.groups import path_settings
 from parser.settings.overrides import check_overrides, explained
-from parser.settings.paths import for_hydra, is_sweep, shell_command, unresolved
+from parser.settings.paths import for_hydra, is_sweep, parsed, shell_command, unresolved
 from parser.settings.plan import Plan, plans
 from parser.settings.started import start_choices, started
 from parser.storage import LockedError, locked, write_json
@@ -51,6 +53,10 @@ _REPRODUCTION = (
 )
 
 _SHARES = "treebank.held_out="
+# Hydra's list of settings that tell no job of a sweep apart: those with one value.
+_FIXED = "hydra.job.config.override_dirname.exclude_keys"
+# Settings that the name of every run's folder has already.
+_NAMED = ("treebank", "treebank.name", "treebank.train", "column", "system", "recipe", "seed")
 _DRY_RUN = "--dry-run"
 
 register()
@@ -133,7 +139,7 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
     job = HydraConfig.get()
     place = Path(unresolved(job.runtime, "cwd"))
     settings = started(settings, given, place)
-    planned = plans(settings, given, place)
+    planned = [replace(one, swept=tuple(swept(job))) for one in plans(settings, given, place)]
     planned[0].files.check()
     if JobFolders.is_dry:
         print(_outline(planned[-1], folder))
@@ -239,11 +245,37 @@ def _run_name(*, _root_: DictConfig) -> str:
     with suppress(ValueError, OmegaConfBaseException):  # the run itself reports the error
         name_treebank(made.treebank, task)
     name = OmegaConf.select(made, "treebank.name", default=None) or ""
-    safe = re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in name)).strip("._-+")
-    short = safe.encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
+    short = _safe(name).encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
     given = [word.partition("=")[0] for word in task]
     has_column = made.column is not None and ("column" in given or "treebank.train" not in given)
-    return f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
+    name = f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
+    others = "".join(f"-{key}={_safe(value)}" for key, value in swept(_root_.hydra).items() if key not in _NAMED)
+    return name + others.encode()[:90].decode(errors="ignore").rstrip("-_.=")
+
+
+def _safe(text: str) -> str:
+    """Return a text as a part of a folder's name: letters and digits of any script, and a few signs."""
+    return re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in text)).strip("._-+")
+
+
+def swept(hydra: HydraConf) -> dict[str, str]:
+    """Return the settings in which a job of a sweep may differ from others, and its values; nothing outside a sweep."""
+    if hydra.mode is not RunMode.MULTIRUN:
+        return {}
+    fixed = {*hydra.job.config.override_dirname.exclude_keys}
+    given = (word.lstrip("+").partition("=")[::2] for word in unresolved(hydra.overrides, "task"))
+    return {key: value for key, value in given if key not in fixed and not key.startswith("~")}
+
+
+def with_fixed(words: Sequence[str]) -> list[str]:
+    """Return the words of a sweep, and for hydra the settings among them that have one value; see swept()."""
+    fixed = []
+    for word in words:
+        with suppress(HydraException):  # which hydra reports later
+            given = parsed(word)
+            if not (given.is_sweep_override() or given.key_or_group.startswith("hydra")):
+                fixed.append(given.key_or_group)
+    return [*words, f"{_FIXED}=[{','.join(dict.fromkeys(fixed))}]"]
 
 
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it
@@ -287,7 +319,7 @@ def main() -> None:
             check_overrides(words, sweep=is_sweep(words))
             place = next((number for number, word in enumerate(words) if word.startswith("start=")), 0)
             words[place:place] = _of_start(words)  # hydra takes no KEY=VALUE on both sides of an option
-        sys.argv[1:] = words
+        sys.argv[1:] = with_fixed(words) if is_sweep(words) else words
         _job()
     except JobError:
         pass  # the table names the error

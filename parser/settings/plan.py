@@ -271,6 +271,7 @@ class Plan:
         keeps_text: whether tokenizer and segmenter are those of the model of ``start``, if it has them.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
+        swept: the settings in which the run may differ from others of its sweep.
     """
 
     labels: Mapping[str, str | int | None]
@@ -295,6 +296,7 @@ class Plan:
     keeps_text: bool
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
+    swept: tuple[str, ...] = ()
 
     @property
     def teachers(self) -> tuple[str, ...]:

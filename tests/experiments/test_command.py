@@ -1,9 +1,12 @@
 """The command line of the experiments: what people may write, and errors of one line with exit status 1."""
 
+import os
 import re
 import runpy
 import shlex
 import signal
+import site
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,6 +82,20 @@ def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypa
     assert said.startswith("error: ")
     assert message in said
     assert "\n" not in said
+
+
+def test_a_checkout_that_is_not_installed_editable_runs_experiments(tmp_path):
+    """Their package is then found beside their files alone; a missing package of an extra is one line."""
+    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('No module', name='matplotlib')", encoding="utf-8")
+    paths = os.pathsep.join([str(tmp_path), *site.getsitepackages()])
+    for name, status, said in (
+        ("choices", 0, "choices.yaml\n"),
+        ("beam", 1, "error: this needs matplotlib; run pip install '.[experiments]' in a checkout of the source\n"),
+    ):
+        command = [sys.executable, "-S", str(ROOT / "experiments" / f"{name}.py"), "--help"]  # -S: nothing is editable
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
+        assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done.stderr
+        assert done.stderr == (said if status else "")
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,30 @@ run(main)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_second_signal_disturbs_neither_cleaning_up_nor_the_exit_of_python(program):
+    """As timeout sends it, to the process and to its group."""
+    assert program("""
+import atexit, os, signal, sys
+
+def kill():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def main():
+    try:
+        kill()
+    finally:
+        kill()
+        try:
+            raise KeyError
+        except KeyError:
+            kill()
+        print("cleaned up", file=sys.stderr)
+
+atexit.register(kill)
+run(main)
+""") == (143, "cleaned up\n")
+
+
 def test_a_signal_whose_exception_was_lost_is_raised_again():
     program = """
 import os, signal

@@ -117,7 +117,7 @@ def test_the_command_prints_it(monkeypatch, capsys):
     assert "\n  beam.size=32   " in found
     assert "\n  treebank.train=a (1).conllu   " in found
     monkeypatch.setattr(sys, "argv", ["train.py", "--help", "sead=1"])
-    with pytest.raises(ValueError, match=r"no setting sead; --help lists"):
+    with pytest.raises(ValueError, match=r"no setting sead \(did you mean seed\?\); --help lists"):
         train.main()
 
 

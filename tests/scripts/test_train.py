@@ -55,6 +55,10 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     assert any(line.startswith("   0  column=1 ") and f"{jobs[0].dev_las:.2f}" in line for line in lines)
     assert any(line.startswith("   2  column=9 ") and "failed: column=9 is unknown" in line for line in lines)
 
+    names = {path.name[:1]: path.name for path in (tmp_path / "sweep").glob("[0-9]-*")}
+    assert names["0"] == "0-sample-ud-dev-column1-paper-seed1-vectors.file=null", "it holds the values that were swept"
+    assert names["3"].startswith("3-sample-ud-dev-column9-paper-seed1-vectors.file=")
+    assert max(map(len, names.values())) < 200
     (first,) = (tmp_path / "sweep").glob("0-*")
     assert json.loads((first / "metrics.json").read_text())["dev"]["las"] == jobs[0].dev_las
 

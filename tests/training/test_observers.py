@@ -9,13 +9,19 @@ import math
 import random
 import re
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins.base_plugin import TBContext
+from tensorboard.plugins.hparams.backend_context import Context
 from torch.utils.tensorboard import SummaryWriter
 
 from parser.data.treebank import Treebank
@@ -154,6 +160,21 @@ def test_neither_trees_nor_figures_where_they_are_not_wanted_and_what_tells_runs
     assert found.Tags()["tensors"] == ["settings/text_summary"]
     assert [*written[0]][:4] == ["treebank.name", "recipe", "seed", "oracle"]
     assert (written[0]["column"], written[0]["seed"]) == ("1", 1)
+
+
+def test_the_settings_that_were_swept_are_ticked_in_hparams(toy, tmp_path):
+    """TensorBoard shows the first five columns, and those that are said to differ come first."""
+    swept = ("vectors.window", "treebank", "features.form", "optimizer.learning_rate", "classifier.hidden")
+    for name in ("0-a", "1-b"):
+        train(replace(run_on(toy, "column=1", "features.form=[s0,b0]"), swept=swept), tmp_path / name)
+    runs = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
+    context = Context(TBContext(data_provider=MultiplexerDataProvider(runs, str(tmp_path))))
+    read = context.hparams_metadata(RequestContext(), "all")
+    found = context.experiment_from_metadata(RequestContext(), "all", True, read, None)
+    assert {*read} == {"0-a", "1-b"}
+    assert [column.name for column in found.hparam_infos if column.differs] == sorted([*swept[:1], "treebank.name", *swept[2:]])
+    assert {column.name for column in found.hparam_infos} == {*COMPARED, "vectors.window", "features.form"}
+    assert all(metric.name.tag.startswith("final/") for metric in found.metric_infos)
 
 
 @pytest.mark.parametrize("method", ["add_text", "add_scalar", "add_hparams", "close"])

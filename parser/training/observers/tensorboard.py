@@ -27,6 +27,7 @@ from parser.training.observers import EpochEnd, ExplorationEnd, Observer, PassEn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from tensorboard.compat.proto.summary_pb2 import Summary
     from torch.utils.tensorboard import SummaryWriter
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class TensorBoard(Observer):
 
     _start: RunStart
     _compared: dict[str, Any]
+    _swept: list[str]
 
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
@@ -89,7 +91,8 @@ class TensorBoard(Observer):
         self._start = start
         self._step = start.epochs_done
         settings = OmegaConf.create(escaped(start.manifest.settings))
-        self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in COMPARED}
+        self._swept = [f"{key}.name" if _has_name(settings, key) else key for key in start.plan.swept]
+        self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in (*COMPARED, *self._swept)}
         self._compared["column"] = str(self._compared["column"])  # a name, not a quantity
         with naming(start.folder):
             self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
@@ -140,6 +143,9 @@ class TensorBoard(Observer):
         """Record final metrics, and the compared settings as hyperparameters."""
         parts = {part: metrics[part] or {} for part in ("dev", "test")}
         final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
+        # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not say which settings differ.
+        experiment = _experiment(self._compared, final, self._swept)
+        writer.file_writer.add_summary(experiment)  # type: ignore[attr-defined]  # torch declares that there is none
         writer.add_hparams(self._compared, final, run_name=".")
 
     @_writing
@@ -169,9 +175,28 @@ class TensorBoard(Observer):
             writer.add_scalar(tag, value, self._step)
 
 
+def _experiment(compared: dict[str, Any], final: dict[str, float], swept: Sequence[str]) -> Summary:
+    """Return the columns of the HPARAMS tab; it shows the first five, and those that differ, the swept ones, come first."""
+    from tensorboard.plugins.hparams import metadata, plugin_data_pb2
+    from torch.utils.tensorboard.summary import hparams
+
+    summary = hparams(compared, final)[0]
+    data = plugin_data_pb2.HParamsPluginData.FromString(summary.value[0].metadata.plugin_data.content)
+    for column in data.experiment.hparam_infos:
+        column.differs = column.name in swept
+    summary.value[0].metadata.CopyFrom(metadata.create_summary_metadata(data))
+    return summary
+
+
 def _preformatted(text: str) -> str:
     """Return Markdown that shows the text unchanged."""
     return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _has_name(settings: Any, key: str) -> bool:
+    """Return whether a setting is a group that is chosen by name, such as ``treebank`` or ``beam``."""
+    group = OmegaConf.select(settings, key)
+    return OmegaConf.is_dict(group) and "name" in group
 
 
 def _shown(value: Any) -> str | float | bool:
