@@ -42,6 +42,15 @@ def test_a_shipped_model_parses_by_name(name, cache):
     assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
 
 
+def test_what_is_filled_fits_the_upos_given():
+    """Of a model from before folders named the tags and rules that each UPOS had."""
+    given = [[("the", "DET"), ("felt", "NOUN")], [("They", "PRON"), ("felt", "VERB"), ("rose", "NOUN")]]
+    found = [[(word.lemma, word.xpos, word.feats) for word in tree.words] for tree in Parser.load("en").parse(given)]
+    assert found[0] == [("the", "DT", "Definite=Def|PronType=Art"), ("felt", "NN", "Number=Sing")]
+    assert found[1][1][:2] == ("feel", "VBD")
+    assert found[1][2] == ("rose", "NN", "Number=Sing")
+
+
 def test_the_tree_of_the_readme_is_that_of_the_model():
     with (ROOT / "docs" / "examples" / "mistakes.conllu").open("rb") as stream:
         [shown] = read_raw_sentences(stream)

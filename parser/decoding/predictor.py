@@ -22,6 +22,7 @@ from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
 from parser.data.lemmas import LemmaLexicon, lemmatize, tokens_of
 from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.tag_sets import NOT_GIVEN, TagSets, numbers_of
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
@@ -181,7 +182,7 @@ class Predictor:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
                 relations.
-            given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            given_tags: for each sentence, tags that the predicted tags and lemmas are to fit.
             single_root: make valid UD trees with exactly one child of the root.
 
         Raises:
@@ -253,7 +254,12 @@ class TagPredictor:
         assert isinstance(model, Model), "linear models predict no tags"
         self._lemmas, self._lexicon = model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
+        self._vocabularies = model.vocabularies
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
+
+    @cached_property
+    def _tag_sets(self) -> TagSets:
+        return self._vocabularies.tag_sets
 
     def __call__(
         self, sentences: Sentences, forms: Iterable[Sequence[str]] = (), given: Sequence[GivenTags] = ()
@@ -263,32 +269,65 @@ class TagPredictor:
         Args:
             sentences: the sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            given: for each sentence, tags that the predicted tags and lemmas are to fit.
         """
         own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & own:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
                 own[column][start + 1 : start + 1 + len(values)] = values
-        tokens = [] if self._lemmas is None else tokens_of(forms)
+        tokens, all_tags = [] if self._lemmas is None else tokens_of(forms), self._vocabularies.tags
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
-            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
+            first, last = sentences.offsets[list(span)].tolist()
+            part = {column: values[first:last] for column, values in own.items()}
+            fit = _Fit(self._tag_sets, {c: numbers_of(v, all_tags[c]) for c, v in part.items()}) if part else None
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span), fit)
             made.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and rule_scores is not None and tokens:
-                first, last = sentences.offsets[list(span)].tolist()
-                known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
-                upos = own.get("upos", [])[first:last]
-                tags["lemma"] = lemmatize(self._lemmas, tokens[first:last], known or tags, rule_scores, upos, self._lexicon)
+                known = {c: [one or other for one, other in zip(v, tags[c], strict=True)] for c, v in part.items()}
+                upos = part.get("upos", [])
+                binding = fit.binding(known.get("upos", []), self._lemmas.knows_use) if fit is not None else []
+                words = tokens[first:last], known or tags, rule_scores, upos
+                tags["lemma"] = lemmatize(self._lemmas, *words, self._lexicon, binding)
             for column, values in tags.items():
                 found[column] += values
         if not made:
             return sentences, Tags({}, {})
         joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
         return replace(sentences, vectors=np.concatenate(made)), Tags(joined, dict(found))
+
+
+class _Fit:
+    """Changes the scores of tags so that they fit given ones (SettleTags), and says which lemmas must fit their UPOS.
+
+    Args:
+        sets: the tags that words had together.
+        given: by column, int32[tokens], see TagSets.settled().
+    """
+
+    def __init__(self, sets: TagSets, given: Mapping[str, np.ndarray]) -> None:
+        self._sets, self._given = sets, given
+        self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
+        self._otherwise = self._asked  # whether a given tag is not the most probable one
+
+    def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        asked = {column: numbers != NOT_GIVEN for column, numbers in self._given.items()}
+        differs = [own & (self._given[column] != scores[column].argmax(axis=1)) for column, own in asked.items()]
+        self._asked, self._otherwise = np.logical_or.reduce([*asked.values()]), np.logical_or.reduce(differs)
+        return self._sets.settled(scores, self._given)
+
+    def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
+        """Return, for each token, its UPOS if a tag is given, else "", and whether its lemma must fit it strictly.
+
+        Strictly, unless the lemmas of an older model say too little of each UPOS; then only where a given tag was predicted
+        otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
+        """
+        strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
+        return [(own if asked else "", fits) for own, asked, fits in zip(upos, self._asked, strictly, strict=False)]
