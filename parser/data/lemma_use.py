@@ -82,7 +82,7 @@ class LemmaUse:
             lemma = always[form]
             own, rules_of_form = known.upos(lemma), numbers.of(form, lemma)
             able = {one for one in own if not used.get(one, set()).isdisjoint(rules_of_form)}
-            return upos in (able or {min(own, key=lambda one: ranks[one][lemma])})
+            return upos in (able or {min(sorted(own), key=lambda one: ranks[one][lemma])})
 
         return cls(used, _absent(always, known, had))
 

@@ -340,7 +340,8 @@ def test_lemmas_fit_a_given_upos():
 
 
 def test_an_older_folder_tells_from_its_lemmas_which_upos_had_a_form_and_a_rule():
-    described = Lemmas.of([columns([*USED, ("dealt", "deal", "VERB", "_")])], ["upos", "feats"]).described()
+    frequent = [("dogs", "dog", "NOUN", "_"), ("mouse", "mouse", "NOUN", "_")] * 3
+    described = Lemmas.of([columns([*USED, ("dealt", "deal", "VERB", "_"), *frequent])], ["upos", "feats"]).described()
     del described["use"]
     older = Lemmas.read(described, ["upos", "feats"])
     assert not older.knows_use
