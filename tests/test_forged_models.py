@@ -91,6 +91,7 @@ BAD_LEMMA_SETTINGS: Fields = {
     "classifier encoder lemmas size": [10**12],
 }
 BAD_RULES = ["keep\t7\tq\t7\tq", RULES[0], "keep", 1, "keep\t0\t\n\t0\t", f"keep\t0\t{HALF}\t0\t", f"keep\t{MANY}\t\t0\t"]
+NO_FORMS: object = {"rules": {"X": [0]}, "absent": {"X": [1]}}
 BAD_LEMMA_VOCABULARIES: Fields = {
     "lemmas": [GONE, []],
     "lemmas rules": [[], RULES[:-1], *([*RULES[:-1], rule] for rule in BAD_RULES)],
@@ -100,6 +101,13 @@ BAD_LEMMA_VOCABULARIES: Fields = {
     "lemmas known by_upos": [["a"], {"X": {"a": "a"}}, {"X": [1]}, {"X": ["a\nb"]}, {"X": [HALF]}],
     "lemmas known written_for": [["a"], {"ab": "a"}, {"a": "bc"}, {"a": 1}],
     "lemmas odd": ["keep"],
+    "tag_sets": [{"X": [0]}, [0], [[0]], [[0, 3]], [[-1, 0]], [["X", 0]], [[True, 0]]],
+    "lemmas use": [
+        [],
+        {"rules": {}},
+        *({"rules": {"X": numbers}, "absent": {}} for numbers in (0, [99], [-1], ["a"])),
+        NO_FORMS,
+    ],
     "lemmas casings": [{"X": ["keep"]}, {"X": ["keep", "upper"]}, ["keep", "keep"]],
 }
 

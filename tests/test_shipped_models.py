@@ -63,6 +63,15 @@ def test_portuguese_contractions_stay_whole_with_a_warning(caplog):
     assert "such as ao (a o), da (de a);" in message
 
 
+def test_what_is_filled_fits_the_upos_given():
+    """Of a model from before folders named the tags and rules that each UPOS had."""
+    given = [[("the", "DET"), ("felt", "NOUN")], [("They", "PRON"), ("felt", "VERB"), ("rose", "NOUN")]]
+    found = [[(word.lemma, word.xpos, word.feats) for word in tree.words] for tree in Parser.load("en").parse(given)]
+    assert found[0] == [("the", "DT", "Definite=Def|PronType=Art"), ("felt", "NN", "Number=Sing")]
+    assert found[1][1][:2] == ("feel", "VBD")
+    assert found[1][2] == ("rose", "NN", "Number=Sing")
+
+
 def test_all_of_them_are_small():
     sizes = {name: (MODELS / entry["file"]).stat().st_size for name, entry in LISTED.items()}
     assert sum(sizes.values()) < 60e6

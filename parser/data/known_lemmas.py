@@ -57,6 +57,10 @@ class KnownLemmas:
         small = characters.lower().replace("\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}")
         return small.translate(self._settled)
 
+    def upos(self, lemma: str) -> set[str]:
+        """Return the UPOS that words with this lemma had."""
+        return self._known.get(lemma, {""}) - {""}
+
     def extended(self, new: KnownLemmas) -> KnownLemmas:
         """Return these lemmas and new ones; if this object has variants of characters, they hold for the new ones."""
         by_upos = {

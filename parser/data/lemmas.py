@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from parser.data.lemma_rules import (
     rule_elements,
     rules_for,
 )
+from parser.data.lemma_use import LemmaUse, alike, merged
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
@@ -112,6 +114,7 @@ class Lemmas:
         known: the known lemmas; None: the lemmas in ``seen``.
         casings: the casings of new forms with capitals, see casings_of(); None, in older models: such forms are not changed.
         odd: the symbols of rules that do not apply to new forms, see odd_rules().
+        use: how each UPOS got its lemmas; None, in older models: what ``seen`` and ``known`` say of it.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
@@ -129,7 +132,9 @@ class Lemmas:
         known: KnownLemmas | None = None,
         casings: Mapping[str, Sequence[str]] | None = None,
         odd: Iterable[str] = (),
+        use: LemmaUse | None = None,
     ) -> None:
+        self._use = use
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
         # By rule, how many characters it cuts at the end, if it does not change the beginning.
         kept = [not rule.front and not rule.prefix for rule in self._rules]
@@ -146,6 +151,16 @@ class Lemmas:
             for form, lemma in forms.items() if tags else ():
                 key = tags[self.columns.index("upos")], form
                 self._by_upos[key] = lemma if self._by_upos.get(key, lemma) == lemma else ""
+
+    @property
+    def knows_use(self) -> bool:
+        """Whether ``use`` is all that training saw; of an older model, it is derived."""
+        return self._use is not None
+
+    @cached_property
+    def use(self) -> LemmaUse:
+        """How each UPOS got its lemmas; derived in a second for an older model."""
+        return self._use or LemmaUse.derived(self._rules, self.columns, self.seen, self.known)
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str], by_tags: Collection[str] = ()) -> Lemmas | None:
@@ -191,7 +206,8 @@ class Lemmas:
         known = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
-        return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols)
+        use = LemmaUse.of(alike, rules, seen.get((), {}), known)
+        return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols, use)
 
     @classmethod
     def read(cls, found: Any, tags: Collection[str]) -> Lemmas:
@@ -219,13 +235,17 @@ class Lemmas:
             raise OptimalStepError("lemmas.casings does not have two casings of each UPOS")
         odd = found.get("odd", [])
         check_type(odd, list, "lemmas.odd")
-        return cls(rules, columns, seen, _read_known(found["known"]) if "known" in found else None, casings or None, odd)
+        known = _read_known(found["known"]) if "known" in found else None
+        use = LemmaUse.read(found["use"], len(rules)) if "use" in found else None
+        return cls(rules, columns, seen, known, casings or None, odd, use)
 
     def described(self) -> dict[str, Any]:
         """Return the lemmas' part of vocabularies.json."""
         seen = {"\t".join(tags): forms for tags, forms in self.seen.items()}
         known = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
         found = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known}
+        if self._use is not None:
+            found["use"] = self._use.described()
         return found if self.casings is None else found | {"casings": self.casings, "odd": sorted(self.odd)}
 
     def cased(self, form: str, upos: str, first: bool) -> str:
@@ -235,19 +255,34 @@ class Lemmas:
             return CASINGS[capitals](form)
         return CASINGS[own](form) if first and form == form.capitalize() else form
 
-    def remembered(self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str) -> str | None:
+    def always(self, form: str, upos: str = "", strictly: bool = True) -> str | None:
+        """Return the lemma that a form always had; None if it had several, or if its lemma does not fit this UPOS.
+
+        Args:
+            form: the form.
+            upos: "", or a UPOS that the lemma must have had; if ``strictly``, with this form. A UPOS new to the model fits all.
+            strictly: see ``upos``.
+        """
+        lemma = self.seen.get((), {}).get(form)
+        if lemma is None or not upos or not (known := self.known.upos(lemma)) or upos not in self.known.by_upos:
+            return lemma
+        return lemma if any(one in known and (not strictly or self.use.had(form, one)) for one in alike(upos)) else None
+
+    def remembered(
+        self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str, binding: tuple[str, bool] = ("", True)
+    ) -> str | None:
         """Return the lemma that training saw for a form, or the form with fewer capitals, with ``values`` in ``columns``.
 
-        For unseen values, return the only lemma that the form has with the ``given`` UPOS.
+        For unseen values, return the only lemma that the form has with the ``given`` UPOS. For ``binding`` see always().
         """
         forms, least = [form, cased], 0.0
         if self.casings and (in_capitals(form) or form == form.capitalize()):
             most, capitals = self.casings.get(upos, ("keep", "keep"))
             forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # the name Baker is not a baker
             least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
-        always, own = self.seen.get((), {}), self.seen.get(values, {})
+        own = self.seen.get(values, {})
         for one in forms:
-            lemma = always.get(one) or own.get(one) or self._by_upos.get((given, one))
+            lemma = self.always(one, *binding) or own.get(one) or self._by_upos.get((given, one))
             if lemma and (one == form or self.known.gain(lemma, upos) >= least):
                 return lemma
         return None
@@ -261,7 +296,14 @@ class Lemmas:
             seen.setdefault(tags, {}).update(forms)
         rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
         general = {symbol for one in (self, new) for symbol in one.rules.symbols if symbol not in one.odd}
-        return Lemmas(rules, self.columns, seen, self.known.extended(new.known), casings, {*rules} - general)
+        known, numbers = self.known.extended(new.known), {symbol: number for number, symbol in enumerate(rules)}
+        use = None
+        if self._use is not None:
+            used = {upos: {*own} for upos, own in self.use.rules.items()}
+            for upos, own in new.use.rules.items():
+                used.setdefault(upos, set()).update(numbers[new.rules.symbols[number]] for number in own)
+            use = merged(used, seen[()], known, lambda form, upos: any(one.always(form, upos) for one in (self, new)))
+        return Lemmas(rules, self.columns, seen, known, casings, {*rules} - general, use)
 
     @property
     def told_by_tags(self) -> set[str]:
@@ -287,7 +329,7 @@ class Lemmas:
         Args:
             forms: the forms.
             upos: their predicted UPOS, or "".
-            scores: float32[forms, rules], without the bonus of known lemmas.
+            scores: float32[forms, rules], without the bonus of known lemmas; minus infinity: not this rule.
         """
         best = scores.max(axis=1, initial=-np.inf)
         rows, numbers = np.nonzero(scores >= (best - np.float32(_MOST))[:, None])  # rules that can win, if the best one applies
@@ -298,6 +340,7 @@ class Lemmas:
             near = near[np.argsort(-own[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._apply(near[0], form) is None:
                 near = np.argsort(-own, kind="stable")
+                near = near[own[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
                 possible[0] = True
@@ -455,6 +498,7 @@ def lemmatize(
     scores: RuleScores,
     given: Sequence[str] = (),
     lexicon: LemmaLexicon | None = None,
+    binding: Sequence[tuple[str, bool]] = (),
 ) -> list[str]:
     """Return the lemmas of tokens.
 
@@ -465,12 +509,17 @@ def lemmatize(
         scores: scores rules for the tokens that need one.
         given: the UPOS of tokens in the input, "" for predicted ones.
         lexicon: its entries come first.
+        binding: for each token the UPOS that its lemma must fit, "" for none, and whether strictly: see LemmaUse.
     """
+    binding = binding or [("", True)] * len(forms)
     columns = [tags[column] for column in lemmas.columns]
     seen, nothing = lemmas.seen, dict[str, str]()
     always = seen.get((), nothing)
     token_tags = zip(*columns, strict=True) if columns else repeat((), len(forms))
     found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, token_tags, strict=True)]
+    for place, (own, strictly) in enumerate(binding):
+        if own and forms[place] in always:
+            found[place] = lemmas.always(forms[place], own, strictly)
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
@@ -481,10 +530,15 @@ def lemmatize(
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
         own = given[place] if given else ""
-        found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own)
+        found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own, binding[place])
     if left := [place for place in places if found[place] is None]:
         new, upos = [cased[place] for place in left], [all_upos[place] for place in left]
-        by_rules = lemmas.by_rules(new, upos, scores(new, np.array(left, np.int64)))
+        rule_scores = scores(new, np.array(left, np.int64))
+        for row, place in enumerate(left):
+            own, strictly = binding[place]
+            if own and strictly:
+                rule_scores[row, lemmas.use.excluded(own, rule_scores.shape[1])] = -np.inf
+        by_rules = lemmas.by_rules(new, upos, rule_scores)
         for place, lemma in zip(left, by_rules, strict=True):
             found[place] = lemma
     return [lemma or EMPTY for lemma in found]

@@ -16,12 +16,13 @@ from parser.data.parts.part import WordPart
 from parser.data.sentences import Sentences
 from parser.data.similar import SimilarVocabulary, attribute_vocabulary, looks_up_similar
 from parser.data.spelling import ColumnSpelling, Spelling
+from parser.data.tag_sets import TagSets
 from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary
 from parser.model_folder import Contents, check_written, strings
 from parser.network_spec import check_type
 
 # The first keys of vocabularies.json.
-_ORDER = ("attributes", "relations", "characters", "tags", "lemmas")
+_ORDER = ("attributes", "relations", "characters", "tags", "tag_sets", "lemmas")
 
 
 class Vocabularies:
@@ -33,6 +34,7 @@ class Vocabularies:
         tags: by column that a tagger predicts (upos, xpos, feats), its values; input need not have them.
         lemmas: the known lemmas and rules, if lemmas are predicted.
         treebank: in a model of several treebanks, the treebank of sentences without one; None: the first.
+        tag_sets: the tags that words had together; None, in older models: what the lemmas say of it.
 
     Attributes:
         by_attribute, tags, lemmas: as passed.
@@ -46,7 +48,9 @@ class Vocabularies:
         tags: Mapping[str, Vocabulary] | None = None,
         lemmas: Lemmas | None = None,
         treebank: str | None = None,
+        tag_sets: TagSets | None = None,
     ) -> None:
+        self._tag_sets = tag_sets
         self.by_attribute, self.tags, self.lemmas = by_attribute, dict(tags or {}), lemmas
         self._attributes = Attributes(by_attribute, next(iter(self.treebanks), "") if treebank is None else treebank)
         self.parts: list[WordPart] = [self._attributes, *sorted(parts, key=lambda part: part.in_sentences)]
@@ -60,7 +64,17 @@ class Vocabularies:
 
     def for_treebank(self, name: str) -> Vocabularies:
         """Return the same vocabularies for sentences of another treebank."""
-        return Vocabularies(self.by_attribute, self.parts[1:], self.tags, self.lemmas, name)
+        return Vocabularies(self.by_attribute, self.parts[1:], self.tags, self.lemmas, name, self._tag_sets)
+
+    @property
+    def tag_sets(self) -> TagSets:
+        """The tags that words had together in training; of an older model, those of forms with several lemmas."""
+        if self._tag_sets is not None:
+            return self._tag_sets
+        if self.lemmas is None or self.lemmas.columns != [*self.tags]:
+            return TagSets([*self.tags], [], [])
+        forms = sorted(((tags, len(own)) for tags, own in self.lemmas.seen.items() if tags), key=lambda one: -one[1])
+        return TagSets.of_values([tags for tags, _ in forms], self.tags, [number for _, number in forms])
 
     @property
     def similar(self) -> bool:
@@ -159,6 +173,8 @@ class Vocabularies:
             found |= part.described()
         if self.tags:
             found["tags"] = {column: known.symbols for column, known in self.tags.items()}
+        if self._tag_sets is not None:
+            found["tag_sets"] = self._tag_sets.described()
         if self.lemmas is not None:
             found["lemmas"] = self.lemmas.described()
         return {name: found[name] for name in (*_ORDER, *found) if name in found}
@@ -189,9 +205,10 @@ class Vocabularies:
             lemmas = Lemmas.read(found["lemmas"], tags) if "lemmas" in found and not contents.without_lemmas else None
             if lemmas is not None and (encoder is None or encoder.lemmas is None):
                 raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
+            tag_sets = TagSets.read(found["tag_sets"], tags) if "tag_sets" in found else None
             similar = looks_up_similar(found)
             by_attribute = {name: attribute_vocabulary(name, symbols, similar) for name, symbols in named.items()}
-            return cls(by_attribute, parts, tags, lemmas), Vocabulary(found["relations"])
+            return cls(by_attribute, parts, tags, lemmas, tag_sets=tag_sets), Vocabulary(found["relations"])
 
 
 def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:

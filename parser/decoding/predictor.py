@@ -23,6 +23,7 @@ from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
 from parser.data.lemmas import LemmaLexicon, lemmatize
 from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.tag_sets import NOT_GIVEN, TagSets, numbers_of
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
@@ -184,7 +185,7 @@ class Predictor:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
                 relations.
-            given_tags: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            given_tags: for each sentence, tags that the predicted tags and lemmas are to fit.
             fixed_tags: for each sentence, tags that are returned, and read by the parser, instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
 
@@ -263,6 +264,10 @@ class TagPredictor:
         self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
+    @cached_property
+    def _tag_sets(self) -> TagSets:
+        return self._vocabularies.tag_sets
+
     def __call__(
         self,
         sentences: Sentences,
@@ -275,7 +280,7 @@ class TagPredictor:
         Args:
             sentences: the sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: for each sentence, tags to predict lemmas from, instead of predicted tags.
+            given: for each sentence, tags that the predicted tags and lemmas are to fit.
             fixed: for each sentence, tags that replace predicted ones everywhere; ``given`` is then not read.
         """
         if fixed:
@@ -286,21 +291,27 @@ class TagPredictor:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
                 own[column][start + 1 : start + 1 + len(values)] = values
         tokens = [] if self._lemmas is None else self._vocabularies.tokens_to_lemmatize(forms)
+        all_tags = self._vocabularies.tags
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
-            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span))
+            first, last = sentences.offsets[list(span)].tolist()
+            part = {column: values[first:last] for column, values in own.items()}
+            wanted = {column: numbers_of(values, all_tags[column]) for column, values in part.items()}
+            fit = _Fit(self._tag_sets, wanted, bool(fixed)) if part else None
+            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span), fit)
             made.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and rule_scores is not None and tokens:
-                first, last = sentences.offsets[list(span)].tolist()
-                known = {c: [one or other for one, other in zip(v[first:last], tags[c], strict=True)] for c, v in own.items()}
-                upos = own.get("upos", [])[first:last]
-                tags["lemma"] = lemmatize(self._lemmas, tokens[first:last], known or tags, rule_scores, upos, self._lexicon)
+                known = {c: [one or other for one, other in zip(v, tags[c], strict=True)] for c, v in part.items()}
+                upos = part.get("upos", [])
+                binding = fit.binding(known.get("upos", []), self._lemmas.knows_use) if fit is not None else []
+                words = tokens[first:last], known or tags, rule_scores, upos
+                tags["lemma"] = lemmatize(self._lemmas, *words, self._lexicon, binding)
             for column, values in tags.items():
                 found[column] += values
         if not made:
@@ -317,3 +328,34 @@ class TagPredictor:
                 numbers = found.setdefault(column, np.full(int(offsets[-1]), NO_NODE, np.int32))
                 numbers[start + 1 : start + 1 + len(columns[column])] = [known.get(value, NO_NODE) for value in columns[column]]
         return found
+
+
+class _Fit:
+    """Changes the scores of tags so that they fit given ones (SettleTags), and says which lemmas must fit their UPOS.
+
+    Args:
+        sets: the tags that words had together.
+        given: by column, int32[tokens], see TagSets.settled().
+        are_fixed: whether the given tags have replaced the predicted ones already, so that none seems to differ.
+    """
+
+    def __init__(self, sets: TagSets, given: Mapping[str, np.ndarray], are_fixed: bool) -> None:
+        self._sets, self._given, self._are_fixed = sets, given, are_fixed
+        self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
+        self._otherwise = self._asked  # whether a given tag is not the most probable one
+
+    def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        asked = {column: numbers != NOT_GIVEN for column, numbers in self._given.items()}
+        differs = [own & (self._given[column] != scores[column].argmax(axis=1)) for column, own in asked.items()]
+        self._asked = np.logical_or.reduce([*asked.values()])
+        self._otherwise = self._asked if self._are_fixed else np.logical_or.reduce(differs)
+        return self._sets.settled(scores, self._given)
+
+    def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
+        """Return, for each token, its UPOS if a tag is given, else "", and whether its lemma must fit it strictly.
+
+        Strictly, unless the lemmas of an older model say too little of each UPOS; then only where a given tag was predicted
+        otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
+        """
+        strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
+        return [(own if asked else "", fits) for own, asked, fits in zip(upos, self._asked, strictly, strict=False)]

@@ -28,7 +28,7 @@ from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
 from parser.inference.precomputed_tokens import SignatureRows
-from parser.inference.weights import under
+from parser.inference.weights import SettleTags, under
 from parser.network_spec import ClassifierSpec, LemmaSpec
 
 
@@ -94,12 +94,16 @@ class FrozenEncoder:
         """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+    def encode_with_tags(
+        self, sentences: Sentences, settle: SettleTags | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas.
 
         The layers that read tags, and the rules, take fixed tags for certain.
         """
         read, scores, shares = self._read(sentences)
+        if settle is not None and (settled := settle(scores)) is not scores:
+            scores, shares = {**settled}, {}
         rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
         return read, {task: values.argmax(axis=1).astype(np.int32) for task, values in scores.items()}, rules
 

@@ -6,7 +6,7 @@ are the same to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -119,6 +119,10 @@ class SlotWeights:
     weights: np.ndarray
 
 
+SettleTags = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+"""Changes the scores of tags, by column float32[tokens, values], so that tags fit given ones; may return its argument."""
+
+
 class SentenceEncoder(Protocol):
     """A frozen contextual token representation; thread-safe."""
 
@@ -133,10 +137,12 @@ class SentenceEncoder(Protocol):
 class TaggingEncoder(SentenceEncoder, Protocol):
     """An encoder that may also predict tags."""
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+    def encode_with_tags(
+        self, sentences: Sentences, settle: SettleTags | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
         """Return, for all tokens, the vectors of encode(), tags, and scores of rules for lemmas (None: no lemmas).
 
-        Tags are, by predicted column, int32[tokens], the numbers of the most probable values.
+        Tags are, by predicted column, int32[tokens], the numbers of the most probable values. ``settle`` changes their scores.
         """
         ...
 

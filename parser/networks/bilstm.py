@@ -29,9 +29,9 @@ from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import encoder_shapes
-from parser.inference.weights import Int8Error, TaggingEncoder
+from parser.inference.weights import Int8Error, SettleTags, TaggingEncoder
 from parser.network_spec import ClassifierSpec
-from parser.networks.layers import bernoulli_mask, draw_vectors, lstm
+from parser.networks.layers import bernoulli_mask, draw_vectors, lstm, to_device
 from parser.networks.lstm import Packing, read_sequences
 from parser.networks.parts import PartReading, module_of
 from parser.networks.representation import Embeddings, TokenRepresentation
@@ -191,8 +191,13 @@ class BiLSTM(TokenRepresentation):
         return found
 
     @torch.no_grad()
-    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
+    def tags_and_rules(
+        self, sentences: Sentences, settle: SettleTags | None = None
+    ) -> tuple[dict[str, np.ndarray], RuleScores | None]:
         found, scorer = self.all_tag_scores(sentences), self.lemmas
+        if settle is not None:
+            settled = settle({column: scores.numpy(force=True) for column, scores in found.items()})
+            found = {column: to_device(scores, self.reserved.device) for column, scores in settled.items()}
         tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
         if scorer is None:
             return tags, None
@@ -256,8 +261,10 @@ class _OnDevice:
     def encode(self, sentences: Sentences) -> np.ndarray:
         return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
 
-    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        return self.encode(sentences), *self._tokens.tags_and_rules(sentences)
+    def encode_with_tags(
+        self, sentences: Sentences, settle: SettleTags | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+        return self.encode(sentences), *self._tokens.tags_and_rules(sentences, settle)
 
 
 def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:

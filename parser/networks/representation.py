@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import Elements
-from parser.inference.weights import SentenceEncoder
+from parser.inference.weights import SentenceEncoder, SettleTags
 from parser.network_spec import Embedding
 from parser.networks.layers import draw_vectors
 
@@ -133,10 +133,13 @@ class TokenRepresentation(nn.Module, ABC):
         """
         return None
 
-    def tags_and_rules(self, sentences: Sentences) -> tuple[dict[str, np.ndarray], RuleScores | None]:
+    def tags_and_rules(
+        self, sentences: Sentences, settle: SettleTags | None = None
+    ) -> tuple[dict[str, np.ndarray], RuleScores | None]:
         """Return the most probable tags, and a function that scores the rules for lemmas; None if lemmas are not predicted.
 
         Tags are, by predicted column, int32[total], roots included; number i is ``symbols[i]`` of the column's vocabulary.
+        ``settle`` changes their scores.
         """
         return {}, None
 

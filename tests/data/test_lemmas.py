@@ -305,3 +305,69 @@ def test_a_lexicon_comes_before_training_and_that_before_rules():
     assert asked == [[3, 4, 5], [4, 5]]
     assert lemmatize(Lemmas(KNOWN, [], {(): {"b": "seen"}}), ["b"], {}, scores) == ["seen"]
     assert lemmatize(lemmas, [], {"upos": []}, scores) == []
+
+
+# In training *felt* and *fell* are verbs; their lemmas are also nouns'.
+USED = [
+    ("felt", "feel", "VERB", "_"),
+    ("feel", "feel", "VERB", "_"),
+    ("feel", "feel", "NOUN", "_"),
+    ("feels", "feel", "NOUN", "_"),
+    ("mice", "mouse", "NOUN", "_"),
+    ("mouse", "mouse", "NOUN", "_"),
+    ("mouse", "mouse", "VERB", "_"),
+    ("went", "go", "VERB", "_"),
+    ("was", "be", "AUX", "_"),
+    ("be", "be", "VERB", "_"),
+]
+
+
+def with_upos(lemmas: Lemmas, upos: str, strictly: bool = True) -> dict[str, str]:
+    """The lemmas of forms that are given this UPOS; the rule of *felt* has the highest score, the identity the next."""
+    forms = ["felt", "went", "mice", "was", "knelt"]
+    ranks = {"keep\t0\t\t2\tel": 1000, "keep\t0\t\t0\t": 100}
+    own = np.array([ranks.get(symbol, 0) for symbol in lemmas.rules.symbols], np.float32)
+    tags = {"upos": [upos] * 5, "feats": ["_"] * 5}
+    found = lemmatize(lemmas, forms, tags, lambda new, _: np.tile(own, (len(new), 1)), (), None, [(upos, strictly)] * 5)
+    return dict(zip(forms, found, strict=True))
+
+
+def test_lemmas_fit_a_given_upos():
+    lemmas = Lemmas.of([columns(USED)], ["upos", "feats"])
+    read = Lemmas.read(lemmas.described(), ["upos", "feats"])
+    for known in (lemmas, read):
+        verbs = {"felt": "feel", "went": "go", "mice": "miel", "was": "be", "knelt": "kneel"}
+        assert with_upos(known, "VERB") == verbs
+        assert with_upos(known, "AUX") == verbs | {"mice": "mice", "knelt": "knelt"}
+        nouns = {"felt": "felt", "went": "went", "mice": "mouse", "was": "was", "knelt": "knelt"}
+        assert with_upos(known, "NOUN") == nouns
+        assert with_upos(known, "X")["felt"] == "feel", "training never saw X"
+        assert with_upos(known, "") == {"felt": "feel", "went": "go", "mice": "mouse", "was": "be", "knelt": "kneel"}
+    described = lemmas.described()
+    assert described["use"]["absent"] == {"AUX": ["be"], "NOUN": ["felt"], "VERB": ["feels", "mice", "was"]}
+
+
+def test_an_older_folder_tells_from_its_lemmas_which_upos_had_a_form_and_a_rule():
+    frequent = [("dogs", "dog", "NOUN", "_"), ("mouse", "mouse", "NOUN", "_")] * 3
+    described = Lemmas.of([columns([*USED, ("dealt", "deal", "VERB", "_"), *frequent])], ["upos", "feats"]).described()
+    del described["use"]
+    older = Lemmas.read(described, ["upos", "feats"])
+    assert not older.knows_use
+    nouns = with_upos(older, "NOUN")
+    assert (nouns["felt"], nouns["went"], nouns["mice"]) == ("felt", "went", "mouse")
+    verbs = with_upos(older, "VERB")
+    assert (verbs["felt"], verbs["went"], verbs["was"]) == ("feel", "go", "be")
+    loose = with_upos(older, "NOUN", strictly=False)  # no noun has the lemma go; feel may be that of felt
+    assert loose["felt"] == "feel"
+    assert loose["went"] != "go"
+    assert "use" not in older.described()
+
+
+def test_lemmas_that_are_learned_later_are_used_too():
+    first = Lemmas.of([columns(USED)], ["upos", "feats"])
+    second = Lemmas.of([columns([("felt", "feel", "NOUN", "_"), ("knelt", "kneel", "NOUN", "_")])], ["upos", "feats"])
+    found = first.extended(second)
+    assert with_upos(found, "NOUN")["felt"] == "feel"
+    assert with_upos(found, "NOUN")["knelt"] == "kneel"
+    assert with_upos(found, "VERB")["felt"] == "feel"
+    assert Lemmas.read(found.described(), ["upos", "feats"]).described() == found.described()

@@ -1,6 +1,7 @@
 """Which tags are written, through parse_file()."""
 
 from io import BytesIO
+from itertools import cycle
 from unicodedata import normalize
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from parser import Parser, batch_sizes
 from parser.data.lemmas import LemmaLexicon
+from parser.data.tag_sets import TagSets
 from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse
 from parser.decoding.predictor import Predictor
 from parser.inference.encoder import FrozenEncoder
@@ -184,3 +186,51 @@ def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
         for use in (TagUse.KEEP, TagUse.FILL):
             with pytest.raises(NoTagsError, match=r"predicts no (lemmas|tags).*recipe=text"):
                 parsed(use, BARE, model, lexicon=LemmaLexicon({}))
+
+
+def fitting_model() -> Model:
+    """A model of lemmas whose training had no X with features, and no Y without."""
+    model = random_lemma_model()
+    model.vocabularies._tag_sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
+    return model
+
+
+def conllu(upos: str, feats: str) -> bytes:
+    """FORMS with these tags, in turn."""
+    given = zip(cycle(upos.split()), cycle(feats.split()))
+    sentences = ([(form, *next(given)) for form in words] for words in FORMS)
+    return b"".join(
+        b"".join(line(number, form, "_", tag, "_", own) for number, (form, tag, own) in enumerate(words, 1)) + b"\n"
+        for words in sentences
+    )
+
+
+def test_what_is_filled_fits_what_is_given():
+    model = fitting_model()
+    free = parsed(TagUse.FILL, conllu("_", "_"), model)
+    assert not {("X", "_"), ("Y", "A=b"), ("Y", "A=b|C=d")} >= {*zip(columns(free, 3), columns(free, 5), strict=True)}
+    for upos, fitting in (("X", {"_"}), ("Y", {"A=b", "A=b|C=d"})):
+        found = parsed(TagUse.FILL, conllu(upos, "_"), model)
+        assert {*columns(found, 3)} == {upos}
+        assert {*columns(found, 5)} <= fitting
+        assert [columns(found, place) for place in (6, 7)] == [columns(free, place) for place in (6, 7)], "trees are the same"
+        filled = Parser(model).parse([[(form, upos) for form in words] for words in FORMS], allow_missing_columns=True)
+        assert [word.feats for tree in filled for word in tree.words] == columns(found, 5)
+        assert [word.lemma for tree in filled for word in tree.words] == columns(found, 2)
+    found = parsed(TagUse.FILL, conllu("_", "_ A=b"), model)
+    assert columns(found, 3) == [{"_": "X", "A=b": "Y"}[feats] for feats in columns(found, 5)]
+    assert columns(found, 5) == ["_", "A=b"] * 6 + ["_"]
+
+
+def test_tags_that_training_never_saw_and_those_that_are_all_given_or_overwritten_change_nothing():
+    model, plain = fitting_model(), random_lemma_model()
+    for use, upos, feats in ((TagUse.FILL, "_", "_"), (TagUse.FILL, "X Y", "A=b _"), (TagUse.OVERWRITE, "X Y", "_ A=b")):
+        assert parsed(use, conllu(upos, feats), model)[:4] == parsed(use, conllu(upos, feats), plain)[:4]
+    new, free = (parsed(TagUse.FILL, conllu(upos, "_"), model) for upos in ("NEW", "_"))
+    assert [columns(new, place) for place in (5, 6, 7)] == [columns(free, place) for place in (5, 6, 7)]
+
+
+def test_a_folder_keeps_the_sets_of_tags(tmp_path):
+    model = fitting_model()
+    model.save(tmp_path)
+    assert parsed(TagUse.FILL, conllu("X", "_"), Model.load(tmp_path)) == parsed(TagUse.FILL, conllu("X", "_"), model)

@@ -157,6 +157,10 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
     assert rows(new, tensors, old) == rows(old, before, old)
     if new.vocabularies.lemmas is not None:
         assert new.vocabularies.lemmas.seen[()].keys() > set("xyz")
+        assert new.vocabularies.lemmas.knows_use
+    if new.vocabularies.tags:
+        known, first = new.vocabularies.tag_sets.described(), old.vocabularies.tag_sets.described()
+        assert known[: len(first)] == first
 
 
 def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, tmp_path):

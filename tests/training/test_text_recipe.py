@@ -59,6 +59,9 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     assert "xpos" not in metrics["test"]
     model = Model.load(tmp_path)
     assert len(model.vocabularies.lemmas.rules.symbols) == 3
+    assert {len(numbers) for numbers in model.vocabularies.lemmas.use.rules.values()} == {1, 2}, "the identity, and its own"
+    assert model.vocabularies.tag_sets.complete
+    assert len(model.vocabularies.tag_sets.sets) == 3
     model.vocabularies.lemmas.seen.clear()  # so that all lemmas are those of rules
     gold = treebank.read_bytes()
     files = gold, parsed(model, gold, tags=TagUse.OVERWRITE)

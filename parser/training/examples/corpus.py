@@ -22,6 +22,7 @@ from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.similar import attribute_vocabulary
+from parser.data.tag_sets import TagSets
 from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary, tag_vocabulary
@@ -137,7 +138,8 @@ class Corpus:
             tags = _tags(network, parts.known)
             lemmas = Lemmas.of(parts.known, list(tags)) if network.lemma_epochs else None
             read = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
-            vocabularies = Vocabularies(by_attribute, read, tags, lemmas)
+            tag_sets = TagSets.of(parts.known, tags) if tags else None
+            vocabularies = Vocabularies(by_attribute, read, tags, lemmas, tag_sets=tag_sets)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
@@ -317,7 +319,8 @@ def _extended(
     if found is not None:
         lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
-    vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tags, lemmas)
+    tag_sets = before.tag_sets.extended(TagSets.of(known, tags)) if tags and before.tag_sets.complete else None
+    vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tags, lemmas, tag_sets=tag_sets)
     counts = [(name, len(by_attribute[name].symbols) - len(old.symbols)) for name, old in before.by_attribute.items()]
     counts += [(f"tags of {column}", len(tags[column].symbols) - len(old.symbols)) for column, old in before.tags.items()]
     counts += [(new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols]

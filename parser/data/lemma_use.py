@@ -1,0 +1,155 @@
+"""The rules for lemmas that each UPOS had in training, and the forms that never had it, so that lemmas fit a given UPOS.
+
+The form *felt* always had the lemma *feel* in training, as a verb. If its UPOS is given as NOUN, that lemma is of no use: the
+form is new as a noun, and only rules that nouns had may make its lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oracles.errors import OptimalStepError
+from parser.data.known_lemmas import KnownLemmas
+from parser.data.lemma_rules import IDENTITY, LemmaRule, rules_for
+from parser.model_folder import strings
+from parser.network_spec import check_type
+
+# UD gives words of these classes the one UPOS or the other by their use alone: forms of one are known for the other.
+_TWINS = {"AUX": "VERB", "VERB": "AUX", "DET": "PRON", "PRON": "DET"}
+
+
+class LemmaUse:
+    """How words of each UPOS got their lemmas.
+
+    Args:
+        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and of the one that changes nothing.
+        absent: by UPOS, the forms that never had it, although they always had the same lemma and other forms of this lemma had
+            the UPOS.
+
+    Attributes:
+        rules, absent: as passed, as sets.
+    """
+
+    def __init__(self, rules: Mapping[str, Iterable[int]], absent: Mapping[str, Iterable[str]]) -> None:
+        self.rules = {upos: {*numbers} for upos, numbers in rules.items()}
+        self.absent = {upos: {*forms} for upos, forms in absent.items()}
+
+    @classmethod
+    def of(
+        cls, words: Collection[tuple[str, str, str]], rules: Sequence[LemmaRule], always: Mapping[str, str], known: KnownLemmas
+    ) -> LemmaUse:
+        """Return how words of a treebank got their lemmas.
+
+        Args:
+            words: their forms, lemmas and UPOS.
+            rules: the rules by number.
+            always: the lemma of each form that always had the same one.
+            known: the known lemmas.
+        """
+        numbers = _Numbers(rules)
+        used: dict[str, set[int]] = {}
+        for form, lemma, upos in words:
+            used.setdefault(upos, numbers.of("", "")).update(numbers.of(form, lemma))
+        had = {(form, upos) for form, _, upos in words}
+        return cls(used, _absent(always, known, lambda form, upos: (form, upos) in had))
+
+    @classmethod
+    def derived(
+        cls,
+        rules: Sequence[LemmaRule],
+        columns: Sequence[str],
+        seen: Mapping[tuple[str, ...], Mapping[str, str]],
+        known: KnownLemmas,
+    ) -> LemmaUse:
+        """Return what the lemmas in an older model's folder say: the UPOS of a lemma that has only one, or of a form's tags.
+
+        A form whose lemma has several UPOS had those that have its rule, or else the one in which the lemma is most frequent.
+        """
+        numbers, place = _Numbers(rules), columns.index("upos") if "upos" in columns else None
+        used: dict[str, set[int]] = {}
+        for tags, forms in seen.items():
+            for form, lemma in forms.items():
+                own = known.upos(lemma) if not tags else {tags[place]} if place is not None else set()
+                if len(own) == 1:
+                    used.setdefault(min(own), numbers.of("", "")).update(numbers.of(form, lemma))
+        always = seen.get((), {})
+        ranks = {upos: {lemma: rank for rank, lemma in enumerate(lemmas)} for upos, lemmas in known.by_upos.items()}
+
+        def had(form: str, upos: str) -> bool:
+            lemma = always[form]
+            own, rules_of_form = known.upos(lemma), numbers.of(form, lemma)
+            able = {one for one in own if not used.get(one, set()).isdisjoint(rules_of_form)}
+            return upos in (able or {min(sorted(own), key=lambda one: ranks[one][lemma])})
+
+        return cls(used, _absent(always, known, had))
+
+    @classmethod
+    def read(cls, found: Any, n_rules: int) -> LemmaUse:
+        """Read what described() returned.
+
+        Raises:
+            KeyError, TypeError, ValueError: something is missing or invalid.
+        """
+        check_type(found, dict, "lemmas.use")
+        for group in ("rules", "absent"):
+            check_type(found[group], dict, f"lemmas.use.{group}")
+        for numbers in found["rules"].values():
+            check_type(numbers, list, "a value of lemmas.use.rules")
+            for number in numbers:
+                check_type(number, int, "a rule of lemmas.use")
+                if not 0 <= number < n_rules:
+                    raise OptimalStepError(f"lemmas.use has the rule {number}, and there are {n_rules} rules")
+        for forms in found["absent"].values():
+            strings(forms, "lemmas.use.absent")
+        return cls(found["rules"], found["absent"])
+
+    def described(self) -> dict[str, Any]:
+        """Return the part of vocabularies.json."""
+        return {
+            "rules": {upos: sorted(numbers) for upos, numbers in sorted(self.rules.items())},
+            "absent": {upos: sorted(forms) for upos, forms in sorted(self.absent.items())},
+        }
+
+    def had(self, form: str, upos: str) -> bool:
+        """Return whether a form that always had the same lemma had this UPOS, if some form of its lemma had."""
+        return form not in self.absent.get(upos, ())
+
+    def excluded(self, upos: str, n_rules: int) -> np.ndarray:
+        """Return bool[rules], the rules that no word of this UPOS had; none, if the UPOS is not known."""
+        found = np.full(n_rules, upos in self.rules)
+        found[[*self.rules.get(upos, ())]] = False
+        return found
+
+
+def alike(upos: str) -> tuple[str, ...]:
+    """Return the UPOS whose words have the same lemmas as those of this one, itself included."""
+    return (upos, _TWINS[upos]) if upos in _TWINS else (upos,)
+
+
+def _absent(always: Mapping[str, str], known: KnownLemmas, had: Any) -> dict[str, set[str]]:
+    """Return LemmaUse.absent; ``had``: whether a form had a UPOS."""
+    absent: dict[str, set[str]] = {}
+    for form, lemma in always.items():
+        for upos in known.upos(lemma):
+            if not had(form, upos):
+                absent.setdefault(upos, set()).add(form)
+    return absent
+
+
+def merged(rules: Mapping[str, Iterable[int]], always: Mapping[str, str], known: KnownLemmas, had: Any) -> LemmaUse:
+    """Return the use of lemmas of two models; ``had``: whether a form had a UPOS in one of them."""
+    return LemmaUse(rules, _absent(always, known, had))
+
+
+class _Numbers:
+    """The numbers of the rules that give the lemma of a form."""
+
+    def __init__(self, rules: Sequence[LemmaRule]) -> None:
+        self._numbers = {rule: number for number, rule in enumerate(rules)}
+
+    def of(self, form: str, lemma: str) -> set[int]:
+        rules = [IDENTITY] if form == lemma else rules_for(form, lemma)
+        return {number for rule in rules if (number := self._numbers.get(rule)) is not None}

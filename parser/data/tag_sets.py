@@ -1,0 +1,190 @@
+"""The tags that words had together in training, so that predicted tags fit given ones.
+
+A tagger predicts each column by itself: for *the felt* its XPOS is VBD even where UPOS is given as NOUN. Training saw no word
+with both. So where a tag is given, the predicted ones are the most probable of those that some word of training had with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from oracles.errors import OptimalStepError
+from parser.data.attributes import AttributeColumns
+from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.network_spec import check_type
+
+# In place of the number of a given value: none is given; training never saw it.
+NOT_GIVEN, NEVER_SEEN = -1, -2
+
+# Added to the score of a value that has been decided on: the softmax gives it all probability.
+_CERTAIN = np.float32(1e4)
+
+# By an older model's folder, values predicted with given ones do not fit them if at least this many forms would have both by
+# chance, and none has. Of 0.5, 3 and 10, the last gives the best XPOS and FEATS on the dev parts of the shipped models.
+_EXPECTED = 10
+
+
+class TagSets:
+    """The sets of tags that words had in training, one value of each predicted column.
+
+    Args:
+        columns: the predicted columns.
+        sets: the numbers of the values in each set, in the order of the columns; the most frequent set first.
+        forms: None: these are all sets of training. Else it had more, and this is how many forms had each of these.
+        feats: if ``forms`` are given, int[values of feats], the same number for values that are taken to be in the same sets.
+
+    Attributes:
+        columns: as passed.
+        sets: int32[sets, columns].
+        complete: whether these are all sets of training.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        sets: Iterable[Sequence[int]],
+        forms: Sequence[int] | None = None,
+        feats: np.ndarray | None = None,
+    ) -> None:
+        self.columns, self.complete = list(columns), forms is None
+        self.sets = np.array([*sets], np.int32).reshape(-1, len(self.columns))
+        self._known = {*map(tuple, self.sets.tolist())}
+        self._forms = np.ones(len(self.sets)) if forms is None else np.array(forms, np.float64)
+        # By column, int[sets]: values, or what stands for values in the same sets; and what stands for each value.
+        self._alike = {"feats": feats} if feats is not None else {}
+        self._kinds = [self._kind(c, values) for c, values in enumerate(self.sets.T)]
+        self._fitting = cache(self._find_fitting)
+
+    @classmethod
+    def of(cls, sentences: Iterable[AttributeColumns], tags: Mapping[str, Vocabulary]) -> TagSets:
+        """Return the sets in a treebank; ``tags``: by column, its values."""
+        found: Counter[tuple[str, ...]] = Counter()
+        for sentence in sentences:
+            found.update(zip(*(getattr(sentence, column) for column in tags), strict=True))
+        return cls.of_values([values for values, _ in found.most_common()], tags)
+
+    @classmethod
+    def of_values(
+        cls, sets: Sequence[Sequence[str]], tags: Mapping[str, Vocabulary], forms: Sequence[int] | None = None
+    ) -> TagSets:
+        """Return sets given by their values; sets with an unknown value are left out.
+
+        Args:
+            sets: the sets.
+            tags: by column, its values.
+            forms: see the class; then FEATS with the same attributes are taken to be in the same sets.
+        """
+        columns = [numbers_of(values, known) for values, known in zip(zip(*sets, strict=True), tags.values(), strict=False)]
+        numbered = np.array(columns, np.int32).reshape(len(tags), -1).T
+        known = (numbered >= 0).all(axis=1)
+        if forms is None:
+            return cls([*tags], numbered[known].tolist())
+        feats = _kinds_of_feats(tags["feats"].symbols) if "feats" in tags else None
+        return cls([*tags], numbered[known].tolist(), np.array(forms)[known].tolist(), feats)
+
+    @classmethod
+    def read(cls, found: Any, tags: Mapping[str, Vocabulary]) -> TagSets:
+        """Read what described() returned; ``tags``: by column, its values.
+
+        Raises:
+            TypeError, ValueError: something is invalid.
+        """
+        check_type(found, list, "tag_sets")
+        for one in found:
+            check_type(one, list, "a set of tag_sets")
+            if len(one) != len(tags):
+                raise OptimalStepError(f"a set of tag_sets has {len(one)} values for {len(tags)} columns")
+            for value, known in zip(one, tags.values(), strict=True):
+                check_type(value, int, "a value of tag_sets")
+                if not 0 <= value < len(known.symbols):
+                    raise OptimalStepError(f"tag_sets has the value {value}, and its column has {len(known.symbols)} values")
+        return cls([*tags], found)
+
+    def described(self) -> list[list[int]]:
+        """Return the part of vocabularies.json."""
+        found: list[list[int]] = self.sets.tolist()
+        return found
+
+    def extended(self, new: TagSets) -> TagSets:
+        """Return these sets and new ones, which number the values in the same way; both are complete."""
+        return TagSets(self.columns, dict.fromkeys([*map(tuple, self.sets.tolist()), *map(tuple, new.sets.tolist())]))
+
+    def settled(self, scores: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Return scores in which given values, and the best values that fit them, are certain; other words' are unchanged.
+
+        The values of a word are kept together if each of them occurred with the given ones. If none did, as for a new UPOS,
+        the scores decide alone.
+
+        Args:
+            scores: by column, float32[tokens, values].
+            given: by column, int32[tokens], the number of the given value, NOT_GIVEN or NEVER_SEEN.
+
+        Returns:
+            ``scores`` itself if the given values change nothing.
+        """
+        predicted = np.stack([scores[column].argmax(axis=1) for column in self.columns]).astype(np.int32)
+        nothing = np.full(predicted.shape[1], NOT_GIVEN, np.int32)
+        wanted = np.stack([given.get(column, nothing) for column in self.columns])
+        chosen = np.where(wanted >= 0, wanted, predicted)
+        for token in np.flatnonzero((wanted >= 0).any(axis=0)).tolist():
+            own = chosen[:, token].tolist()
+            if tuple(own) in self._known:
+                continue
+            fitting = self._fitting(tuple(wanted[:, token].tolist()))
+            free = np.flatnonzero(wanted[:, token] == NOT_GIVEN).tolist()
+            as_given = bool((wanted[:, token] == predicted[:, token])[wanted[:, token] >= 0].all())
+            if len(fitting) and not all(self._fits(c, own[c], fitting, as_given) for c in free):
+                totals = sum(scores[self.columns[c]][token, self.sets[fitting, c]] for c in free)
+                chosen[free, token] = self.sets[fitting[int(np.argmax(totals))], free]
+        changed = np.flatnonzero((chosen != predicted).any(axis=0))
+        if not len(changed):
+            return scores
+        found = {column: own.copy() for column, own in scores.items()}
+        for column, numbers in zip(self.columns, chosen, strict=True):
+            own = found[column]
+            own[changed, numbers[changed]] = own[changed].max(axis=1) + _CERTAIN
+        return found
+
+    def _kind(self, column: int, values: np.ndarray) -> np.ndarray:
+        alike = self._alike.get(self.columns[column])
+        return values if alike is None else alike[values]
+
+    def _fits(self, column: int, value: int, fitting: np.ndarray, as_given: bool) -> bool:
+        """Return whether a predicted value occurs in fitting sets. All values occur in the sets of training.
+
+        Where only some sets are known, others may fit, too: the value fits if it occurs in none of them; and if the given tags
+        were predicted with it (``as_given``), unless many forms should have it by chance.
+        """
+        has_value = self._kinds[column] == self._kind(column, np.array(value))
+        if has_value[fitting].any() or not has_value.any():
+            return True
+        expected = self._forms[has_value].sum() * self._forms[fitting].sum() / self._forms.sum()
+        return not self.complete and as_given and bool(expected < _EXPECTED)
+
+    def _find_fitting(self, wanted: tuple[int, ...]) -> np.ndarray:
+        """Return the places of sets with all given values, or else with the given UPOS; none, if there are none."""
+        only_upos = [value if column == "upos" else NOT_GIVEN for column, value in zip(self.columns, wanted, strict=True)]
+        fitting = np.empty(0, np.int64)
+        for values in (wanted, only_upos):
+            if not len(fitting) and max(values) >= 0:
+                fits = [self.sets[:, c] == value for c, value in enumerate(values) if value != NOT_GIVEN]
+                fitting = np.flatnonzero(np.logical_and.reduce(fits))
+        return fitting
+
+
+def numbers_of(values: Sequence[str], known: Vocabulary) -> np.ndarray:
+    """Return the numbers of given values, int32[n], for TagSets.settled(); an empty value is NOT_GIVEN."""
+    numbers = np.array(known.encode_exactly(values), np.int32) - N_RESERVED
+    return np.where(numbers >= 0, numbers, [NEVER_SEEN if value else NOT_GIVEN for value in values]).astype(np.int32)
+
+
+def _kinds_of_feats(values: Sequence[str]) -> np.ndarray:
+    """Return int[values], the same number for FEATS with the same attributes."""
+    numbers: dict[tuple[str, ...], int] = {}
+    attributes = [tuple(feature.partition("=")[0] for feature in value.split("|")) for value in values]
+    return np.array([numbers.setdefault(one, len(numbers)) for one in attributes])
