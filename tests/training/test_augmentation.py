@@ -12,7 +12,8 @@ from parser import transitions
 from parser.data.parts.characters import Characters
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.settings.groups import AugmentSettings, TrainingTrees
+from parser.settings.groups import CHANGES, TrainingTrees
+from parser.training.examples import augmentation
 from parser.training.examples.augmentation import Augmentation, curly, is_final_mark, without_final_mark
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences, batched_computations
@@ -21,7 +22,12 @@ from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import GLOBAL, TEXT, check_resumes, run
 
-ALL = ["augment.capitals=0.2", "augment.lower=0.2", "augment.quotes=0.2", "augment.unfinished=0.5"]
+ALL = [
+    "encoder.augment.capitals=0.2",
+    "encoder.augment.lower=0.2",
+    "encoder.augment.quotes=0.2",
+    "encoder.augment.unfinished=0.5",
+]
 
 
 def finished_sentences(n: int):
@@ -59,10 +65,9 @@ def corpus(sentences) -> Corpus:
 
 def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmentation, list]:
     own = corpus(sentences)
-    settings = AugmentSettings(**{"capitals": 0.0, "lower": 0.0, "quotes": 0.0, "unfinished": 0.0} | shares)
-    data = own.training_sentences(TrainingTrees.original, settings.unfinished > 0)
-    _, read = own.with_copies(TrainingTrees.original, settings.unfinished > 0)
-    return data, Augmentation(settings, data, read, VOCABULARIES, seed), read
+    data = own.training_sentences(TrainingTrees.original, "unfinished" in shares)
+    _, read = own.with_copies(TrainingTrees.original, "unfinished" in shares)
+    return data, Augmentation(shares, data, read, VOCABULARIES, seed), read
 
 
 def test_marks_and_quotes():
@@ -84,6 +89,10 @@ def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
     assert without_final_mark(replace(one, heads=[2, 0, 4, 2])) is None  # it has a child
     assert without_final_mark(replace(one, heads=[2, 0, 2, -1])) is None  # its head is unknown
     assert without_final_mark(replace(sentence([0]), forms=["."])) is None
+
+
+def test_each_change_of_the_settings_is_one():
+    assert [*augmentation._CHANGES] == [*CHANGES]
 
 
 @pytest.mark.parametrize(("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)])
