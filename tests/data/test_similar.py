@@ -25,7 +25,7 @@ FORMS = ["don't", "\u00ab", "\u00bb", "House", "house", "-", "l\u2019", "US", "\
         ("\u201c", "\u00ab"),
         ("\u201d", "\u00bb"),
         ('"', "\u00ab"),  # the more frequent one
-        ("HOUSE", "House"),
+        ("HOUSE", "house"),
         ("us", "US"),
         ("\u2013", "-"),
         ("l'", "l\u2019"),
