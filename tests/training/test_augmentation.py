@@ -2,14 +2,13 @@
 
 import random
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from oracles import Trees
 from parser import transitions
 from parser.data.parts.characters import Characters
+from parser.data.treebank import Sentence, Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.settings.groups import CHANGES, TrainingTrees
@@ -33,7 +32,7 @@ ALL = [
 def finished_sentences(n: int):
     """Sentences that end with a mark, except each third, with capitals and quotes."""
     rng = random.Random(1)
-    made = []
+    made: list[Sentence] = []
     while len(made) < n:
         heads = random_projective_tree(rng, rng.randint(2, 7))
         if heads.count(0) == 1:
@@ -56,9 +55,8 @@ VOCABULARIES = Vocabularies(
 
 def corpus(sentences) -> Corpus:
     """As training_sentences() needs it."""
-    train = SimpleNamespace(sentences=sentences, trees=Trees.from_heads(one.heads for one in sentences))
     made = object.__new__(Corpus)
-    made.train, made.vocabularies = train, VOCABULARIES
+    made.train, made.vocabularies = Treebank("marks", sentences), VOCABULARIES
     made.relations = Vocabulary([deprel for one in sentences for deprel in {*one.deprels}][:1])
     return made
 
