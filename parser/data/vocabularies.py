@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from parser.data.parts import PARTS
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.part import WordPart
 from parser.data.sentences import Sentences
-from parser.data.similar import SimilarVocabulary, attribute_vocabulary, looks_up_similar
+from parser.data.similar import SimilarQuotes, SimilarVocabulary, attribute_vocabulary, looks_up_similar
 from parser.data.spelling import ColumnSpelling, Spelling
 from parser.data.tag_sets import TagSets
 from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary
@@ -146,8 +147,17 @@ class Vocabularies:
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
     def tokens_to_lemmatize(self, sentences: Iterable[Sequence[str]]) -> list[str]:
-        """Return the forms of the tokens of sentences as lemmas are predicted from them: see tokens_of() and spelling.py."""
-        return tokens_of(map(self._spelled_for_lemmas, sentences))
+        """Return the forms of the tokens of sentences as lemmas are predicted from them; see tokens_of().
+
+        They are in NFC. If similar forms count, a form whose lemma is unknown gets the quotes of one whose lemma is known.
+        """
+        tokens = tokens_of(map(self._spelled_for_lemmas, sentences))
+        return [*map(self._with_known_lemmas.spelled, tokens)] if self.similar and self.lemmas is not None else tokens
+
+    @cached_property
+    def _with_known_lemmas(self) -> SimilarQuotes:
+        assert self.lemmas is not None, "the vocabularies have lemmas"
+        return SimilarQuotes({form: None for forms in self.lemmas.seen.values() for form in forms})
 
     def _forms_with_lemmas(self) -> Iterator[str]:
         yield from self._spelled.known_forms()

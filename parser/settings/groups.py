@@ -116,6 +116,12 @@ UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
 * max_violation: the step with the highest loss (Huang, Fayong and Guo 2012).
 """
 
+CHANGES = ("capitals", "lower", "quotes")
+"""The changes of the forms of a sentence, one of which it may have; see training/examples/augmentation.py."""
+
+AUGMENTS = (*CHANGES, "unfinished")
+"""The ways in which training changes sentences: of their forms, or without the final mark."""
+
 _EPOCHS = 100_000
 
 
@@ -240,30 +246,18 @@ class LemmaSettings(LemmaSpec):
 
 @dataclass
 class EncoderSettings(BiLSTMSpec):
-    """The encoder of sentences, and the slots that read its output. ``similar``: see data/similar.py."""
+    """The encoder of sentences, and the slots that read its output.
+
+    ``augment``: by name in AUGMENTS, the share of the training sentences that each epoch changes.
+    """
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
-    similar: bool = False
+    augment: dict[str, float] = number(0, 1, "a share of sentences")
     pretrained: str | None = path(_PRETRAINED)
     slots: dict[str, list[str]] = MISSING
-
-
-@dataclass
-class AugmentSettings:
-    """The shares of the training sentences that each epoch changes; see training/examples/augmentation.py."""
-
-    capitals: float = number(0, 1, "a share of sentences")
-    lower: float = number(0, 1, "a share of sentences")
-    quotes: float = number(0, 1, "a share of sentences")
-    unfinished: float = number(0, 1, "a share of sentences")
-
-    @property
-    def changed(self) -> float:
-        """The share of the sentences whose forms change."""
-        return self.capitals + self.lower + self.quotes
 
 
 @dataclass
@@ -466,7 +460,6 @@ class BiLSTMSettings(Settings):
     """The settings with model=bilstm."""
 
     encoder: EncoderSettings = MISSING
-    augment: AugmentSettings = field(default_factory=AugmentSettings)
     pretrained: PretrainedSettings = field(default_factory=PretrainedSettings)
 
 

@@ -25,7 +25,6 @@ from parser.data.word_vectors import VectorRequest
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.files import FilesPlan, make_absolute, name_treebank
 from parser.settings.groups import (
-    AugmentSettings,
     BeamTrainingSettings,
     BiLSTMSettings,
     CharactersSettings,
@@ -218,7 +217,7 @@ class NetworkPlan:
         tag_weights: by predicted column, the weight of its loss relative to the parser's loss.
         heads_weight: the weight of the loss of heads and relations; 0: they are not predicted.
         lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
-        augment: which sentences each epoch changes; None without an encoder.
+        augment: by name in AUGMENTS, the share of the sentences that each epoch changes.
         similar: whether unknown forms and characters count as similar known ones; see data/similar.py.
     """
 
@@ -234,7 +233,7 @@ class NetworkPlan:
     pretrained_encoder: str | None = None
     pretrained: PretrainedSettings | None = None
     lemma_epochs: int = 0
-    augment: AugmentSettings | None = None
+    augment: Mapping[str, float] = field(default_factory=dict)
     similar: bool = False
 
 
@@ -442,8 +441,8 @@ def _network(made: Settings) -> NetworkPlan:
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
         lemma_epochs=0 if lemmas is None else lemmas.epochs,
-        augment=made.augment if isinstance(made, BiLSTMSettings) else None,
-        similar=encoder is not None and encoder.similar,
+        augment={} if encoder is None else encoder.augment,
+        similar=encoder is not None and encoder.characters is not None,
         subwords=made.vectors.subwords,
         pretrained_encoder=None if encoder is None else encoder.pretrained,
         pretrained=made.pretrained if isinstance(made, BiLSTMSettings) else None,

@@ -22,7 +22,9 @@ from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.settings.files import held_out_of
 from parser.settings.groups import (
+    AUGMENTS,
     BEAMS,
+    CHANGES,
     TOKENIZERS,
     BiLSTMSettings,
     CharactersSettings,
@@ -86,9 +88,6 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
     else:
         yield from _wrong_features(made)
         yield from _wrong_passes(made)
-    if isinstance(made, BiLSTMSettings) and (total := made.augment.changed) > 1:
-        shares = "augment.capitals, augment.lower and augment.quotes"
-        yield f"{shares} are {total:g} of the sentences together; lower one of them: a sentence has one of these changes"
     if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
         yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
     for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
@@ -134,9 +133,9 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
     if isinstance(made, BiLSTMSettings):
         pretrained, tuned = made.encoder.pretrained is not None, made.pretrained.tune
         wanting += [
-            (["pretrained.tune", "encoder.similar"], anew, "start=null"),
+            (["pretrained.tune"], anew, "start=null"),
             (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
-            (["augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
+            (["encoder.augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
             (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
             (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
         ]
@@ -305,6 +304,10 @@ def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
         if positions and attribute not in (RELATION, *made.embeddings, made.vectors.attribute):
             fix = f"choose recipe=accurate, which embeds all attributes, or give embeddings.{attribute}=SIZE"
             yield f"features.{attribute}: model={made.model} reads only embedded attributes; {fix}"
+    yield from _unknown_names("encoder.augment", encoder.augment, AUGMENTS)
+    if (total := sum(encoder.augment.get(name, 0.0) for name in CHANGES)) > 1:
+        shares = ", ".join(f"encoder.augment.{name}" for name in CHANGES)
+        yield f"{shares} are together {total:g}, but a sentence has only one of these changes; lower them to 1 or less"
     if encoder.tagger is not None:
         if not encoder.tagger.weights:
             yield "encoder.tagger.weights is empty, so nothing would be predicted; give weights, or encoder.tagger=null"

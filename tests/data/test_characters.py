@@ -33,7 +33,9 @@ def test_forms_are_encoded_one_by_one(sentences, longest):
 
 
 def test_characters_seen_once_are_unknown():
-    wanted = SimpleNamespace(spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3))))
+    wanted = SimpleNamespace(
+        similar=False, spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3)))
+    )
     made = Characters.new(wanted, [SimpleNamespace(forms=["ab", "ba"]), SimpleNamespace(forms=["bc"])])
     assert made.symbols == ["b", "a"]
     assert made.rows == 3

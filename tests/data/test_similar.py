@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from parser.data.lemmas import Lemmas
 from parser.data.parts.characters import Characters
 from parser.data.similar import SimilarCharacters, SimilarVocabulary, attribute_vocabulary
 from parser.data.vocabularies import Vocabularies
@@ -24,7 +25,7 @@ FORMS = ["don't", "\u00ab", "\u00bb", "House", "house", "-", "l\u2019", "US", "\
         ("\u201c", "\u00ab"),
         ("\u201d", "\u00bb"),
         ('"', "\u00ab"),  # the more frequent one
-        ("HOUSE", "House"),
+        ("HOUSE", "house"),
         ("us", "US"),
         ("\u2013", "-"),
         ("l'", "l\u2019"),
@@ -85,6 +86,17 @@ def test_only_attributes_of_forms_have_similar_values():
 def test_a_vocabulary_without_symbols_knows_nothing_similar():
     assert SimilarVocabulary([]).encode(["a"]) == SimilarCharacters([]).encode("a") == [UNKNOWN]
     assert SimilarVocabulary(["a\nb", "c"]).encode(["C"]) == [N_RESERVED + 1]
+
+
+def test_a_form_has_the_lemma_of_one_with_other_quotes():
+    seen = {(): {"don't": "do not", "l\u2019": "le"}, ("X",): {"\u00abx\u00bb": "x"}}
+    forms = [["don\u2019t", "don't", "l'", '"x"', "Don\u2019t", "a\u2019b", "e"]]
+    for similar in (False, True):
+        lemmas = Lemmas(["keep\t0\t\t0\t"], ["upos"], seen)
+        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], similar)}, lemmas=lemmas)
+        found = vocabularies.tokens_to_lemmatize(forms)
+        own = ["don't", "don't", "l\u2019", "\u00abx\u00bb", "Don\u2019t", "a\u2019b", "e"] if similar else forms[0]
+        assert found == ["", *own]
 
 
 def similar_model() -> Model:

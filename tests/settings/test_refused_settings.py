@@ -46,11 +46,14 @@ REFUSED = [
     (f"{BILSTM} encoder.heads.size=9", "encoder.heads.size=9 recipe=text model=bilstm"),
     ("online.mode=static", "online.mode=static model=linear"),
     ("+online.mode=static", "online model=linear"),
-    ("augment.capitals=0.1", "augment.capitals=0.1 model=bilstm"),
-    ("recipe=text augment.capitals=0.6 augment.lower=0.5", "augment.capitals augment.lower 1.1"),
-    ("recipe=text augment.unfinished=2", "augment.unfinished=2 1"),
-    ("recipe=text encoder.pretrained=FOLDER augment.lower=0.1", "augment.lower=0.1 pretrained.tune=true"),
-    ("recipe=text start=runs/some encoder.similar=false", "encoder.similar=false start=null"),
+    ("encoder.augment.capitals=0.1", "encoder.augment.capitals=0.1 model=bilstm"),
+    (
+        "recipe=text encoder.augment.capitals=0.6 encoder.augment.lower=0.5",
+        "encoder.augment.capitals encoder.augment.lower 1.1",
+    ),
+    ("recipe=text encoder.augment.unfinished=2", "encoder.augment.unfinished=2 1"),
+    ("recipe=text +encoder.augment.shout=0.1", "encoder.augment.shout capitals lower quotes unfinished"),
+    ("recipe=text encoder.pretrained=FOLDER encoder.augment.lower=0.1", "encoder.augment.lower=0.1 pretrained.tune=true"),
     (f"{BILSTM} {TAUGHT}", "distillation.teacher=runs/taught model=mlp"),
     (f"{BILSTM} {LATTICE}", "lattice.train=a.conllul model=mlp"),
     ("beam.size=4", "beam.size=4 beam.size beam=local beam=global"),
@@ -406,7 +409,6 @@ def test_every_number_has_a_range():
 
 # With what else a number is read, by the beginning of its key.
 READ_WITH = {
-    "augment": "recipe=text",
     "beam.training": "beam=global",
     "beam": "beam=local",
     "degree": "system=attardi",

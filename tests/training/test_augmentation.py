@@ -2,19 +2,17 @@
 
 import random
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from oracles import Trees
 from parser import transitions
 from parser.data.parts.characters import Characters
-from parser.data.treebank import Sentence
+from parser.data.treebank import Sentence, Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.settings.groups import AugmentSettings, TrainingTrees
+from parser.settings.groups import CHANGES, TrainingTrees
+from parser.training.examples import augmentation
 from parser.training.examples.augmentation import Augmentation, curly, is_final_mark, without_final_mark
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences, batched_computations
@@ -23,13 +21,18 @@ from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import GLOBAL, TEXT, check_resumes, run
 
-ALL = ["augment.capitals=0.2", "augment.lower=0.2", "augment.quotes=0.2", "augment.unfinished=0.5"]
+ALL = [
+    "encoder.augment.capitals=0.2",
+    "encoder.augment.lower=0.2",
+    "encoder.augment.quotes=0.2",
+    "encoder.augment.unfinished=0.5",
+]
 
 
 def finished_sentences(n: int):
     """Sentences that end with a mark, except each third, with capitals and quotes."""
     rng = random.Random(1)
-    made = list[Sentence]()
+    made: list[Sentence] = []
     while len(made) < n:
         heads = random_projective_tree(rng, rng.randint(2, 7))
         if heads.count(0) == 1:
@@ -52,19 +55,17 @@ VOCABULARIES = Vocabularies(
 
 def corpus(sentences) -> Corpus:
     """As training_sentences() needs it."""
-    train = SimpleNamespace(sentences=sentences, trees=Trees.from_heads(one.heads for one in sentences))
     made = object.__new__(Corpus)
-    made.train, made.vocabularies = cast(Any, train), VOCABULARIES
+    made.train, made.vocabularies = Treebank("marks", sentences), VOCABULARIES
     made.relations = Vocabulary([deprel for one in sentences for deprel in {*one.deprels}][:1])
     return made
 
 
 def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmentation, list]:
     own = corpus(sentences)
-    settings = AugmentSettings(**{"capitals": 0.0, "lower": 0.0, "quotes": 0.0, "unfinished": 0.0} | shares)
-    data = own.training_sentences(TrainingTrees.original, settings.unfinished > 0)
-    _, read = own.with_copies(TrainingTrees.original, settings.unfinished > 0)
-    return data, Augmentation(settings, data, read, VOCABULARIES, seed), read
+    data = own.training_sentences(TrainingTrees.original, "unfinished" in shares)
+    _, read = own.with_copies(TrainingTrees.original, "unfinished" in shares)
+    return data, Augmentation(shares, data, read, VOCABULARIES, seed), read
 
 
 def test_marks_and_quotes():
@@ -86,6 +87,10 @@ def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
     assert without_final_mark(replace(one, heads=[2, 0, 4, 2])) is None  # it has a child
     assert without_final_mark(replace(one, heads=[2, 0, 2, -1])) is None  # its head is unknown
     assert without_final_mark(replace(sentence([0]), forms=["."])) is None
+
+
+def test_each_change_of_the_settings_is_one():
+    assert [*augmentation._CHANGES] == [*CHANGES]
 
 
 @pytest.mark.parametrize(("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)])

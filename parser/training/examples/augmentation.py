@@ -10,7 +10,7 @@ learns from the sentence or from its copy. ``TrainingSentences.active`` says whi
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy as np
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
-from parser.settings.groups import AugmentSettings
 from parser.training.examples.examples import TrainingSentences
 
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u201e", '\'\'"""')
@@ -68,7 +67,7 @@ class Augmentation:
     """Draws what an epoch changes, by the seed and the number of the epoch alone, so that a resumed run draws the same.
 
     Args:
-        shares: the shares of the sentences.
+        shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
         data: the sentences and the copies without final marks.
         sentences: the same sentences as read.
         vocabularies: encode them.
@@ -77,7 +76,7 @@ class Augmentation:
 
     def __init__(
         self,
-        shares: AugmentSettings,
+        shares: Mapping[str, float],
         data: TrainingSentences,
         sentences: Sequence[Sentence],
         vocabularies: Vocabularies,
@@ -91,12 +90,12 @@ class Augmentation:
         generator, data = np.random.default_rng([*self._seed, epoch]), self._data
         active = np.ones(len(data), np.bool_)
         if (copied := data.copied) is not None:
-            taken = generator.random(len(copied)) < self._shares.unfinished
+            taken = generator.random(len(copied)) < self._shares.get("unfinished", 0.0)
             active[len(active) - len(copied) :] = taken
             active[copied] = ~taken
         drawn, values, below = generator.random(len(data)), data.sentences.values.copy(), 0.0
         for name, change in _CHANGES.items():
-            share = getattr(self._shares, name)
+            share = self._shares.get(name, 0.0)
             numbers = np.flatnonzero(active & (below <= drawn) & (drawn < below + share))
             below += share
             changed = [replace(one, forms=change(one.forms)) for one in (self._sentences[n] for n in numbers.tolist())]

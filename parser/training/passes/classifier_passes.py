@@ -24,7 +24,7 @@ from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.pretrained import TRANSFORMER
-from parser.settings.groups import AugmentSettings, Policy
+from parser.settings.groups import Policy
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.examples.augmentation import Augmentation
 from parser.training.examples.corpus import Corpus
@@ -82,14 +82,14 @@ class TrainedClassifier:
         return WordDropout(rates, device)
 
     @property
-    def shares(self) -> AugmentSettings | None:
-        """The shares of sentences that epochs change; None: they change none.
+    def shares(self) -> Mapping[str, float]:
+        """By name in AUGMENTS, the shares of sentences that epochs change; empty: they change none.
 
         The vectors of a pretrained encoder that is not trained are computed once, for the sentences as they are.
         """
         shares, pretrained = self.plan.augment, self.model.spec.pretrained
         fixed = pretrained is not None and not pretrained.tuned
-        return None if shares is None or fixed or not any(vars(shares).values()) else shares
+        return {} if fixed or not any(shares.values()) else shares
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
@@ -158,13 +158,12 @@ class ClassifierPass(TrainingPass[PlanT]):
     @property
     def _copies(self) -> bool:
         """Whether the data has copies of sentences without their final marks."""
-        shares = self._classifier.shares
-        return shares is not None and shares.unfinished > 0
+        return self._classifier.shares.get("unfinished", 0) > 0
 
     @cached_property
     def _augmentation(self) -> Augmentation | None:
         """Changes the sentences in each epoch; None: they stay."""
-        if (shares := self._classifier.shares) is None:
+        if not (shares := self._classifier.shares):
             return None
         corpus = self._context.corpus
         _, sentences = corpus.with_copies(self._plan.trees, self._copies)
