@@ -85,8 +85,8 @@ def older(forms: dict[tuple[str, str], int]) -> TagSets:
         tags: {f"{tags}{number}": "l" for number in range(times)} for tags, times in forms.items()
     }
     values = {column: [*dict.fromkeys(own)] for column, own in zip(("upos", "feats"), zip(*forms, strict=True), strict=True)}
-    tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
-    return Vocabularies({}, tags=tags, lemmas=Lemmas(["keep\t0\t\t0\t"], ["upos", "feats"], seen)).tag_sets
+    known = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
+    return Vocabularies({}, tags=known, lemmas=Lemmas(["keep\t0\t\t0\t"], ["upos", "feats"], seen)).tag_sets
 
 
 @pytest.mark.parametrize(
