@@ -23,6 +23,9 @@ from parser.settings.paths import for_hydra, parsed
 # Groups that are chosen by name.
 CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
 
+# Groups that follow from these, unless an experiment names them.
+_FOLLOWING = ("recipe_model", "recipe_system")
+
 # Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
 
@@ -78,7 +81,7 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
         name, value, key = given.key_or_group, given.value(), _key(given.key_or_group)
         if name.startswith("hydra") or given.package is not None:
             continue
-        if key is None and name not in CHOICES:
+        if key is None and name not in (*CHOICES, *_FOLLOWING):
             raise SettingsError(f"there is no setting {name}; --help lists them all")
         if given.is_sweep_override():
             if not sweep:
