@@ -31,6 +31,9 @@ _PACKAGE = Path(__file__).resolve().parent
 HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 
 _DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
+# How bytes of a file's name that are not UTF-8 are written in text: as escapes, such as \udcff.
+ESCAPES = "backslashreplace"
+
 _TOKEN_BYTES = 8
 _DAY = 24 * 60 * 60
 _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
@@ -116,7 +119,7 @@ def write_json(path: Path, value: Any) -> None:
     """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     with replacing(path) as temporary:
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+        temporary.write_bytes(text.encode("utf-8", ESCAPES))
 
 
 def from_json(text: str | bytes) -> Any:

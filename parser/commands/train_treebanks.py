@@ -20,7 +20,7 @@ from typing import Any
 from oracles.errors import OptimalStepError, did_you_mean
 from parser.commands.arguments import Arguments
 from parser.settings.paths import escaped, override, quoted
-from parser.storage import replacing
+from parser.storage import ESCAPES, replacing
 
 _PARTS = ("train", "dev", "test")
 
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         text = table(metrics)
         given.output.mkdir(parents=True, exist_ok=True)
         with replacing(given.output / "table.md") as temporary:
-            temporary.write_text(text, "utf-8", "backslashreplace", "\n")
+            temporary.write_text(text, encoding="utf-8", errors=ESCAPES, newline="\n")
     print(text, end="")
     return int(None in metrics.values())
 

@@ -35,6 +35,9 @@ OPTIONS = (
 )
 SHORT_OPTIONS = ("-h", "-c", "-p", "-r", "-m", "-sc", "-cp", "-cn", "-cd", "-i")
 
+# Groups that follow from these, unless an experiment names them.
+_FOLLOWING = ("recipe_model", "recipe_system")
+
 # Beginnings of lines of hydra's messages that help only its developers.
 _OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
 
@@ -95,7 +98,7 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
         name, value, key = given.key_or_group, given.value(), _key(given.key_or_group)
         if name.startswith("hydra") or given.package is not None:
             continue
-        if key is None and name not in CHOICES:
+        if key is None and name not in (*CHOICES, *_FOLLOWING):
             raise SettingsError(f"there is no setting {name}{meant_setting(name, words)}; --help lists them all")
         if given.is_sweep_override():
             if not sweep:

@@ -33,7 +33,7 @@ from parser.model_folder import (
     read_json,
     text_files,
 )
-from parser.storage import replacing
+from parser.storage import ESCAPES, replacing
 from parser.training.observers import Observer, RunStart
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
@@ -73,7 +73,7 @@ class ModelCard(Observer):
         """Write the card beside the model."""
         facts = [*self._facts(), *_arithmetic(metrics)]
         with replacing(self._start.folder / MODEL / CARD) as temporary:
-            temporary.write_text(self._card(metrics, facts), "utf-8", "backslashreplace", "\n")
+            temporary.write_text(self._card(metrics, facts), encoding="utf-8", errors=ESCAPES, newline="\n")
 
     def _facts(self) -> list[str]:
         """Return date and size; the language, if files are named as in Universal Dependencies; the speed, if there is dev."""

@@ -170,6 +170,18 @@ def test_of_a_file_that_changes_or_for_which_memory_is_short_nothing_is_kept(fol
         assert not Path(shard.target).exists()
 
 
+def test_a_fault_of_ours_is_told_with_its_traceback_and_the_other_files_are_parsed(folders, monkeypatch, capsys):
+    shard = Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu")
+    parser = ShardParser(folders / "model", MISSING)
+    monkeypatch.setattr(file_parsing, "parse_file", lambda *_, **__: [][0])
+    fault = r".*a\.conllu: this is a fault of optimal-step, not of your input \(IndexError: .*\); please report it"
+    assert re.match(fault, str(parser(shard).error))
+    assert "Traceback (most recent call last):" in capsys.readouterr().err
+    monkeypatch.setattr("parser.text.worker.ShardParser", lambda *_: [][0])
+    assert re.match(fault, str(begin_parser(folders / "model", MISSING)(shard).error))
+    assert not Path(shard.target).exists()
+
+
 def test_what_is_done_is_as_new_as_its_file(tmp_path):
     shard = Shard(str(tmp_path / "a"), str(tmp_path / "b"))
     assert (to_parse([shard]), has_changed(shard)) == ([shard], False)
