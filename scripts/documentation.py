@@ -31,6 +31,7 @@ from typing import Any
 import oracles
 from oracles.errors import OptimalStepError
 from parser import transitions
+from parser.commands.arguments import Arguments
 from parser.commands.command_line import run
 from parser.commands.settings_help import groups, sections
 from parser.drawing import as_svg, read_trees
@@ -372,7 +373,7 @@ def on_post_template(output_content: str, **_: Any) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Renews pages, or names those that are stale; returns 1 if some are."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", metavar="PAGE", nargs="*", type=Path, help="default: README.md, CONTRIBUTING.md, docs/*.md")
     parser.add_argument("--check", action="store_true", help="write nothing; the exit status is 1 if a page is stale")
     parser.add_argument("--trained", action="store_true", help="also run commands that train")

@@ -46,10 +46,10 @@ def main(arguments: list[str] | None = None) -> None:
     for path in (given.file, given.gold):
         if path is not None and is_named_lattices(path):
             raise OptimalStepError(f"{path}: lattices hold no trees; parse them first: optimal-step parse MODEL_DIR {path}")
+    check_output(given.output, given.file, given.gold)
     kind = given.format or _format_of(given.output)
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
-    check_output(given.output, given.file, given.gold)
     if kind in pictures.FORMATS:
         _write_picture(trees, kind, given.output)
         return

@@ -275,7 +275,9 @@ def with_fixed(words: Sequence[str]) -> list[str]:
             given = parsed(word)
             if not (given.is_sweep_override() or given.key_or_group.startswith("hydra")):
                 fixed.append(given.key_or_group)
-    return [*words, f"{_FIXED}=[{','.join(dict.fromkeys(fixed))}]"]
+    place = next((number for number, word in enumerate(words) if "=" in word and not word.startswith("-")), len(words))
+    # Beside the other settings: hydra takes no KEY=VALUE on both sides of an option.
+    return [*words[:place], f"{_FIXED}=[{','.join(dict.fromkeys(fixed))}]", *words[place:]]
 
 
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it

@@ -240,7 +240,8 @@ def _checkout() -> Path | None:
     from urllib.request import url2pathname
 
     try:
-        noted = json.loads(distribution("optimal-step").read_text("direct_url.json") or "{}")
+        note_of = distribution("optimal-step").read_text
+        noted = json.loads(note_of("direct_url.json") or "{}")
         url = urlsplit(noted.get("url", ""))
     except (PackageNotFoundError, ValueError, AttributeError):
         return None

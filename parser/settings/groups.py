@@ -381,8 +381,6 @@ class TokenizerSettings:
 class CharactersSettings(TokenizerSettings):
     """The project's own tokenizer; see text/character_tokenizer.py."""
 
-    abbreviations: str = MISSING
-
 
 @dataclass
 class UdpipeSettings(TokenizerSettings):

@@ -27,7 +27,6 @@ from parser.settings.groups import (
     CHANGES,
     TOKENIZERS,
     BiLSTMSettings,
-    CharactersSettings,
     EncoderSettings,
     ExampleUse,
     GlobalBeamSettings,
@@ -46,7 +45,6 @@ from parser.settings.groups import (
     keys,
 )
 from parser.settings.nearest import meant_value
-from parser.text.abbreviations import abbreviation_lists
 from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
@@ -104,10 +102,6 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
         yield _unknown(f"device={made.device}", DEVICES)
     if isinstance(made.tokenizer, UdpipeSettings):
         package()  # raises an error that says how to install it
-    if isinstance(made.tokenizer, CharactersSettings):
-        known = ["auto", "none", *abbreviation_lists()]
-        if made.tokenizer.abbreviations not in known:
-            yield _unknown(f"tokenizer.abbreviations={made.tokenizer.abbreviations}", known)
 
 
 def _unread(made: Settings) -> Iterator[tuple[str, str]]:

@@ -23,12 +23,12 @@ from oracles.errors import OptimalStepError
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
-from parser.text.characters import N_CLASSES, POWERS, Characters, characters_of, hash_of
+from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters_of, hash_of
 from parser.text.decisions import KNOWN, form_value
 from parser.text.kinds import joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
-from parser.text.sentence_ends import SentenceEnds, find_ends, paragraph_ends
-from parser.text.token_ends import TokenEnds, find_tokens
+from parser.text.sentence_ends import SentenceEndModel, find_ends, paragraph_ends
+from parser.text.token_ends import TokenEndModel, find_tokens
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
@@ -66,8 +66,8 @@ class CharacterTokenizer:
 
     def __init__(
         self,
-        tokens: TokenEnds,
-        sentences: SentenceEnds,
+        tokens: TokenEndModel,
+        sentences: SentenceEndModel,
         words: WordSplitter,
         whole: Iterable[str] = (),
         abbreviations: Iterable[str] = (),
@@ -150,12 +150,14 @@ class CharacterTokenizer:
         with errors_named(folder / SETTINGS):
             rules = _read_rules(settings, tensors["forms"])
         candidates = tensors["tokens.candidates"].astype(np.bool_)
-        tokens = TokenEnds.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
-        sentences = SentenceEnds.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
+        tokens = TokenEndModel.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
+        sentences = SentenceEndModel.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
         return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), whole, abbreviations)
 
 
-def _forms(characters: Characters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]) -> tuple[list[str], list[str]]:
+def _forms(
+    characters: TextCharacters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]
+) -> tuple[list[str], list[str]]:
     """Return the tokens in NFC, and as they stand in the text, each with single blanks within.
 
     One list if they are the same.

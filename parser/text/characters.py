@@ -38,7 +38,7 @@ _CATEGORIES = {
     "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
-# Characters around each paragraph, so that what reads neighbours need not look for its ends.
+# TextCharacters around each paragraph, so that what reads neighbours need not look for its ends.
 EDGE = 8
 # Longer stretches have the hash of their last characters.
 LONGEST = 250
@@ -50,7 +50,7 @@ _classes = np.full(0x110000, _UNKNOWN, np.uint8)
 _folded = np.zeros(0x110000, np.int32)
 
 
-class Characters(NamedTuple):
+class TextCharacters(NamedTuple):
     """The characters of a text; EDGE characters without a meaning stand around each paragraph.
 
     Attributes:
@@ -74,7 +74,7 @@ class Characters(NamedTuple):
     chunk_ends: np.ndarray
 
 
-def characters_of(text: str, *, lines: bool = False) -> Characters:
+def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
     """Return the characters of a text, which may have any number of paragraphs; with ``lines``, each line is one."""
     composed, starts, ends = composed_text(text)
     codes = np.frombuffer(composed.encode("utf-32-le", "surrogatepass"), np.int32)
@@ -89,7 +89,7 @@ def characters_of(text: str, *, lines: bool = False) -> Characters:
     hashes, shapes, chunks = np.empty(n + 1, np.uint64), np.empty(n + 1, np.uint64), np.empty(n, np.int32)
     bounds = np.zeros((2, n + 2), np.int32)
     n_chunks = _analyse(own[0], own[1], _folded, hashes, shapes, chunks, bounds)
-    return Characters(own[0], own[1], own[2], own[3], hashes, shapes, chunks, bounds[0, :n_chunks], bounds[1, :n_chunks])
+    return TextCharacters(own[0], own[1], own[2], own[3], hashes, shapes, chunks, bounds[0, :n_chunks], bounds[1, :n_chunks])
 
 
 def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from parser.text.characters import (
     PERIOD,
     SLASH,
     SYMBOL,
-    Characters,
+    TextCharacters,
 )
 
 _NAME = r"[\w-]+"
@@ -62,7 +62,7 @@ _HINTS = np.zeros(N_CLASSES, np.bool_)
 _HINTS[[PERIOD, COMMA, COLON, SLASH, AT, NUMBER_SIGN, HYPHEN, SYMBOL]] = True
 
 
-def joined_places(text: Characters, kinds: Iterable[str]) -> np.ndarray:
+def joined_places(text: TextCharacters, kinds: Iterable[str]) -> np.ndarray:
     """Return bool[n]: whether a character and the next one are within one stretch of one of the kinds."""
     joined = np.zeros(len(text.kinds), np.bool_)
     wanted = frozenset(kinds)
@@ -72,7 +72,7 @@ def joined_places(text: Characters, kinds: Iterable[str]) -> np.ndarray:
     return joined
 
 
-def find_kinds(text: Characters) -> Iterator[tuple[str, int, int]]:
+def find_kinds(text: TextCharacters) -> Iterator[tuple[str, int, int]]:
     """Yield the kind of each such stretch of a text, and where it begins and ends; each is within one chunk."""
     hints = np.flatnonzero(_HINTS[text.kinds[:-1]] & (text.kinds[1:] > PARAGRAPH))
     for chunk in np.unique(text.chunks[hints]).tolist():
@@ -82,7 +82,7 @@ def find_kinds(text: Characters) -> Iterator[tuple[str, int, int]]:
             yield str(found.lastgroup), start + found.start(), start + found.end()
 
 
-def whole_kinds(text: Characters, tokens: np.ndarray) -> list[str]:
+def whole_kinds(text: TextCharacters, tokens: np.ndarray) -> list[str]:
     """Return the kinds that are never cut in a treebank, or in EWT where the treebank has too few.
 
     Args:

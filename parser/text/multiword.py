@@ -102,7 +102,7 @@ def _common(one: str, other: str) -> int:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SplitCandidate:
     """A rule that fits a token: its words, and uint64[atoms] of the decision without those of the neighbours."""
 
     rule: Rule
@@ -163,7 +163,7 @@ class MultiwordRules:
         own = self.rules.get(folded(form), {})
         return next((rule for rule in rules_of(form, words) if rule in own), None)
 
-    def candidates(self, form: str, right: Rule | None = None, *, learning: bool = False) -> list[Candidate]:
+    def candidates(self, form: str, right: Rule | None = None, *, learning: bool = False) -> list[SplitCandidate]:
         """Return the rules that fit a form.
 
         While learning, this occurrence, for which a rule is right or none, does not count.
@@ -180,7 +180,9 @@ class MultiwordRules:
                 wanted += more
         made = [(rule, rule.apply(form)) for rule in wanted]
         return [
-            Candidate(rule, words, self._atoms(rule, form, small, right, learning)) for rule, words in made if words is not None
+            SplitCandidate(rule, words, self._atoms(rule, form, small, right, learning))
+            for rule, words in made
+            if words is not None
         ]
 
     def _atoms(self, rule: Rule, form: str, small: str, right: Rule | None, learning: bool) -> np.ndarray:
@@ -228,7 +230,7 @@ class WordSplitter:
 
     def __init__(self, rules: MultiwordRules, weights: np.ndarray) -> None:
         self.rules, self.weights = rules, weights
-        self._candidates: dict[str, list[Candidate]] = {}
+        self._candidates: dict[str, list[SplitCandidate]] = {}
         self._neighbours: dict[str, tuple[int, int, int]] = {}
 
     def words(self, forms: Sequence[str], bounds: Iterable[tuple[int, int]]) -> list[tuple[str, ...]]:
@@ -241,7 +243,7 @@ class WordSplitter:
         found: list[tuple[str, ...]] = [(form,) for form in forms]
         if not self.rules.rules and not self.rules.exact:
             return found
-        open_: list[tuple[int, Candidate]] = []
+        open_: list[tuple[int, SplitCandidate]] = []
         atoms: list[np.ndarray] = []
         for first, stop in bounds:
             for t in range(first, stop):
@@ -267,7 +269,7 @@ class WordSplitter:
                     found[t] = candidate.words
         return found
 
-    def with_neighbours(self, candidate: Candidate, before: str, after: str) -> np.ndarray:
+    def with_neighbours(self, candidate: SplitCandidate, before: str, after: str) -> np.ndarray:
         """Return uint64[atoms] of a decision, with the forms before and after the token; "": there is none."""
         atoms = candidate.atoms.copy()
         earlier, later = self._hashes(before), self._hashes(after)
@@ -283,10 +285,10 @@ class WordSplitter:
                 self._neighbours[form] = found
         return found
 
-    def _of_form(self, form: str) -> list[Candidate]:
+    def _of_form(self, form: str) -> list[SplitCandidate]:
         candidates = self.rules.candidates(form)
         if form in self.rules.exact and not candidates:
-            candidates = [Candidate(Rule(MARK, ""), self.rules.exact[form], np.zeros(len(ATOMS), np.uint64))]
+            candidates = [SplitCandidate(Rule(MARK, ""), self.rules.exact[form], np.zeros(len(ATOMS), np.uint64))]
         if len(self._candidates) < _KEPT_FORMS:
             self._candidates[form] = candidates
         return candidates

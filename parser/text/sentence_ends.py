@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.kernels import kernel
-from parser.text.characters import CLOSING, EDGE, LINE, N_CLASSES, OPENING, PARAGRAPH, PERIOD, QUOTE, Characters, stretch
+from parser.text.characters import CLOSING, EDGE, LINE, N_CLASSES, OPENING, PARAGRAPH, PERIOD, QUOTE, TextCharacters, stretch
 from parser.text.decisions import BEFORE_NAME, BEGINS, CAPITALS, ENDS, LISTED, compiled_templates, form_value, score
 
 # Rows of what is read of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
@@ -58,7 +58,7 @@ PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 PLACES = np.array(_WINDOW, np.int32)
 
 
-class SentenceEnds(NamedTuple):
+class SentenceEndModel(NamedTuple):
     """What is learned about the ends of sentences.
 
     Attributes:
@@ -76,12 +76,12 @@ class SentenceEnds(NamedTuple):
     threshold: int
 
     @classmethod
-    def new(cls, weights: np.ndarray, forms: np.ndarray, threshold: int) -> SentenceEnds:
+    def new(cls, weights: np.ndarray, forms: np.ndarray, threshold: int) -> SentenceEndModel:
         """Return the model with the templates of this module."""
         return cls(weights, PROGRAM, PLACES, forms, threshold)
 
 
-def find_ends(text: Characters, tokens: np.ndarray, model: SentenceEnds, powers: np.ndarray) -> np.ndarray:
+def find_ends(text: TextCharacters, tokens: np.ndarray, model: SentenceEndModel, powers: np.ndarray) -> np.ndarray:
     """Return bool[tokens], whether a sentence ends after each token.
 
     ``tokens``: int32[2, tokens], as find_tokens() returns them.
@@ -92,12 +92,12 @@ def find_ends(text: Characters, tokens: np.ndarray, model: SentenceEnds, powers:
     return ends
 
 
-def paragraph_ends(text: Characters, tokens: np.ndarray) -> np.ndarray:
+def paragraph_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
     """Return bool[tokens], whether a paragraph ends after each token."""
     return text.kinds[tokens[1]] == PARAGRAPH
 
 
-def token_rows(text: Characters, tokens: np.ndarray, forms: np.ndarray, powers: np.ndarray) -> np.ndarray:
+def token_rows(text: TextCharacters, tokens: np.ndarray, forms: np.ndarray, powers: np.ndarray) -> np.ndarray:
     """Return uint64[rows, tokens + empty ones], what is read of tokens; EDGE empty ones stand around each paragraph."""
     paragraphs = int(np.count_nonzero(paragraph_ends(text, tokens)))
     rows = np.zeros((len(ROWS), tokens.shape[1] + EDGE * (paragraphs + 1)), np.uint64)

@@ -24,7 +24,7 @@ from parser.text.characters import (
     PERIOD,
     SLASH,
     UPPER,
-    Characters,
+    TextCharacters,
     stretch,
 )
 from parser.text.decisions import ABBREVIATION, KNOWN, LISTED, compiled_templates, form_value, score
@@ -91,7 +91,7 @@ TEMPLATES = (
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
 
-class TokenEnds(NamedTuple):
+class TokenEndModel(NamedTuple):
     """What is learned about the ends of tokens.
 
     Attributes:
@@ -109,12 +109,12 @@ class TokenEnds(NamedTuple):
     forms: np.ndarray
 
     @classmethod
-    def new(cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray) -> TokenEnds:
+    def new(cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray) -> TokenEndModel:
         """Return the model with the templates of this module."""
         return cls(weights, PROGRAM, candidates, joins, forms)
 
 
-def find_tokens(text: Characters, joined: np.ndarray, model: TokenEnds, powers: np.ndarray) -> np.ndarray:
+def find_tokens(text: TextCharacters, joined: np.ndarray, model: TokenEndModel, powers: np.ndarray) -> np.ndarray:
     """Return int32[2, tokens]: the first character of each token, and the one after its last, in the order of the text.
 
     ``joined``: bool[characters], whether no token ends between a character and the next one; see kinds.py.

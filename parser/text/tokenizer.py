@@ -529,6 +529,8 @@ def tokenizer_file(path: Path) -> TextSplitter:
     """
     if path.is_dir():
         path = next((one / TOKENIZER for one in (path, path / MODEL) if (one / TOKENIZER).is_file()), path / TOKENIZER)
+    if not path.is_file():
+        raise TokenizerError(f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model")
     return CharacterSplitter.load(path) if path.name == TOKENIZER else Tokenizer(path)
 
 

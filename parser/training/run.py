@@ -50,6 +50,7 @@ from parser.networks.classifier import check_device
 from parser.settings.groups import CharactersSettings, SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
+from parser.text.abbreviations import language_of
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer, tokenizer_file
 from parser.text.tokens import conllu_lines, text_of
@@ -178,10 +179,10 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
 
         if isinstance(wanted, CharactersSettings):
-            abbreviations = wanted.abbreviations
 
             def write_ours(folder: Path) -> None:
-                tokenizer = write_tokenizer(train, dev, folder, plan.seed, abbreviations)
+                language = language_of(plan.files.train.paths)  # before parts were held out
+                tokenizer = write_tokenizer(train, dev, folder, plan.seed, language)
                 if plan.segmenter and tokenizer is not None:
                     train_segmenter(train, dev, tokenizer, folder, plan.seed)
 

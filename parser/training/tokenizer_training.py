@@ -23,7 +23,7 @@ import numpy as np
 from parser.kernels import kernel
 from parser.model_folder import TOKENIZER
 from parser.text import multiword, sentence_ends, token_ends
-from parser.text.abbreviations import abbreviations_of, language_of
+from parser.text.abbreviations import abbreviations_of
 from parser.text.character_tokenizer import CharacterTokenizer, SplitSentence
 from parser.text.characters import (
     DIGIT,
@@ -33,7 +33,7 @@ from parser.text.characters import (
     PARAGRAPH,
     POWERS,
     UPPER,
-    Characters,
+    TextCharacters,
     characters_of,
     hash_of,
 )
@@ -60,11 +60,11 @@ from parser.text.sentence_ends import (
     ODDS_BEGIN,
     ODDS_CAPITAL,
     ODDS_END,
-    SentenceEnds,
+    SentenceEndModel,
     paragraph_ends,
     token_rows,
 )
-from parser.text.token_ends import TokenEnds
+from parser.text.token_ends import TokenEndModel
 from parser.text.tokenizer import CharacterSplitter
 from parser.text.tokens import Paragraph, Token, read_paragraphs
 
@@ -359,7 +359,7 @@ def _epoch(atoms, gold, weights, templates, order, keys, values, rate, drop, see
 
 
 @dataclass(frozen=True)
-class Examples:
+class DecisionExamples:
     """Decisions with the right answer: uint64[examples, atoms], bool[examples]."""
 
     atoms: np.ndarray
@@ -367,7 +367,7 @@ class Examples:
 
 
 def fitted(
-    examples: Sequence[Examples], shares: Sequence[float], templates: np.ndarray, how: TokenizerTraining, seed: int
+    examples: Sequence[DecisionExamples], shares: Sequence[float], templates: np.ndarray, how: TokenizerTraining, seed: int
 ) -> np.ndarray:
     """Return the packed weights learned from examples of several texts; ``shares``: how much each text counts."""
     chosen = [(some, share) for some, share in zip(examples, shares, strict=True) if share > 0 and len(some.gold)]
@@ -408,7 +408,7 @@ def fitted(
 
 # ------------------------------------------------------------------------------------------------------------------- forms
 def _form_tables(
-    text: Characters, tokens: np.ndarray, ends: np.ndarray, folds: np.ndarray, abbreviations: Mapping[str, bool]
+    text: TextCharacters, tokens: np.ndarray, ends: np.ndarray, folds: np.ndarray, abbreviations: Mapping[str, bool]
 ) -> tuple[np.ndarray, list[str]]:
     """Return what training says of forms, and the abbreviations that are used.
 
@@ -458,7 +458,7 @@ def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.where(total == 0, 0, np.where((total > 3) | (bins > 3), bins, 8))
 
 
-def _columns(text: Characters, tokens: np.ndarray) -> np.ndarray:
+def _columns(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
     """Return int64[tokens], the column of each in token_rows()."""
     before = np.concatenate([[0], np.cumsum(paragraph_ends(text, tokens))[:-1]])
     return np.arange(tokens.shape[1]) + EDGE * (1 + before)
@@ -469,7 +469,7 @@ def _columns(text: Characters, tokens: np.ndarray) -> np.ndarray:
 class _Prepared:
     """A text as kernels read it: characters, int32[2, tokens], bool[tokens] and int64[tokens]."""
 
-    characters: Characters
+    characters: TextCharacters
     tokens: np.ndarray
     ends: np.ndarray
     folds: np.ndarray
@@ -503,12 +503,12 @@ def _cuts(texts: Iterable[_Prepared]) -> tuple[np.ndarray, bool]:
     return ~rare, blanks > _RARE_BLANK * tokens
 
 
-def _token_examples(text: _Prepared, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> Examples:
+def _token_examples(text: _Prepared, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> DecisionExamples:
     kinds = text.characters.kinds
     n = _count_open(kinds, text.tokens, candidates, joins)
     atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
     _fill_token_examples(text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
-    return Examples(atoms, gold)
+    return DecisionExamples(atoms, gold)
 
 
 @kernel()
@@ -542,14 +542,14 @@ def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers,
             i = j
 
 
-def _sentence_examples(text: _Prepared, tables: np.ndarray) -> Examples:
+def _sentence_examples(text: _Prepared, tables: np.ndarray) -> DecisionExamples:
     rows = token_rows(text.characters, text.tokens, tables[-1], POWERS)
     columns, last = _columns(text.characters, text.tokens), paragraph_ends(text.characters, text.tokens)
     _set_odds(rows, columns, text.folds, tables)
     n = int(np.count_nonzero(~last))
     atoms = np.empty((n, len(sentence_ends.ATOMS)), np.uint64)
     _fill_sentence_examples(rows, columns, last, text.ends, sentence_ends.PLACES, atoms)
-    return Examples(atoms, text.ends[~last])
+    return DecisionExamples(atoms, text.ends[~last])
 
 
 @kernel()
@@ -576,7 +576,7 @@ def _fill_sentence_examples(rows, columns, last, ends, places, atoms):
             begun, quotes = at + 1 + EDGE * last[t], 0
 
 
-def _word_examples(text: LearningText, rules: MultiwordRules) -> Examples:
+def _word_examples(text: LearningText, rules: MultiwordRules) -> DecisionExamples:
     forms = [text.text[start:stop] for start, stop in text.places]
     splitter = WordSplitter(rules, np.zeros(2, np.uint16))
     atoms, gold = [], []
@@ -587,12 +587,12 @@ def _word_examples(text: LearningText, rules: MultiwordRules) -> Examples:
         for candidate in rules.candidates(form, right, learning=True):
             atoms.append(splitter.with_neighbours(candidate, before, after))
             gold.append(candidate.words == words)
-    return Examples(np.array(atoms, np.uint64).reshape(len(atoms), len(multiword.ATOMS)), np.array(gold, bool))
+    return DecisionExamples(np.array(atoms, np.uint64).reshape(len(atoms), len(multiword.ATOMS)), np.array(gold, bool))
 
 
 # ------------------------------------------------------------------------------------------------------------------ training
 def write_tokenizer(
-    train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, abbreviations: str = "auto"
+    train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, language: str | None = None
 ) -> CharacterSplitter | None:
     """Train a tokenizer into a model's folder, and return it; None if the training part is no running text.
 
@@ -601,7 +601,7 @@ def write_tokenizer(
         dev: CoNLL-U to choose on; None: nothing is chosen.
         folder: of the model.
         seed: of what is learned.
-        abbreviations: the language of a list; auto: the one that the files' names say; none: no list.
+        language: its code, by which a list of abbreviations is known; None: none is used.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
@@ -611,9 +611,8 @@ def write_tokenizer(
         log.warning("no tokenizer is trained: without SpaceAfter=No, the training part does not say how words are written")
         return None
     log.info("training a tokenizer: %s", folder / TOKENIZER)
-    language = language_of(train) if abbreviations == "auto" else abbreviations
     held_out = None if dev is None else read_paragraphs(dev)
-    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language or "none"))
+    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language))
     notes = {}
     if held_out:
         tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
@@ -642,7 +641,7 @@ def train_tokenizer(
     token_examples = [_token_examples(text, candidates, joins, tables) for text in prepared]
     choices = how.copies if dev else how.copies[:1]
     tokens = [
-        TokenEnds.new(fitted(token_examples, (1.0, share), token_ends.PROGRAM, how, seed), candidates, joins, tables[-1])
+        TokenEndModel.new(fitted(token_examples, (1.0, share), token_ends.PROGRAM, how, seed), candidates, joins, tables[-1])
         for share in choices
     ]
     del token_examples
@@ -652,7 +651,7 @@ def train_tokenizer(
     words = WordSplitter(rules, fitted([_word_examples(texts[0], rules)], (1.0,), multiword.PROGRAM, how, seed))
     sentence_examples = [_sentence_examples(text, tables) for text in prepared]
     sentences = [
-        SentenceEnds.new(fitted(sentence_examples, (1.0, share), sentence_ends.PROGRAM, how, seed), tables[-1], 0)
+        SentenceEndModel.new(fitted(sentence_examples, (1.0, share), sentence_ends.PROGRAM, how, seed), tables[-1], 0)
         for share in choices
     ]
     if not dev:

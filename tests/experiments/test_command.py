@@ -54,7 +54,11 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["colour=red"], "Could not override 'colour'"),
         ("table7", ["seeds"], "'seeds' is not KEY=VALUE"),
         ("table7", ["languages=[sample]", "recipe=soup"], "recipe=soup is unknown; known: "),
-        ("table7", ["languages=[sample]", "overrides=[first_pass.epoch=2]"], "there is no setting first_pass.epoch; "),
+        (
+            "table7",
+            ["languages=[sample]", "overrides=[first_pass.epoch=2]"],
+            "there is no setting first_pass.epoch (did you mean first_pass.epochs?); ",
+        ),
         ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
         ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true needs a folder to publish to"),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),

@@ -339,7 +339,7 @@ def test_who_comes_second_leaves_the_folder_of_the_first(tmp_path, monkeypatch):
         (["treebank=latin"], r"error: .*/treebank/latin\.yaml cannot be read \(UnicodeDecodeError: .*\); correct the file$"),
         (["treebank=control"], r"error: .*/treebank/control\.yaml cannot be read \(ReaderError: .*\); correct the file$"),
         (["treebank=integer"], r"error: .*/treebank/integer\.yaml cannot be read \(ValueError: .*\); correct the file$"),
-        (["seed=" + "9" * 5000], r"error: the settings cannot be read \(ValueError: .*\); correct the value of a setting$"),
+        (["seed=" + "9" * 5000], r"error: (the settings cannot be read \(ValueError: .*\)|seed=9+ is out of range); .*$"),
         (["seed=" + "[" * 900 + "]" * 900], r"error: the settings cannot be read \(RecursionError: .*\); correct the value"),
         (["hydra.job_logging.root.level=X"], "error: the settings cannot be read .ValueError: Unable to configure root logger"),
         (["treebank.folds=${nope}"], "error: treebank.folds has no value; give treebank.folds=VALUE$"),

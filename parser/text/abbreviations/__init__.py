@@ -22,10 +22,9 @@ def abbreviation_lists() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.txt"))
 
 
-def abbreviations_of(language: str) -> dict[str, bool]:
+def abbreviations_of(language: str | None) -> dict[str, bool]:
     """Return the abbreviations of a language, and whether a name or a number follows; none, if it has no list."""
-    path = _FOLDER / f"{language}.txt"
-    return read_abbreviations(path) if language in abbreviation_lists() else {}
+    return read_abbreviations(_FOLDER / f"{language}.txt") if language in abbreviation_lists() else {}
 
 
 def read_abbreviations(path: Path) -> dict[str, bool]:
