@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from parser.data.parts.characters import Characters
 from parser.data.treebank import Sentence, Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.network_spec import PretrainedSpec
 from parser.settings.groups import CHANGES, TrainingTrees
 from parser.training.examples import augmentation
 from parser.training.examples.augmentation import Augmentation, curly, is_final_mark, without_final_mark
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences, batched_computations
+from parser.training.passes.classifier_passes import TrainedClassifier
 from parser.training.run import train
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu
@@ -152,6 +155,15 @@ def test_the_seed_and_the_epoch_decide():
     np.testing.assert_array_equal(first.sentences.values, again.sentences.values)
     np.testing.assert_array_equal(first.active, again.active)
     assert not np.array_equal(first.active, third.of(5).active)
+
+
+@pytest.mark.parametrize(("tuned", "changes"), [(None, True), (True, True), (False, False)])
+def test_vectors_of_a_pretrained_encoder_that_are_computed_once_are_of_sentences_as_they_are(tuned, changes):
+    pretrained = None if tuned is None else PretrainedSpec(4, 1, 2, tuned)
+    model = SimpleNamespace(spec=SimpleNamespace(pretrained=pretrained))
+    for shares in ({"capitals": 0.1, "lower": 0.0}, {"capitals": 0.0}, {}):
+        trained = TrainedClassifier(model, SimpleNamespace(augment=shares), None, None, None)
+        assert trained.shares == (shares if changes and shares.get("capitals") else {})
 
 
 @pytest.mark.parametrize("more", [[], ["second_pass.explore_every=0"], [*GLOBAL, "beam.training.learning_rate=0.005"]])
