@@ -64,11 +64,9 @@ def corpus(sentences) -> Corpus:
     return made
 
 
-def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmentation, list]:
-    own = corpus(sentences)
-    data = own.training_sentences(TrainingTrees.original, "unfinished" in shares)
-    _, read = own.with_copies(TrainingTrees.original, "unfinished" in shares)
-    return data, Augmentation(shares, data, read, VOCABULARIES, seed), read
+def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmentation]:
+    data = corpus(sentences).training_sentences(TrainingTrees.original, shares)
+    return data, Augmentation(shares, data, sentences, VOCABULARIES, seed)
 
 
 def test_marks_and_quotes():
@@ -96,53 +94,80 @@ def test_each_change_of_the_settings_is_one():
     assert [*augmentation._CHANGES] == [*CHANGES]
 
 
+def values_of(data: TrainingSentences, number: int) -> np.ndarray:
+    return data.sentences.span(number, number + 1).values
+
+
 @pytest.mark.parametrize(("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)])
-def test_all_forms_of_a_sentence_change_or_none(name, change):
+def test_an_epoch_has_all_sentences_and_changed_copies_of_some(name, change):
     sentences = finished_sentences(40)
-    data, drawn, _ = augmented(sentences, **{name: 0.4})
-    assert data.copied is None
-    changed = set()
+    data, drawn = augmented(sentences, **{name: 0.4})
+    assert (len(data), data.n_copies, data.n_words) == (80, 40, sum(map(len, sentences)))
+    taken = []
     for epoch in range(3):
         found = drawn.of(epoch)
-        assert found.active.all()
+        assert found.active[:40].all()
+        copied = np.flatnonzero(found.active[40:])
         for number, one in enumerate(sentences):
-            forms = curly(one.forms) if change is None else [change(form) for form in one.forms]
-            own = found.sentences.span(number, number + 1).values
-            as_read, other = (VOCABULARIES.encode([replace(one, forms=its)]).values for its in (one.forms, forms))
-            assert (own == as_read).all() or (own == other).all()
-            if not (own == as_read).all():
-                changed.add((epoch, number))
+            assert (values_of(found, number) == values_of(data, number)).all()
+            assert data.trees[number] == data.trees[40 + number] == one.heads
+            if number in copied:
+                forms = curly(one.forms) if change is None else [change(form) for form in one.forms]
+                other = VOCABULARIES.encode([replace(one, forms=forms)]).values
+                assert (values_of(found, 40 + number) == other).all()
         assert found.trees is data.trees
-    counts = [sum(epoch == one for epoch, _ in changed) for one in range(3)]
-    assert all(4 <= count <= 28 for count in counts)
-    assert len({number for _, number in changed}) > max(counts)  # each epoch draws anew
+        taken.append({*copied.tolist()})
+    assert all(6 <= len(one) <= 28 for one in taken)
+    assert len(set.union(*taken)) > max(map(len, taken))  # each epoch draws anew
 
 
-def test_an_epoch_has_a_sentence_or_its_copy_without_the_mark():
+def test_a_sentence_has_at_most_one_changed_copy():
+    sentences = finished_sentences(40)
+    _, drawn = augmented(sentences, capitals=0.5, lower=0.5)
+    found = drawn.of(0)
+    assert found.active.all()
+    changed = [[[change(form) for form in one.forms] for one in sentences] for change in (str.upper, str.lower)]
+    encoded = [
+        VOCABULARIES.encode([replace(one, forms=own) for one, own in zip(sentences, forms, strict=True)]) for forms in changed
+    ]
+    capitals = [(values_of(found, 40 + n) == encoded[0].span(n, n + 1).values).all() for n in range(40)]
+    lower = [(values_of(found, 40 + n) == encoded[1].span(n, n + 1).values).all() for n in range(40)]
+    assert all(one or other for one, other in zip(capitals, lower, strict=True))
+    assert 10 < sum(capitals) < 35
+
+
+def test_copies_without_final_marks_have_examples_of_their_own():
     sentences = finished_sentences(30)
-    data, drawn, read = augmented(sentences, unfinished=0.5, capitals=0.2)
-    assert data.copied.tolist() == [n for n, one in enumerate(sentences) if one.forms[-1] == "."]
-    assert len(data) == len(read) == 30 + len(data.copied) > 40
-    assert data.n_words == sum(map(len, sentences))
-    for copy, number in enumerate(data.copied.tolist(), 30):
+    data, drawn = augmented(sentences, unfinished=0.5)
+    marked = [n for n, one in enumerate(sentences) if one.forms[-1] == "."]
+    assert (len(data), data.n_copies, data.n_words) == (30 + len(marked), len(marked), sum(map(len, sentences)))
+    for copy, number in enumerate(marked, 30):
         assert data.trees[copy] == data.trees[number][:-1]
-        np.testing.assert_array_equal(
-            data.sentences.span(copy, copy + 1).values, data.sentences.span(number, number + 1).values[:, :-1]
-        )
+        assert (values_of(data, copy) == values_of(data, number)[:, :-1]).all()
     taken = []
     for epoch in range(4):
         found = drawn.of(epoch)
-        active = found.active
-        assert (active[30:] != active[data.copied]).all()
-        assert active.sum() == found.n_active == 30
-        assert np.delete(active[:30], data.copied).all()
-        numbers = np.concatenate(
-            [batch.numbers for batch in batched_computations(found, transitions.create("arc_standard", 3))]
-        )
-        assert sorted(numbers.tolist()) == np.flatnonzero(active).tolist()
-        taken.append(tuple(active.tolist()))
+        assert found.active[:30].all()
+        assert found.active.sum() == found.n_active
+        assert (found.sentences.values == data.sentences.values).all()
+        batches = batched_computations(found, transitions.create("arc_standard", 3))
+        numbers = np.concatenate([batch.numbers for batch in batches])
+        assert sorted(numbers.tolist()) == np.flatnonzero(found.active).tolist()
+        taken.append(tuple(found.active.tolist()))
     assert len({*taken}) == 4
     assert 0.2 < np.mean([row[30:] for row in taken]) < 0.8
+
+
+def test_projectivized_trees_are_those_of_each_copy():
+    sentences = [sentence([3, 4, 0, 3, 3]), sentence([2, 0, 2])]
+    for one in sentences:
+        one.forms[-1] = "."
+    own = corpus(sentences)
+    own.projectivization = "nearest_ancestor"
+    data = own.training_sentences(TrainingTrees.projectivized, {"lower": 0.1, "unfinished": 0.1})
+    assert data.trees.projective.all()
+    assert [data.trees[n] for n in (2, 3)] == [data.trees[n] for n in (0, 1)]
+    assert [data.trees[n] for n in (4, 5)] == [data.trees[n][:-1] for n in (0, 1)]
 
 
 def test_the_seed_and_the_epoch_decide():

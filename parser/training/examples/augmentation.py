@@ -1,10 +1,11 @@
-"""Training sentences as people also write them: in capitals, in lower case, with other quotes, without the final mark.
+"""Training sentences again as people also write them: in capitals, in lower case, with other quotes, without the final mark.
 
-Each epoch changes some sentences, drawn anew (spaCy's augmenters do so). Heads, relations and tags stay; the tagger and the
-characters see the changed forms. Lemmas are learned apart, from the sentences as they are.
+Each epoch learns from all sentences as they are, and from changed copies of some, drawn anew (spaCy's augmenters do so). Heads,
+relations and tags stay; the tagger and the characters see the changed forms. Lemmas are learned apart, from the sentences as
+they are.
 
-A sentence without its final mark has one word less, so it is a sentence of its own: a copy, with its own examples. An epoch
-learns from the sentence or from its copy. ``TrainingSentences.active`` says which.
+Copies follow the sentences in ``TrainingSentences``, each with its own tree and its own examples. ``active`` says which copies
+an epoch learns from.
 """
 
 from __future__ import annotations
@@ -63,13 +64,20 @@ def without_final_mark(sentence: Sentence) -> Sentence | None:
     return replace(sentence, **{name: values[:-1] for name in names if (values := getattr(sentence, name)) is not None})
 
 
+def copies_of(sentences: Sequence[Sentence], shares: Mapping[str, float]) -> tuple[list[Sentence], list[Sentence]]:
+    """Return copies of sentences that epochs learn from, by their shares: copies to change, and copies without final marks."""
+    changed = [*sentences] if any(shares.get(name, 0.0) for name in _CHANGES) else []
+    short = [copy for one in sentences if (copy := without_final_mark(one))] if shares.get("unfinished", 0.0) else []
+    return changed, short
+
+
 class Augmentation:
-    """Draws what an epoch changes, by the seed and the number of the epoch alone, so that a resumed run draws the same.
+    """Draws the copies of an epoch by the seed and the number of the epoch alone, so that a resumed run draws the same.
 
     Args:
         shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
-        data: the sentences and the copies without final marks.
-        sentences: the same sentences as read.
+        data: the sentences, copies of them all if any share of a change is not 0, and copies without final marks.
+        sentences: the sentences as read, without copies.
         vocabularies: encode them.
         seed: of the run and the pass.
     """
@@ -86,19 +94,20 @@ class Augmentation:
         self._vocabularies, self._seed = vocabularies, [*seed]
 
     def of(self, epoch: int) -> TrainingSentences:
-        """Return the sentences of an epoch, some with changed forms, and which of them it learns from."""
-        generator, data = np.random.default_rng([*self._seed, epoch]), self._data
-        active = np.ones(len(data), np.bool_)
-        if (copied := data.copied) is not None:
-            taken = generator.random(len(copied)) < self._shares.get("unfinished", 0.0)
-            active[len(active) - len(copied) :] = taken
-            active[copied] = ~taken
-        drawn, values, below = generator.random(len(data)), data.sentences.values.copy(), 0.0
+        """Return the sentences of an epoch, with its changed copies, and which of them it learns from."""
+        generator, data, n = np.random.default_rng([*self._seed, epoch]), self._data, len(self._sentences)
+        drawn, below = generator.random(len(data)), 0.0
+        active = np.zeros(len(data), np.bool_)
+        active[:n] = True
+        values = data.sentences.values.copy()
         for name, change in _CHANGES.items():
             share = self._shares.get(name, 0.0)
-            numbers = np.flatnonzero(active & (below <= drawn) & (drawn < below + share))
+            numbers = n + np.flatnonzero((below <= drawn[n : 2 * n]) & (drawn[n : 2 * n] < below + share))
             below += share
-            changed = [replace(one, forms=change(one.forms)) for one in (self._sentences[n] for n in numbers.tolist())]
+            changed = [replace(one, forms=change(one.forms)) for one in (self._sentences[i - n] for i in numbers.tolist())]
             if changed:
+                active[numbers] = True
                 values[:, data.sentences.places(numbers)] = self._vocabularies.encode(changed).values
+        short = slice(2 * n if below else n, None)
+        active[short] = drawn[short] < self._shares.get("unfinished", 0.0)
         return replace(data, sentences=replace(data.sentences, values=values), active=active)

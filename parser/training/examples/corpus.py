@@ -34,7 +34,7 @@ from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
-from parser.training.examples.augmentation import without_final_mark
+from parser.training.examples.augmentation import copies_of
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead
 from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, slots_of
@@ -171,17 +171,19 @@ class Corpus:
         """The columns that the model of ``start`` predicts, and of which no training file has a gold value."""
         return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
-    def training_sentences(self, kind: TrainingTrees, unfinished: bool = False) -> TrainingSentences:
+    def training_sentences(self, kind: TrainingTrees, shares: Mapping[str, float] = MappingProxyType({})) -> TrainingSentences:
         """Return the training part with trees of the given kind; the projective subset has fewer sentences.
 
-        With ``unfinished``, copies without their final marks follow.
+        Copies follow that epochs change, by their ``shares``; see augmentation.py.
         """
-        copied, sentences = self.with_copies(kind, unfinished)
-        trees = self.train.trees
-        if kind is TrainingTrees.projective_subset or copied is not None:
-            trees = oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
-        if kind is TrainingTrees.projectivized:
-            trees = oracles.projectivize_trees(trees, self.projectivization)
+        own = self.sentences(kind)
+        changed, short = copies_of(own, shares)
+        sentences = [*own, *changed, *short]
+        trees = self._trees(own, kind)
+        if changed or short:
+            found, shorter = [*map(trees.__getitem__, range(len(own)))], self._trees(short, kind)
+            heads = [*found, *(found if changed else []), *map(shorter.__getitem__, range(len(short)))]
+            trees = oracles.Trees.from_heads(heads, partial=True)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         is_word = np.ones(len(relations), np.bool_)
         is_word[trees.offsets[:-1]] = False
@@ -191,14 +193,13 @@ class Corpus:
         for row, column in enumerate(self.vocabularies.tags):
             silent = np.array([column in self.untaught.get(_file_of(one, self.untaught), ()) for one in sentences], np.bool_)
             tags[row, np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, copied)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, len(sentences) - len(own))
 
-    def with_copies(self, kind: TrainingTrees, unfinished: bool) -> tuple[np.ndarray | None, list[Sentence]]:
-        """Return ``copied`` (see TrainingSentences) and the sentences of training_sentences() as read."""
-        sentences = self.sentences(kind)
-        copies = [(n, copy) for n, one in enumerate(sentences) if (copy := without_final_mark(one))] if unfinished else []
-        copied = np.array([n for n, _ in copies], np.int64) if copies else None
-        return copied, [*sentences, *(copy for _, copy in copies)]
+    def _trees(self, sentences: list[Sentence], kind: TrainingTrees) -> oracles.Trees:
+        """Return the trees to learn from sentences."""
+        whole = sentences is self.train.sentences
+        trees = self.train.trees if whole else oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
+        return oracles.projectivize_trees(trees, self.projectivization) if kind is TrainingTrees.projectivized else trees
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """Return the sentences of training_sentences() as read, without copies."""

@@ -33,7 +33,7 @@ class TrainingSentences:
         trees: the trees of the same sentences, in the same order.
         relations: int32[total], gold relations at the places of ``trees.heads``.
         tags: int32[tags, total], the columns that a tagger predicts, see Vocabularies.encode_tags; None without a tagger.
-        copied: int64[copies]: the last sentences are changed copies of those with these numbers; None: there are no copies.
+        n_copies: how many sentences, the last ones, are copies of others; see augmentation.py.
         active: bool[sentences], which sentences are learned from now; None: all.
     """
 
@@ -41,7 +41,7 @@ class TrainingSentences:
     trees: Trees
     relations: np.ndarray
     tags: np.ndarray | None = None
-    copied: np.ndarray | None = None
+    n_copies: int = 0
     active: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -55,8 +55,7 @@ class TrainingSentences:
     @property
     def n_words(self) -> int:
         """The number of words, without those of copies."""
-        lengths = self.sentences.lengths
-        return int(lengths[: len(lengths) - (0 if self.copied is None else len(self.copied))].sum())
+        return int(self.sentences.lengths[: len(self) - self.n_copies].sum())
 
 
 @dataclass(frozen=True)

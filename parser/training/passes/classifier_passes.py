@@ -153,12 +153,7 @@ class ClassifierPass(TrainingPass[PlanT]):
     def data(self) -> TrainingSentences:
         """The sentences of the pass."""
         with self._context.stopwatch("projectivize"):
-            return self._context.corpus.training_sentences(self._plan.trees, self._copies)
-
-    @property
-    def _copies(self) -> bool:
-        """Whether the data has copies of sentences without their final marks."""
-        return self._classifier.shares.get("unfinished", 0) > 0
+            return self._context.corpus.training_sentences(self._plan.trees, self._classifier.shares)
 
     @cached_property
     def _augmentation(self) -> Augmentation | None:
@@ -166,8 +161,13 @@ class ClassifierPass(TrainingPass[PlanT]):
         if not (shares := self._classifier.shares):
             return None
         corpus = self._context.corpus
-        _, sentences = corpus.with_copies(self._plan.trees, self._copies)
-        return Augmentation(shares, self.data, sentences, corpus.vocabularies, [self._context.seed, *self.name.encode()])
+        return Augmentation(
+            shares,
+            self.data,
+            corpus.sentences(self._plan.trees),
+            corpus.vocabularies,
+            [self._context.seed, *self.name.encode()],
+        )
 
     def _data_of(self, epoch: int) -> TrainingSentences:
         """Return the sentences as an epoch reads them."""
@@ -266,8 +266,16 @@ class GoldPass(ExamplePass[GoldPlan]):
         return oracles.create(name, None, **system.gold_options).bind(trees)
 
     def fit_epoch(self, epoch: int) -> EpochLoss:
-        self._objective.examples = self.examples if epoch == 0 or self.data.trees.whole.all() else self._followed(epoch)
+        self._objective.examples = self._examples_of(epoch)
         return super().fit_epoch(epoch)
+
+    def _examples_of(self, epoch: int) -> Examples:
+        if not (epoch == 0 or self.data.trees.whole.all()):
+            return self._followed(epoch)
+        if self._augmentation is None:
+            return self.examples
+        with self._context.stopwatch("gold_computations"):
+            return gold_examples(self._data_of(epoch), self._oracle, self.model.system, self.model.table)
 
     def _followed(self, epoch: int) -> Examples:
         """Return the configurations of the gold computations in which the classifier chooses among optimal transitions."""
