@@ -47,6 +47,9 @@ _CALLED_BY_HYDRA = sys.stdlib_module_names | {"antlr4", "yaml", "hydra_plugins",
 # How many characters of an error of a library are quoted.
 _QUOTED = 300
 
+# Longer than the name of any choice; a file system would refuse such a name of a file.
+_LONGEST_NAME, _SHOWN = 100, 30
+
 
 def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:
     """Return the configuration of a file of the folder, with the overrides.
@@ -104,6 +107,8 @@ def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
             if not sweep:
                 several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
                 raise SettingsError(f"{word} has several values: {several}")
+        elif name in CHOICES and isinstance(value, str) and len(value) > _LONGEST_NAME:
+            raise SettingsError(f"{name}={value[:_SHOWN]}...: no name has {len(value):,} characters; --help lists the names")
         elif name in CHOICES and not (given.is_delete() or isinstance(value, str)):
             size = f" (did you mean beam=local beam.size={value}?)" if name == "beam" and type(value) is int else ""
             near = size or meant_value(name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")])

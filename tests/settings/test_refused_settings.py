@@ -441,3 +441,8 @@ def test_numbers_beyond_their_ranges(key):
             planned(*context, f"{name}={number}")
         for part in (f"{name.lstrip('+')}=", f"{key.range.lowest:,g}", f"{key.range.highest:,.10g}"):
             assert part in str(raised.value)
+
+
+def test_a_choice_with_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(SettingsError, match=r"^model=x{30}\.\.\.: no name has 5,000 characters; --help lists the names$"):
+        check_overrides(["model=" + "x" * 5000], sweep=False)
