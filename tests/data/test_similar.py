@@ -1,6 +1,7 @@
 """Unknown forms and characters that count as similar known ones."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, SetVocabulary, Vocabulary
 from parser.model.model import Model
 from parser.model_folder import ModelError
+from parser.network_spec import CharacterSpec
 from tests.forgery import change, small_model
 
 FORMS = ["don't", "\u00ab", "\u00bb", "House", "house", "-", "l\u2019", "US", "\u0130n"]
@@ -106,6 +108,18 @@ def similar_model() -> Model:
     characters = Characters(["a", "b", "\u00e9"], 4, similar=True)
     model.vocabularies = Vocabularies(by_attribute, [characters], known.tags)
     return model
+
+
+def test_further_characters_leave_it_as_it_was():
+    wanted = SimpleNamespace(
+        spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3))), similar=True
+    )
+    for similar in (False, True):
+        more = Characters(["a"], 3, similar).extended(wanted, [SimpleNamespace(forms=["bb"])], {})
+        assert (more.numbers_of("B"), more.symbols) == ([N_RESERVED + 1 if similar else UNKNOWN], ["a", "b"])
+    new = Characters.new(wanted, [SimpleNamespace(forms=["bb"])])
+    assert new is not None
+    assert new.numbers_of("B") == [N_RESERVED]
 
 
 def test_a_folder_says_whether_similar_values_count(tmp_path):

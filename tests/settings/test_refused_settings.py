@@ -49,7 +49,7 @@ REFUSED = [
     ("encoder.augment.capitals=0.1", "encoder.augment.capitals=0.1 model=bilstm"),
     (
         "recipe=text encoder.augment.capitals=0.6 encoder.augment.lower=0.5",
-        "encoder.augment.capitals encoder.augment.lower 1.1",
+        "encoder.augment.capitals encoder.augment.lower 1.13",
     ),
     ("recipe=text encoder.augment.unfinished=2", "encoder.augment.unfinished=2 1"),
     ("recipe=text +encoder.augment.shout=0.1", "encoder.augment.shout capitals lower quotes unfinished"),
