@@ -6,7 +6,7 @@ form is new as a noun, and only rules that nouns had may make its lemma.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class LemmaUse:
         for form, lemma, upos in words:
             used.setdefault(upos, numbers.of("", "")).update(numbers.of(form, lemma))
         had = {(form, upos) for form, _, upos in words}
-        return cls(used, _absent(always, known, lambda form, upos: (form, upos) in had))
+        return cls(used, absent_forms(always, known, lambda form, upos: (form, upos) in had))
 
     @classmethod
     def derived(
@@ -84,7 +84,7 @@ class LemmaUse:
             able = {one for one in own if not used.get(one, set()).isdisjoint(rules_of_form)}
             return upos in (able or {min(sorted(own), key=lambda one: ranks[one][lemma])})
 
-        return cls(used, _absent(always, known, had))
+        return cls(used, absent_forms(always, known, had))
 
     @classmethod
     def read(cls, found: Any, n_rules: int) -> LemmaUse:
@@ -129,19 +129,20 @@ def alike(upos: str) -> tuple[str, ...]:
     return (upos, _TWINS[upos]) if upos in _TWINS else (upos,)
 
 
-def _absent(always: Mapping[str, str], known: KnownLemmas, had: Any) -> dict[str, set[str]]:
-    """Return LemmaUse.absent; ``had``: whether a form had a UPOS."""
+def absent_forms(always: Mapping[str, str], known: KnownLemmas, had: Callable[[str, str], bool]) -> dict[str, set[str]]:
+    """Return LemmaUse.absent.
+
+    Args:
+        always: the lemma of each form that always had the same one.
+        known: the known lemmas.
+        had: returns whether a form had a UPOS.
+    """
     absent: dict[str, set[str]] = {}
     for form, lemma in always.items():
         for upos in known.upos(lemma):
             if not had(form, upos):
                 absent.setdefault(upos, set()).add(form)
     return absent
-
-
-def merged(rules: Mapping[str, Iterable[int]], always: Mapping[str, str], known: KnownLemmas, had: Any) -> LemmaUse:
-    """Return the use of lemmas of two models; ``had``: whether a form had a UPOS in one of them."""
-    return LemmaUse(rules, _absent(always, known, had))
 
 
 class _Numbers:

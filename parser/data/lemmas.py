@@ -34,7 +34,7 @@ from parser.data.lemma_rules import (
     rule_elements,
     rules_for,
 )
-from parser.data.lemma_use import LemmaUse, alike, merged
+from parser.data.lemma_use import LemmaUse, absent_forms, alike
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
@@ -302,7 +302,8 @@ class Lemmas:
             used = {upos: {*own} for upos, own in self.use.rules.items()}
             for upos, own in new.use.rules.items():
                 used.setdefault(upos, set()).update(numbers[new.rules.symbols[number]] for number in own)
-            use = merged(used, seen[()], known, lambda form, upos: any(one.always(form, upos) for one in (self, new)))
+            had_by = [one.always for one in (self, new)]
+            use = LemmaUse(used, absent_forms(seen[()], known, lambda form, upos: any(had(form, upos) for had in had_by)))
         return Lemmas(rules, self.columns, seen, known, casings, {*rules} - general, use)
 
     @property

@@ -181,6 +181,7 @@ class Parser:
         allow_missing_columns: bool = False,
         heads: Iterable[Iterable[int | None]] | None = None,
         deprels: Iterable[Iterable[str | None]] | None = None,
+        fit_tags: bool = True,
     ) -> ParsedSentences:
         """Parses sentences.
 
@@ -192,6 +193,7 @@ class Parser:
             heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are kept if the transition
                 system can make all of them together, else as many as possible.
             deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
+            fit_tags: predict tags and lemmas that fit the given tags; False: as if none were given.
 
         Raises:
             InputError: the input has something other than sentences and words, or the given heads are not part of a tree.
@@ -207,22 +209,25 @@ class Parser:
         if not allow_missing_columns:
             self._check_columns(read)
         given = None if heads is None and deprels is None else GivenArcs(*read_arcs(read, heads, deprels, single_root))
-        return ParsedSentences(self._trees(read, single_root, given))
+        return ParsedSentences(self._trees(read, single_root, given, fit_tags))
 
-    def _trees(self, read: list[WordColumns], single_root: bool, given: GivenArcs | None = None) -> Iterator[ParsedSentence]:
+    def _trees(
+        self, read: list[WordColumns], single_root: bool, given: GivenArcs | None = None, fit_tags: bool = True
+    ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences, with the given arcs."""
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
         for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN):
             part = given and given.span(first, last)
-            yield from self._parsed(read[first:last], encoded.span(first, last), single_root, part)
+            yield from self._parsed(read[first:last], encoded.span(first, last), single_root, part, fit_tags)
 
     def _parsed(
-        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None
+        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None, fit_tags: bool
     ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences that were read and encoded, with the given arcs."""
         own = [{name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in read]
-        found = self._predictor.predict(encoded, [columns.forms for columns in read], given, own, single_root=single_root)
+        fitting, forms = own if fit_tags else [], [columns.forms for columns in read]
+        found = self._predictor.predict(encoded, forms, given, fitting, single_root=single_root)
         assert found.steps is not None, "the predictor was made with steps=True"
         for s, (start, end) in enumerate(pairwise(found.parses.offsets.tolist())):
             words = slice(start + 1, end)

@@ -43,7 +43,6 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
-from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parse_options import NoTagsError, TagUse, truth
 from parser.library.noun_chunks import noun_chunks
 from parser.library.parsed_sentence import ParsedSentence
@@ -285,10 +284,9 @@ class OptimalStep(Pipe):
 
     def _annotate(self, docs: list[Doc]) -> None:
         sentences = [(doc, words) for doc in docs for words in self._sentences(doc)]
-        # Where all tags are overwritten, predicted ones need not fit those that are there, if the model does not read them.
-        alone = self._tags is TagUse.OVERWRITE and not tags_read(self.parser.model.vocabularies.by_attribute)
         parsed = self.parser.parse(
-            [[token.text if alone else columns(token) for token in words] for _, words in sentences],
+            [[columns(token) for token in words] for _, words in sentences],
+            fit_tags=self._tags is TagUse.FILL,
             allow_missing_columns=self._allow_missing_columns,
         )
         self._warn_of_whole_tokens(word.text for _, words in sentences for word in words)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parser.data.lemmas import Lemmas
+from parser.data.lemmas import Lemmas, Seen
 from parser.data.tag_sets import NEVER_SEEN, NOT_GIVEN, TagSets, numbers_of
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary, tag_vocabulary
@@ -81,9 +81,7 @@ def test_the_sets_of_a_treebank_are_numbered_the_most_frequent_first():
 
 def older(forms: dict[tuple[str, str], int]) -> TagSets:
     """Of a folder whose lemmas name so many forms with each UPOS and FEATS."""
-    seen: dict[tuple[str, ...], dict[str, str]] = {
-        tags: {f"{tags}{number}": "l" for number in range(times)} for tags, times in forms.items()
-    }
+    seen: Seen = {tags: {f"{tags}{number}": "l" for number in range(times)} for tags, times in forms.items()}
     values = {column: [*dict.fromkeys(own)] for column, own in zip(("upos", "feats"), zip(*forms, strict=True), strict=True)}
     known = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
     return Vocabularies({}, tags=known, lemmas=Lemmas(["keep\t0\t\t0\t"], ["upos", "feats"], seen)).tag_sets

@@ -15,6 +15,7 @@ from safetensors.numpy import save
 from oracles.errors import OptimalStepError
 from parser import Parser
 from parser.beam_settings import BeamError
+from parser.data.tag_sets import TagSets
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError
 from parser.model_folder import UDPIPE_TOKENIZER, ModelError
@@ -138,6 +139,19 @@ def test_tags_and_lemmas_are_set_where_they_are_asked_for(tmp_path, column, use,
     assert found == (tags[column] if predicted else before or ["", "", ""])
     if use != "keep":
         assert [str(token.morph) or "_" for token in doc] == tags["feats"]
+
+
+def test_filled_tags_fit_those_of_earlier_components_and_overwritten_ones_do_not(tmp_path):
+    model = random_lemma_model()
+    model.vocabularies._tag_sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
+    model.save(tmp_path / "model")
+    for use, given, expected in (("fill", "X", {""}), ("overwrite", "X", None)):
+        nlp = pipeline(tmp_path, tags=use)
+        found, plain = (
+            {str(token.morph) for token in nlp.get_pipe("optimal_step")(Doc(nlp.vocab, ["ab", "a", "b"], pos=pos))}
+            for pos in ([given] * 3, None)
+        )
+        assert found == (plain if expected is None else expected)
 
 
 def trees(doc):
