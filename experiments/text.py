@@ -31,9 +31,9 @@ from parser.model.loading import load
 from parser.model_folder import UDPIPE_TOKENIZER
 from parser.settings.plan import plan
 from parser.storage import replacing
-from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import Tokenizer, segmenter_beside
 from parser.text.udpipe import train_tokenizer
+from parser.training.text.segmenter import train_segmenter
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"

@@ -30,9 +30,9 @@ from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
 from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
 from parser.storage import replacing, write_json
-from parser.text.segmenter_training import read_paragraphs
 from parser.text.tokenizer import model_tokenizer
 from parser.text.tokens import text_of
+from parser.training.text.segmenter import read_paragraphs
 from scripts import documentation
 
 ROOT = Path(__file__).resolve().parents[1]

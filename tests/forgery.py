@@ -18,7 +18,7 @@ from parser.linear.weights import HashedWeights
 from parser.model.model import Model
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, LemmaSpec, TaggerSpec
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec
-from parser.text.segmenter_training import SegmenterNetwork
+from parser.training.text.segmenter import SegmenterNetwork
 from parser.transitions.features import slots_of
 
 KINDS = ("static", "contextual", "attardi", "text", "lemmas")

@@ -2,7 +2,7 @@
 
 Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The model folder holds them:
 ``tokenizer.json`` has the rules of multiword tokens and the abbreviations, ``tokenizer.safetensors`` the weights.
-training/tokenizer_training.py trains them, in seconds.
+training/text/tokenizer.py trains them, in seconds.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and decides their middle, so that time and memory are linear in the length of a 
 half the time, and reads the few uncertain tokens again in single precision.
 
 The model folder holds it: ``segmenter.json`` (vocabularies, sizes of the network, threshold) and ``segmenter.safetensors``.
-segmenter_training.py trains it.
+training/text/segmenter.py trains it.
 """
 
 from __future__ import annotations

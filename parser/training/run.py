@@ -51,7 +51,6 @@ from parser.settings.groups import CharactersSettings, SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.abbreviations import language_of
-from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer, tokenizer_file
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
@@ -65,7 +64,8 @@ from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import CheckpointError, Manifest, Progress
-from parser.training.tokenizer_training import write_tokenizer
+from parser.training.text.segmenter import train_segmenter
+from parser.training.text.tokenizer import write_tokenizer
 
 log = logging.getLogger(__name__)
 

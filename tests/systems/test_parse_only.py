@@ -48,7 +48,7 @@ NEED_MORE = {
     "parser.library.noun_chunks",
     "parser.library.spacy_component",
     "parser.serving.app",
-    "parser.text.segmenter_training",
+    "parser.training.text.segmenter",
 }
 
 

@@ -17,7 +17,9 @@ from parser.text.kinds import find_kinds, whole_kinds
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, rules_of
 from parser.text.sentence_ends import token_rows
 from parser.text.tokens import Token
-from parser.training.tokenizer_training import TokenizerTraining, disturbed_text, f1, plain_text, train_tokenizer
+from parser.training.text.learning_texts import disturbed_text, f1, plain_text
+from parser.training.text.logistic_regression import LogisticRegression
+from parser.training.text.tokenizer import train_tokenizer
 
 # Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a byte order mark, and a NUL.
 ALPHABET = "ab\u00e9e\u0301\u1100\u1161D\u0130 \t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0"
@@ -376,7 +378,7 @@ def test_learning_is_the_same_again_and_its_seed_counts(tokenizer):
 
 def test_dev_chooses_what_the_copy_counts():
     text = plain_text([STORY])
-    how = TokenizerTraining(epochs=2, copies=(0.25, 0.0))
+    how = LogisticRegression(epochs=2)
     found = train_tokenizer(TRAIN, [STORY], 1, how=how)
     assert f1(text, found.split(text.text)) == (100.0, 100.0)
 

@@ -16,7 +16,9 @@ from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import UDPIPE_TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
-from parser.text.segmenter_training import (
+from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
+from parser.text.tokens import Token, text_of
+from parser.training.text.segmenter import (
     SegmenterNetwork,
     SegmenterTraining,
     ends_of,
@@ -25,8 +27,6 @@ from parser.text.segmenter_training import (
     sentence_f1,
     train_segmenter,
 )
-from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
-from parser.text.tokens import Token, text_of
 from tests.forgery import change, set_at
 from tests.text import fake_udpipe
 
@@ -200,7 +200,7 @@ def test_it_is_not_written_if_udpipe_has_better_sentences_of_dev(tmp_path, monke
     with monkeypatch.context() as patched:  # a little better is enough
         theirs = [found(text_of(token for sentence in paragraph for token in sentence)) for paragraph in read_paragraphs(gold)]
         patched.setattr(
-            "parser.text.segmenter_training.sentence_f1", lambda _, sentences: 90.1 if sentences == theirs else 90.0
+            "parser.training.text.segmenter.sentence_f1", lambda _, sentences: 90.1 if sentences == theirs else 90.0
         )
         compared = train_segmenter([gold], gold, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
     assert compared == {"tokenizer": 90.1, "segmenter": 90.0}

@@ -5,7 +5,7 @@ All objectives whose batches are sentences read them here, so that word dropout 
 Word dropout replaces values by UNKNOWN at random, so that the vector of UNKNOWN is trained. A value seen n times is dropped
 with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here values of all
 counted attributes are dropped, UPOS and FEATS as well. BatchReader draws once for each token. ExampleObjective draws for each
-slot, so that a word may be known at s0 and unknown at s1. The segmenter has its own rate (text/segmenter_training.py).
+slot, so that a word may be known at s0 and unknown at s1. The segmenter has its own rate (training/text/segmenter.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""How what parser/text reads is learned: the tokenizer, and the segmenter."""

@@ -1,0 +1,246 @@
+"""What the decisions of the tokenizer are learned from: what training says of each form, and an example for each decision.
+
+What training says of a form (how often it is a token, or ends a sentence) would be known better of the forms that are learned
+from than of the forms of a new text. So each token reads what the other folds of the training part say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from parser.kernels import kernel
+from parser.text import multiword, sentence_ends, token_ends
+from parser.text.characters import (
+    DIGIT,
+    EDGE,
+    LOWER,
+    N_CLASSES,
+    PARAGRAPH,
+    POWERS,
+    UPPER,
+    TextCharacters,
+    characters_of,
+    hash_of,
+)
+from parser.text.decisions import (
+    ABBREVIATION,
+    BEFORE_NAME,
+    BEGINS,
+    CAPITALS,
+    ENDS,
+    KNOWN,
+    LISTED,
+    form_value,
+    packed_forms,
+)
+from parser.text.multiword import MultiwordRules, WordSplitter
+from parser.text.sentence_ends import FORM, GAP, KFIRST, ODDS_BEGIN, ODDS_CAPITAL, ODDS_END, paragraph_ends, token_rows
+from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
+from parser.training.text.logistic_regression import DecisionExamples
+
+# Between classes of letters and digits that training has cut less often than this, no token ends.
+_RARE_CUT = 0.0005
+# Tokens have blanks within where training has at least this share of such tokens.
+_RARE_BLANK = 0.001
+
+# An abbreviation of a list is not used if training has it, without its period and before a blank, oftener than this: a number,
+# and as a share of the tokens. So *in.* and *go.* are not used.
+_FEW, _COMMON = 2, 0.0003
+
+
+def form_tables(
+    text: TextCharacters, tokens: np.ndarray, ends: np.ndarray, folds: np.ndarray, abbreviations: Mapping[str, bool]
+) -> tuple[np.ndarray, list[str]]:
+    """Return what training says of forms, and the abbreviations that are used.
+
+    Args:
+        text, tokens, ends, folds: the plain text.
+        abbreviations: with their period; whether a name or a number follows. Common words, such as *in.*, are not used.
+
+    Returns:
+        uint32[folds + 1, 2^k], see packed_forms(): what the other folds say, and at last what all say; and the abbreviations.
+    """
+    rows = token_rows(text, tokens, np.zeros(2, np.uint32), POWERS)[:, _columns(text, tokens)]
+    forms, inverse = np.unique(rows[FORM], return_inverse=True)
+    begins = np.concatenate([[True], ends[:-1]])
+    capital = rows[KFIRST] == UPPER
+    conditions = (np.ones(len(ends), bool), ends, begins, capital & ~begins, ~begins)
+    counts = np.zeros((len(conditions), FOLDS, len(forms)), np.int64)
+    for own, condition in zip(counts, conditions, strict=True):
+        np.add.at(own, (folds[condition], inverse[condition]), 1)
+    total = counts.sum(1)
+    seen = frozenset(forms.tolist())
+    alone = np.bincount(inverse[rows[GAP] > 1], minlength=len(forms))
+    common = frozenset(forms[alone > max(_FEW, _COMMON * len(ends))].tolist())
+    used = {short: before for short, before in abbreviations.items() if hash_of(short[:-1]) not in common}
+    listed = {hash_of(short): (BEFORE_NAME if before else ABBREVIATION) << LISTED for short, before in used.items()}
+    own = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
+    new = [form for form in listed if form not in seen]
+    all_forms = np.concatenate([forms, np.array(new, np.uint64)])
+    of_new = np.array([listed[form] for form in new], np.uint16)
+    said = [*(total - counts[:, fold] for fold in range(FOLDS)), total]
+    tables = [packed_forms(all_forms, np.concatenate([_form_values(*one) | own, of_new])) for one in said]
+    return np.array(tables), sorted(used)
+
+
+def _form_values(
+    seen: np.ndarray, ends: np.ndarray, begins: np.ndarray, capitals: np.ndarray, within: np.ndarray
+) -> np.ndarray:
+    """Return uint16[forms], the counts of each form as classes; see decisions.py."""
+    known = np.digitize(seen, (1, 2, 4))
+    capital = np.where(within == 0, 2, np.digitize(capitals / np.maximum(within, 1), (0.1, 0.9)))
+    capital = np.where((within > 0) & (capital == 2), 3, capital)
+    return (known << KNOWN | _odds(ends, seen) << ENDS | _odds(begins, seen) << BEGINS | capital << CAPITALS).astype(np.uint16)
+
+
+def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent, 8 if it is small, of few."""
+    bins = 1 + np.digitize((count + 0.02) / (total + 0.5), (0.005, 0.02, 0.06, 0.15, 0.4, 0.75))
+    return np.where(total == 0, 0, np.where((total > 3) | (bins > 3), bins, 8))
+
+
+def _columns(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
+    """Return int64[tokens], the column of each in token_rows()."""
+    before = np.concatenate([[0], np.cumsum(paragraph_ends(text, tokens))[:-1]])
+    return np.arange(tokens.shape[1]) + EDGE * (1 + before)
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """A text as kernels read it: characters, int32[2, tokens], bool[tokens] and int64[tokens]."""
+
+    characters: TextCharacters
+    tokens: np.ndarray
+    ends: np.ndarray
+    folds: np.ndarray
+
+    @classmethod
+    def of(cls, text: LearningText) -> PreparedText:
+        characters = characters_of(text.text)
+        places = np.array(text.places, np.int64).T.reshape(2, -1)
+        tokens = np.searchsorted(characters.starts, places).astype(np.int32)
+        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64))
+
+    def token_f1(self, found: np.ndarray) -> float:
+        """Return F1 in percent of the tokens found, int32[2, tokens]."""
+        return f1_of(set(zip(*self.tokens.tolist(), strict=True)), set(zip(*found.tolist(), strict=True)))
+
+    def sentence_f1(self, ends: np.ndarray) -> float:
+        """Return F1 in percent of the sentences that end where ``ends``, bool[tokens], says."""
+        gold, found = (set(pairwise([0, *np.flatnonzero(one).tolist()])) for one in (self.ends, ends))
+        return f1_of(gold, found)
+
+
+def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:
+    """Return bool[classes, classes], between which classes of characters a token may end, and whether tokens have blanks."""
+    cut, inner = np.zeros((2, N_CLASSES, N_CLASSES))
+    blanks = tokens = 0
+    for text in texts:
+        kinds = text.characters.kinds
+        last = text.tokens[1] - 1
+        np.add.at(cut, (kinds[last], kinds[last + 1]), 1)
+        within = np.zeros(len(kinds) + 1, np.int64)
+        np.add.at(within, text.tokens[0], 1)
+        np.add.at(within, last, -1)
+        inside = np.flatnonzero(np.cumsum(within)[:-1] > 0)
+        np.add.at(inner, (kinds[inside], kinds[inside + 1]), 1)
+        blanks += int(np.count_nonzero(kinds[inside] <= PARAGRAPH))
+        tokens += len(last)
+    classes = np.arange(N_CLASSES)
+    letters = (classes >= LOWER) & (classes <= DIGIT)
+    rare = (cut < _RARE_CUT * (inner + cut)) & np.outer(letters, letters)
+    return ~rare, blanks > _RARE_BLANK * tokens
+
+
+def token_examples(text: PreparedText, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> DecisionExamples:
+    """Return an example for each place where a token of the text may end."""
+    kinds = text.characters.kinds
+    n = _count_open(kinds, text.tokens, candidates, joins)
+    atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
+    _fill_token_examples(text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
+    return DecisionExamples(atoms, gold)
+
+
+@kernel()
+def _count_open(kinds, tokens, candidates, joins):
+    n = 0
+    for t in range(tokens.shape[1]):
+        i = tokens[0, t]
+        while i < tokens[1, t]:
+            j = i + 1
+            if kinds[j] < PARAGRAPH:
+                j += 1
+            n += kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins)
+            i = j
+    return n
+
+
+@kernel()
+def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers, atoms, gold):
+    kinds = text.kinds
+    n = 0
+    for t in range(tokens.shape[1]):
+        i = tokens[0, t]
+        while i < tokens[1, t]:
+            j = i + 1
+            if kinds[j] < PARAGRAPH:
+                j += 1
+            if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins):
+                token_ends.fill_atoms(atoms[n], i, j, tokens[0, t], text, tables[folds[t]], powers)
+                gold[n] = j >= tokens[1, t]
+                n += 1
+            i = j
+
+
+def sentence_examples(text: PreparedText, tables: np.ndarray) -> DecisionExamples:
+    """Return an example for each token that does not end a paragraph."""
+    rows = token_rows(text.characters, text.tokens, tables[-1], POWERS)
+    columns, last = _columns(text.characters, text.tokens), paragraph_ends(text.characters, text.tokens)
+    _set_odds(rows, columns, text.folds, tables)
+    n = int(np.count_nonzero(~last))
+    atoms = np.empty((n, len(sentence_ends.ATOMS)), np.uint64)
+    _fill_sentence_examples(rows, columns, last, text.ends, sentence_ends.PLACES, atoms)
+    return DecisionExamples(atoms, text.ends[~last])
+
+
+@kernel()
+def _set_odds(rows, columns, folds, tables):
+    for t in range(len(columns)):
+        at = columns[t]
+        value = form_value(tables[folds[t]], rows[FORM, at])
+        rows[ODDS_END, at] = (value >> ENDS & 15) + 1
+        rows[ODDS_BEGIN, at] = (value >> BEGINS & 15) + 1
+        rows[ODDS_CAPITAL, at] = (value >> CAPITALS & 3) + 1
+
+
+@kernel()
+def _fill_sentence_examples(rows, columns, last, ends, places, atoms):
+    n = 0
+    begun, quotes = EDGE, 0
+    for t in range(len(columns)):
+        at = columns[t]
+        quotes = sentence_ends.quotes_after(quotes, rows, at)
+        if not last[t]:
+            sentence_ends.fill_atoms(atoms[n], rows, places, at, begun, quotes)
+            n += 1
+        if ends[t]:
+            begun, quotes = at + 1 + EDGE * last[t], 0
+
+
+def word_examples(text: LearningText, rules: MultiwordRules) -> DecisionExamples:
+    """Return an example for each way to split a token that may be a multiword token."""
+    forms = [text.text[start:stop] for start, stop in text.places]
+    splitter = WordSplitter(rules, np.zeros(2, np.uint16))
+    atoms, gold = [], []
+    for t, (form, words) in enumerate(zip(forms, text.words, strict=True)):
+        right = rules.rule_of(form, words) if words != (form,) else None
+        before = forms[t - 1] if t and not text.ends[t - 1] else ""
+        after = "" if text.ends[t] else forms[t + 1]
+        for candidate in rules.candidates(form, right, learning=True):
+            atoms.append(splitter.with_neighbours(candidate, before, after))
+            gold.append(candidate.words == words)
+    return DecisionExamples(np.array(atoms, np.uint64).reshape(len(atoms), len(multiword.ATOMS)), np.array(gold, bool))

@@ -1,0 +1,203 @@
+"""Texts with their tokens and sentences, from a treebank: as it is, and as people write.
+
+The text as people write has lines that end anywhere or after each sentence, sentences without final marks, lower case, capitals
+and typographic quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+import numpy as np
+
+from parser.text.character_tokenizer import SplitSentence
+from parser.text.tokens import Paragraph, Token
+
+# A fold has neighbouring sentences, which share rare forms.
+FOLDS = 10
+_SENTENCES_OF_FOLD = 20
+
+# The marks of a treebank have blanks before them if this share of them has.
+_SPACED_MARKS = 0.9
+
+_MARKS = re.compile(r"[.,;:!?\u2026)\]}\u00bb\u201d]+")
+_FINAL = re.compile("[.!?]")
+_OPENING = ("(", "[", "\u201c", "\u00ab")
+
+
+@dataclass
+class LearningText:
+    """A text with its tokens.
+
+    Attributes:
+        text: the text.
+        places: where each token begins and ends in it.
+        ends: whether each token ends a sentence.
+        folds: the fold of each token.
+        words: of each token.
+    """
+
+    text: str = ""
+    places: list[tuple[int, int]] = field(default_factory=list)
+    ends: list[bool] = field(default_factory=list)
+    folds: list[int] = field(default_factory=list)
+    words: list[tuple[str, ...]] = field(default_factory=list)
+
+
+class _Writer:
+    """Writes a text token by token."""
+
+    def __init__(self) -> None:
+        self.made = LearningText()
+        self._pieces: list[str] = []
+        self._size = self.column = 0
+
+    def separate(self, separator: str) -> None:
+        self._pieces.append(separator)
+        self._size += len(separator)
+        self.column = 0 if "\n" in separator else self.column + len(separator)
+
+    def add(self, form: str, words: tuple[str, ...], fold: int, ends: bool) -> None:
+        self._pieces.append(form)
+        self.made.places.append((self._size, self._size + len(form)))
+        self._size += len(form)
+        self.column += len(form)
+        self.made.ends.append(ends)
+        self.made.folds.append(fold)
+        self.made.words.append(words)
+
+    def finished(self) -> LearningText:
+        self.made.text = "".join(self._pieces)
+        return self.made
+
+
+def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
+    """Return the text of paragraphs, with a blank between sentences and a blank line between paragraphs."""
+    writer = _Writer()
+    number = 0
+    for paragraph in paragraphs:
+        for place, sentence in enumerate(paragraph):
+            if number:
+                writer.separate(" " if place else "\n\n")
+            for token, is_last in _with_last(sentence):
+                writer.add(token.form, token.words, number // _SENTENCES_OF_FOLD % FOLDS, is_last)
+                if token.space_after and not is_last:
+                    writer.separate(" ")
+            number += 1
+    return writer.finished()
+
+
+def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) -> LearningText:
+    """Return the text of paragraphs as people write: groups of sentences in lines, without marks, in other letters and quotes.
+
+    Args:
+        paragraphs: the sentences.
+        seed: of what is changed.
+        attach: take away the blanks before most marks, for a treebank whose marks all have one.
+    """
+    random, writer = np.random.default_rng(seed), _Writer()
+    paragraphs = list(paragraphs)
+    small = [sentence[0].form[:1].islower() for sentence in chain.from_iterable(paragraphs)]
+    lower = min(0.06, sum(small) / max(len(small), 1))
+    how, left, number = _Disturbance.drawn(random, lower), 0, 0
+    for paragraph in paragraphs:
+        for place, sentence in enumerate(paragraph):
+            separator = " " if place else "\n\n"
+            if left == 0 or not place:
+                before, how = how, _Disturbance.drawn(random, lower)
+                left = int(random.choice((3, 6, 12, 25)))
+                if place and (how.mode != "plain" or before.mode in ("chat", "lines")):
+                    separator = "\n" if random.random() < 0.5 else "\n\n"
+            elif place and (how.mode == "chat" or (how.mode == "lines" and random.random() < 0.7)):
+                separator = "\n"
+            left -= 1
+            if number:
+                writer.separate(separator)
+            tokens = _attached(sentence) if attach and random.random() < 0.8 else sentence
+            if how.mode == "chat" and len(tokens) > 1 and _FINAL.fullmatch(tokens[-1].form) and random.random() < 0.5:
+                tokens = tokens[:-1]
+            for token, is_last in _with_last(tokens):
+                form, words = how.written(token)
+                writer.add(form, words, number // _SENTENCES_OF_FOLD % FOLDS, is_last)
+                if token.space_after and not is_last:
+                    wraps = how.mode == "wrap" and writer.column > how.width - 8
+                    writer.separate("\n" if wraps else " ")
+            number += 1
+    return writer.finished()
+
+
+@dataclass
+class _Disturbance:
+    """How a group of sentences is written.
+
+    Attributes:
+        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; plain.
+        width: of wrapped lines.
+        letters: lower, upper or "" for those of the treebank.
+        curly: whether quotes and apostrophes are typographic.
+    """
+
+    mode: str
+    width: int
+    letters: str
+    curly: bool
+    opened: bool = False
+
+    @classmethod
+    def drawn(cls, random: np.random.Generator, lower: float) -> _Disturbance:
+        mode = str(random.choice(("wrap", "wrap", "lines", "lines", "chat", "plain")))
+        width, share, curly = int(random.integers(35, 100)), random.random(), bool(random.random() < 0.5)
+        return cls(mode, width, "lower" if share < lower else "upper" if share > 0.95 else "", curly)
+
+    def written(self, token: Token) -> tuple[str, tuple[str, ...]]:
+        form, *words = (self._written(text) for text in (token.form, *token.words))
+        if self.curly and token.form == '"':
+            self.opened = not self.opened
+            form = "\u201c" if self.opened else "\u201d"
+            words = [form]
+        return form, tuple(words)
+
+    def _written(self, text: str) -> str:
+        other = {"lower": text.lower(), "upper": text.upper()}.get(self.letters, text)
+        text = other if len(other) == len(text) else text
+        return text.replace("'", "\u2019") if self.curly else text
+
+
+def _attached(tokens: Sequence[Token]) -> list[Token]:
+    """Take away the blanks before marks and after opening brackets."""
+    following = [token.form for token in tokens[1:]] + [""]
+    return [
+        Token(token.form, token.words, token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING)
+        for token, then in zip(tokens, following, strict=True)
+    ]
+
+
+def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
+    return ((token, number == len(tokens)) for number, token in enumerate(tokens, 1))
+
+
+def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:
+    """Return whether a treebank has blanks before its marks, as no text that people write."""
+    before = [
+        first.space_after
+        for sentence in chain.from_iterable(paragraphs)
+        for first, then in pairwise(sentence)
+        if then.form in (".", ",", "!", "?")
+    ]
+    return bool(before) and float(np.mean(before)) > _SPACED_MARKS
+
+
+def f1(text: LearningText, found: Sequence[SplitSentence]) -> tuple[float, float]:
+    """Return F1 of tokens and of sentences in percent."""
+    gold_tokens, tokens = set(text.places), {place for sentence in found for place in sentence.places}
+    stops = [place[1] for place, ends in zip(text.places, text.ends, strict=True) if ends]
+    gold_sentences, sentences = set(pairwise([0, *stops])), set(pairwise([0, *(one.places[-1][1] for one in found)]))
+    return f1_of(gold_tokens, tokens), f1_of(gold_sentences, sentences)
+
+
+def f1_of(gold: set[tuple[int, int]], found: set[tuple[int, int]]) -> float:
+    """Return F1 in percent."""
+    return 200 * len(gold & found) / (len(gold) + len(found)) if gold or found else 100.0

@@ -1,0 +1,140 @@
+"""Trains the tokenizer (text/character_tokenizer.py) on the tokens of a treebank: logistic regressions over hashed features.
+
+It learns from the text of the treebank, and from a second copy as people write (learning_texts.py). How much the copy counts is
+chosen on dev, as it is and disturbed in the same ways, half each, since dev alone prefers none.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from parser.model_folder import TOKENIZER
+from parser.text import multiword, sentence_ends, token_ends
+from parser.text.abbreviations import abbreviations_of
+from parser.text.character_tokenizer import CharacterTokenizer
+from parser.text.characters import POWERS
+from parser.text.decisions import STEP
+from parser.text.kinds import joined_places, whole_kinds
+from parser.text.multiword import MultiwordRules, WordSplitter
+from parser.text.sentence_ends import SentenceEndModel, find_ends
+from parser.text.token_ends import TokenEndModel, find_tokens
+from parser.text.tokenizer import CharacterSplitter
+from parser.text.tokens import Paragraph, read_paragraphs
+from parser.training.text.examples import PreparedText, cuts, form_tables, sentence_examples, token_examples, word_examples
+from parser.training.text.learning_texts import disturbed_text, f1, has_spaced_marks, plain_text
+from parser.training.text.logistic_regression import LogisticRegression
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+# Weights of the disturbed copy to choose from on dev; without dev, the first.
+COPIES = (0.25, 1.0, 0.0)
+
+# Scores of a threshold other than 0 count as lower by so much.
+_DOUBT = 1e-4
+
+# Thresholds to choose from on dev, in steps of the weights; without dev, the first.
+_THRESHOLDS = tuple(round(score / STEP) for score in (0, -4, -3, -2, -1.5, -1, -0.5, 0.5, 1, 2, 3, 4))
+
+
+def write_tokenizer(
+    train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, language: str | None = None
+) -> CharacterSplitter | None:
+    """Train a tokenizer into a model's folder, and return it; None if the training part is no running text.
+
+    Args:
+        train: files of CoNLL-U to learn from.
+        dev: CoNLL-U to choose on; None: nothing is chosen.
+        folder: of the model.
+        seed: of what is learned.
+        language: its code, by which a list of abbreviations is known; None: none is used.
+
+    Raises:
+        ConlluError: a file is not CoNLL-U.
+    """
+    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
+    if all(token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+        log.warning("no tokenizer is trained: without SpaceAfter=No, the training part does not say how words are written")
+        return None
+    log.info("training a tokenizer: %s", folder / TOKENIZER)
+    held_out = None if dev is None else read_paragraphs(dev)
+    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language))
+    notes = {}
+    if held_out:
+        tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
+        notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
+        log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
+    tokenizer.save(folder, notes)
+    return CharacterSplitter.load(folder / TOKENIZER)
+
+
+def train_tokenizer(
+    train: Sequence[Paragraph],
+    dev: Sequence[Paragraph] | None,
+    seed: int,
+    abbreviations: Mapping[str, bool] | None = None,
+    how: LogisticRegression = LogisticRegression(),
+    copies: Sequence[float] = COPIES,
+) -> CharacterTokenizer:
+    """Train a tokenizer.
+
+    Args:
+        train: the paragraphs to learn from.
+        dev: those on which weight of the disturbed copy and the threshold of sentences are chosen; None: nothing is chosen.
+        seed: of the copy, and of the order of the examples.
+        abbreviations: with their period; whether a name or a number follows.
+        how: how each decision is learned.
+        copies: the weights of the copy to choose from; without dev, the first.
+    """
+    attach = has_spaced_marks(train)
+    texts = [plain_text(train), disturbed_text(train, seed, attach=attach)]
+    prepared = [PreparedText.of(text) for text in texts]
+    plain, held_out = prepared[0], None
+    whole = whole_kinds(plain.characters, plain.tokens)
+    tables, listed = form_tables(plain.characters, plain.tokens, plain.ends, plain.folds, abbreviations or {})
+    forms = tables[-1]
+    if dev:
+        held_out = [PreparedText.of(text) for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach))]
+    else:
+        copies = copies[:1]
+
+    candidates, joins = cuts(prepared)
+    examples = [token_examples(text, candidates, joins, tables) for text in prepared]
+    tokens = _best(
+        (
+            TokenEndModel.new(how.fitted(examples, (1.0, share), token_ends.PROGRAM, seed), candidates, joins, forms)
+            for share in copies
+        ),
+        held_out,
+        lambda text, model: text.token_f1(find_tokens(text.characters, joined_places(text.characters, whole), model, POWERS)),
+    )
+    examples = [sentence_examples(text, tables) for text in prepared]
+    sentences = _best(
+        (
+            SentenceEndModel.new(weights, forms, threshold)
+            for share in copies
+            for weights in [how.fitted(examples, (1.0, share), sentence_ends.PROGRAM, seed)]
+            for threshold in (_THRESHOLDS if dev else _THRESHOLDS[:1])
+        ),
+        held_out,
+        lambda text, model: (
+            text.sentence_f1(find_ends(text.characters, text.tokens, model, POWERS)) - _DOUBT * (model.threshold != 0)
+        ),
+    )
+    rules = MultiwordRules.learned(
+        (texts[0].text[start:stop], words) for (start, stop), words in zip(texts[0].places, texts[0].words, strict=True)
+    )
+    words = WordSplitter(rules, how.fitted([word_examples(texts[0], rules)], (1.0,), multiword.PROGRAM, seed))
+    return CharacterTokenizer(tokens, sentences, words, whole, listed)
+
+
+def _best(models: Iterable[T], texts: Sequence[PreparedText] | None, score: Callable[[PreparedText, T], float]) -> T:
+    """Return the model with the highest mean score over texts, the first of equal ones; without texts, the first."""
+    if texts is None:
+        return next(iter(models))
+    return max(models, key=lambda model: sum(score(text, model) for text in texts))
