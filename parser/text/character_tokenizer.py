@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,9 @@ from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters
 from parser.text.decisions import KNOWN, form_value
 from parser.text.kinds import joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
-from parser.text.sentence_ends import SentenceEndModel, find_ends, paragraph_ends
+from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
+from parser.text.tokens import Token
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
@@ -44,13 +45,27 @@ class SplitSentence:
         forms: its tokens as in the text, but with single blanks within them.
         words: the words of each; of most tokens only the form.
         places: where each token begins and ends in the text, in characters.
+        lines: how a line ends after each; see sentence_ends.line_ends().
         begins_paragraph: whether it is the first sentence of a paragraph.
     """
 
     forms: list[str]
     words: list[tuple[str, ...]]
     places: list[tuple[int, int]]
+    lines: list[int]
     begins_paragraph: bool
+
+    def tokens(self, text: str) -> list[Token]:
+        """Return its tokens; ``text`` is the text that it is of."""
+        starts = [*(start for start, _ in self.places[1:]), len(text) + 1]
+        found = [
+            Token(form, words, end < then, line=line)
+            for form, words, (_, end), then, line in zip(self.forms, self.words, self.places, starts, self.lines, strict=True)
+        ]
+        end = self.places[-1][1]
+        if end < len(text) and not text[end].isspace():
+            found[-1] = replace(found[-1], space_after=False)
+        return found
 
 
 class CharacterTokenizer:
@@ -95,8 +110,8 @@ class CharacterTokenizer:
         words = self.words.words(composed, limits)
         if forms is not composed:
             words = [_decomposed(own, form) for own, form in zip(words, forms, strict=True)]
-        begins = [True, *last.tolist()]
-        return [SplitSentence(forms[a:b], words[a:b], places[a:b], begins[a]) for a, b in limits]
+        begins, how = [True, *last.tolist()], line_ends(characters, bounds).tolist()
+        return [SplitSentence(forms[a:b], words[a:b], places[a:b], how[a:b], begins[a]) for a, b in limits]
 
     def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
         """Write it into a folder; ``notes`` are for people."""

@@ -22,6 +22,8 @@ STEP = 0.04
 # More atoms than any template has.
 _MOST = 6
 _LEAST_BITS = 10
+# Features with smaller weights than these are left out: a table has at most half a megabyte.
+_MOST_FEATURES = (1 << 17) - 1
 NO_ATOM = -1
 
 
@@ -87,11 +89,12 @@ def packed(keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     Args:
         keys: uint64[features], each once; if two have the same check and meet, the first one counts.
-        weights: float[features]; weights that round to no step are left out.
+        weights: float[features]; weights that round to no step are left out, and
+            the smallest ones of more than _MOST_FEATURES.
     """
     steps = np.clip(np.rint(weights / STEP), -127, 127).astype(np.int64)
     order = np.argsort(-np.abs(steps), kind="stable")
-    order = order[steps[order] != 0]
+    order = order[steps[order] != 0][:_MOST_FEATURES]
     bits = max(_LEAST_BITS, int(2 * len(order)).bit_length())
     table = np.zeros(1 << bits, np.uint16)
     _insert(table, keys[order], steps[order])

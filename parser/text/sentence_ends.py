@@ -27,7 +27,7 @@ LINE_END, ODDS_END, ODDS_BEGIN, ODDS_CAPITAL, KIND_LISTED = range(9, len(ROWS))
 
 # Nobody wraps lines at fewer characters: in such a paragraph each line ends a sentence.
 _NARROW = 30
-_SHORT_LINE = 5
+SHORT_LINE = 5
 
 _BEFORE, _AFTER = 3, 4
 # Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
@@ -107,7 +107,7 @@ def token_rows(text: TextCharacters, tokens: np.ndarray, forms: np.ndarray, powe
 
 @kernel()
 def _fill_rows(text, tokens, forms, powers, rows):
-    kinds, hashes, chunks = text.kinds, text.hashes, text.chunks
+    kinds, hashes = text.kinds, text.hashes
     n = tokens.shape[1]
     at = EDGE
     first = 0  # of the paragraph
@@ -134,15 +134,15 @@ def _fill_rows(text, tokens, forms, powers, rows):
         rows[KIND_LISTED, at] = listed + 1
         at += 1
         if gap == PARAGRAPH:
-            _fill_lines(kinds, chunks, text.chunk_starts, text.chunk_ends, tokens, first, t + 1, rows, at - (t + 1 - first))
+            _fill_lines(text, tokens, first, t + 1, rows[LINE_END, at - (t + 1 - first) : at])
             first = t + 1
             at += EDGE
 
 
 @kernel()
-def _fill_lines(kinds, chunks, chunk_starts, chunk_ends, tokens, first, stop, rows, at):
-    """Say of the tokens of a paragraph how a line ends after them: 1 no line, 2 it is full, 3 nearly, 4 a word fitted,
-    5 no line is long enough to be wrapped."""
+def _fill_lines(text, tokens, first, stop, lines):
+    """Say of the tokens of a paragraph, from the first one until ``stop``, how a line ends after them; see line_ends()."""
+    kinds = text.kinds
     longest = 0
     begun = tokens[0, first]
     for t in range(first, stop):
@@ -152,12 +152,32 @@ def _fill_lines(kinds, chunks, chunk_starts, chunk_ends, tokens, first, stop, ro
     begun = tokens[0, first]
     for t in range(first, stop):
         end = tokens[1, t]
-        rows[LINE_END, at + t - first] = 1
+        lines[t - first] = 1
         if kinds[end] == LINE:
-            following = chunks[end + 1]
-            free = longest - (end - begun) - 1 - (chunk_ends[following] - chunk_starts[following])
-            rows[LINE_END, at + t - first] = _SHORT_LINE if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
+            following = text.chunks[end + 1]
+            free = longest - (end - begun) - 1 - (text.chunk_ends[following] - text.chunk_starts[following])
+            lines[t - first] = SHORT_LINE if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
             begun = end + 1
+
+
+@kernel()
+def _fill_all_lines(text, tokens, lines):
+    first = 0
+    for t in range(tokens.shape[1]):
+        if text.kinds[tokens[1, t]] == PARAGRAPH:
+            _fill_lines(text, tokens, first, t + 1, lines[first : t + 1])
+            first = t + 1
+
+
+def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
+    """Return uint64[tokens], how a line ends after each: 1 no line, 2 it is full, 3 nearly, 4 a word would still have fitted.
+
+    It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. ``tokens``: see find_ends().
+    """
+    lines = np.ones(tokens.shape[1], np.uint64)
+    if np.any(text.kinds == LINE):
+        _fill_all_lines(text, np.ascontiguousarray(tokens), lines)
+    return lines
 
 
 @kernel(forceinline=True)
@@ -219,7 +239,7 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
         if last_of_paragraph[t]:
             ends[t] = True
             at += EDGE
-        elif rows[LINE_END, at] == _SHORT_LINE:
+        elif rows[LINE_END, at] == SHORT_LINE:
             ends[t] = True
         elif rows[KIND_LISTED, at] >= BEFORE_NAME + 1 and rows[KLAST, at] == PERIOD:  # or the user's own
             ends[t] = False

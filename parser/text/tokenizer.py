@@ -286,14 +286,8 @@ class CharacterSplitter(TextSplitter):
     def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
         text, before = block.text, 0
         for number, sentence in enumerate(self._tokenizer.split(text, lines=presegmented)):
-            starts = [start for start, _ in sentence.places[1:]] + [sentence.places[-1][1] + 1]
-            tokens = [
-                Token(form, words, end < then)
-                for form, words, (_, end), then in zip(sentence.forms, sentence.words, sentence.places, starts, strict=True)
-            ]
+            tokens = sentence.tokens(text)
             last = sentence.places[-1][1]
-            if last < len(text) and not text[last].isspace():
-                tokens[-1] = replace(tokens[-1], space_after=False)
             begins = sentence.begins_paragraph and not (block.continues and number == 0)
             if presegmented and number:
                 begins = "\n\n" in text[before : sentence.places[0][0]]

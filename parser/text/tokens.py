@@ -26,12 +26,14 @@ class Token:
         words: its words; for most tokens, only the form.
         space_after: whether a separator follows in the text.
         misc: the column MISC, if add_misc() has set it; tokens that differ only in it are equal.
+        line: how a line ends after it, see sentence_ends.line_ends(); it does not count either.
     """
 
     form: str
     words: tuple[str, ...]
     space_after: bool
     misc: str = field(default="", compare=False)
+    line: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class LogisticRegression:
         least: how often training must have a feature.
     """
 
-    epochs: int = 8
+    epochs: int = 6
     rate: float = 0.2
     drop: float = 0.2
     least: int = 2
